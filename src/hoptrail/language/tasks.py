@@ -1,0 +1,179 @@
+"""The eight language tasks as typed calls. A recipe speaks to a language only through these.
+
+A task is a frozen record of its input; its type parameter is its output. A `Language` performs any task and says what that
+cost. The performers are `offline`, `scripted`, and later `chat` and `oracle`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from hoptrail.types import Span, Unit, Usage
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Task(Generic[T_co]):
+    """The input of one language task whose output is a `T_co`."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An earlier hop as later tasks see it: the sub-question, what was really asked, its answer (None: unanswered)."""
+
+    question: str
+    asked: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A proposition with the entities it is about, and where it stands."""
+
+    text: str
+    entities: tuple[str, ...]
+    source: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit."""
+
+    entities: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Task[Extraction]):
+    """Find the entities and facts of `unit`."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise(Task[str]):
+    """Say what `units` have in common, in their own language, in at most `words` words."""
+
+    units: tuple[Unit, ...]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """Sub-questions in the order to ask them; `#1` in one stands for the answer to the first. Empty: nothing left to ask."""
+
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decompose(Task[Decomposition]):
+    """Split `question` into sub-questions.
+
+    With `one_at_a_time`, give only the next sub-question in the light of `findings`, or none when they settle the question.
+    """
+
+    question: str
+    findings: tuple[Finding, ...] = ()
+    one_at_a_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Complete(Task[str]):
+    """Rewrite `question` so that it stands alone: references to earlier answers become those answers."""
+
+    question: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A sub-question that reading answered on the way, and the spans (inside the evidence) that say so."""
+
+    question: str
+    answer: str
+    support: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading the evidence gave: the answer (None: abstained), its steps in order, a confidence between 0 and 1.
+
+    The last step is the one that yields `answer`. `support` of every step lies inside a source of the evidence.
+    """
+
+    answer: str | None
+    steps: tuple[Step, ...] = ()
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Task[Reading]):
+    """Answer `question` from `evidence` (best first), or abstain. The task that design and docs call `answer`."""
+
+    question: str
+    evidence: tuple[Unit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assess(Task[float]):
+    """Can `evidence` settle `question`? A probability; with `answer`, whether the evidence supports that answer."""
+
+    question: str
+    evidence: tuple[Unit, ...]
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Integrate(Task[Reading]):
+    """Conclude on `question` from what the hops found, the evidence, or both."""
+
+    question: str
+    findings: tuple[Finding, ...]
+    evidence: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Task[Reading]):
+    """Answer `question` from the model's own memory, without evidence. Off unless a recipe's settings ask for it."""
+
+    question: str
+
+
+TASK_NAMES: dict[type[Task[object]], str] = {
+    Extract: "extract",
+    Summarise: "summarise",
+    Decompose: "decompose",
+    Complete: "complete",
+    Read: "answer",
+    Assess: "assess",
+    Integrate: "integrate",
+    Recall: "recall",
+}
+"""The names that design, prompts, logs and schemas use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T_co]):
+    """A task's output and what it cost."""
+
+    value: T_co
+    usage: Usage
+
+
+class Language(Protocol):
+    """Whoever performs the tasks."""
+
+    @property
+    def name(self) -> str: ...
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """Perform one task.
+
+        Raises:
+            TaskFailed: no usable reply; the message names the task and the reason.
+        """
+        ...

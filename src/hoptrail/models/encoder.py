@@ -1,0 +1,52 @@
+"""What an encoder is. Implementations stand beside this file, one each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatMatrix = NDArray[np.float32]
+"""Rows are vectors."""
+
+Progress = Callable[[int, int], None]
+"""Called with (texts done, texts in all), from the calling thread, after every batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderIdentity:
+    """What makes vectors comparable: stored with an index, compared when it is opened.
+
+    `name` is what the user chose (`minilm`, a folder, `endpoint:MODEL`), `digest` identifies the weights (the SHA-256 of
+    the weights file, or of model name and address for an endpoint), `dimension` is the length of a vector.
+    """
+
+    name: str
+    digest: str
+    dimension: int
+
+
+class Encoder(Protocol):
+    """Turns texts into unit vectors. The same text gives the same vector, whatever it is batched with (within 1e-6)."""
+
+    @property
+    def identity(self) -> EncoderIdentity: ...
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        """Vectors of length 1, one row a text, in order: shape (len(texts), dimension), float32, C-contiguous.
+
+        Raises:
+            ModelUnavailable: an endpoint failed or answered with vectors that cannot be right.
+        """
+        ...
+
+
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that also gives a vector per token, which late interaction needs."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
+        """Per text, a matrix of unit vectors, one row a token, special tokens left out: shape (tokens, dimension)."""
+        ...

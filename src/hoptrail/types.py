@@ -1,0 +1,213 @@
+"""The records that travel through hoptrail: frozen, typed, identified by content.
+
+One word per idea; `docs/datamodel.md` is the same list on one page. Offsets are code points (Python string indices) into
+`Document.text`, the text as stored; nothing here reads files, calls models or knows where records are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+def content_id(prefix: str, *parts: str) -> str:
+    """An identifier that depends on `parts` alone: `prefix` and 20 hex digits (80 bits) of their SHA-256.
+
+    Parts are separated by U+001F, so ("ab", "c") and ("a", "bc") differ. A lone surrogate (which a JSON escape can bring
+    in) is hashed as it stands.
+    """
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
+    return prefix + digest.hexdigest()[:20]
+
+
+class Kind(StrEnum):
+    """What a unit is."""
+
+    PASSAGE = "passage"
+    SENTENCE = "sentence"
+    AGGREGATE = "aggregate"
+    SUMMARY = "summary"
+    PROFILE = "profile"
+    TRIPLE = "triple"
+
+
+class Verdict(StrEnum):
+    """How a hop ended."""
+
+    ANSWERED = "answered"
+    UNANSWERED = "unanswered"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Characters `start` to `end` (exclusive, code points) of one document's stored text."""
+
+    document: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"a span runs from 0 <= start to end, not from {self.start} to {self.end}")
+
+    def covers(self, other: Span) -> bool:
+        return self.document == other.document and self.start <= other.start and other.end <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source text with a title, as read.
+
+    `sentence_ends` are the end offsets of its sentences, in order: the first sentence starts at 0, each next one where the
+    one before ends, the last ends at `len(text)`, so sentences tile the text (white space belongs to the sentence before
+    it). `sources` are the places it was read from (a path, or `path#id` for a JSONL line); the same content read from two
+    places is one document with two sources. `notes` say what reading had to decide (an encoding guessed, say).
+    """
+
+    id: str
+    title: str
+    text: str
+    sentence_ends: tuple[int, ...]
+    sources: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ends = self.sentence_ends
+        rising = all(before < after for before, after in zip((0, *ends), ends, strict=False))
+        if not rising or (ends[-1] if ends else 0) != len(self.text):
+            raise ValueError(f"sentences of document {self.id} do not tile its {len(self.text)} characters")
+
+    def sentences(self) -> Iterator[Span]:
+        start = 0
+        for end in self.sentence_ends:
+            yield Span(self.id, start, end)
+            start = end
+
+    def slice(self, span: Span) -> str:
+        return self.text[span.start : span.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A retrievable piece of text. `sources` are the spans it was made from: at least one, also for derived units.
+
+    For kinds passage and sentence there is one source and `text` is exactly that span; derived kinds carry their own text.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    text: str
+    sources: tuple[Span, ...]
+
+    @property
+    def searchable(self) -> str:
+        """What keyword index and encoder see: the title's line, then the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+    @property
+    def document(self) -> str:
+        """The document of the first source."""
+        return self.sources[0].document
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed, weighted edge between two units (by id); links of different kinds may join the same two."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit with its score and the channel that found it. Scores of different channels do not compare."""
+
+    unit: Unit
+    score: float
+    channel: str
+
+
+Ranking = tuple[Hit, ...]
+"""Hits in falling order of score; equal scores in rising order of unit id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was spent: model calls, their tokens, and seconds of wall clock."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A cited span: `text` is what stands at `start` to `end` of the document, character for character.
+
+    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it.
+    """
+
+    document: str
+    title: str
+    start: int
+    end: int
+    text: str
+    unit: str
+    kind: Kind
+    hop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step: the sub-question, what was really asked (after completion), what was found, what was concluded."""
+
+    question: str
+    asked: str
+    hits: Ranking
+    answer: str | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The hops of one answer, in order."""
+
+    hops: tuple[Hop, ...] = ()
+
+    def __iter__(self) -> Iterator[Hop]:
+        return iter(self.hops)
+
+    def __len__(self) -> int:
+        return len(self.hops)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way."""
+
+    question: str
+    text: str | None
+    recipe: str
+    language: str
+    evidence: tuple[Evidence, ...] = ()
+    trail: Trail = field(default_factory=Trail)
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def abstained(self) -> bool:
+        return self.text is None
