@@ -198,7 +198,10 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way."""
+    """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way.
+
+    `ranking` is what the recipe retrieved over all hops, best first: what its `retrieve` gives for the same question.
+    """
 
     question: str
     text: str | None
@@ -207,6 +210,7 @@ class Answer:
     evidence: tuple[Evidence, ...] = ()
     trail: Trail = field(default_factory=Trail)
     usage: Usage = field(default_factory=Usage)
+    ranking: Ranking = ()
 
     @property
     def abstained(self) -> bool:

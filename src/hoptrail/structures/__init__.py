@@ -1,0 +1,1 @@
+"""What is built once per corpus and stored, one file each."""

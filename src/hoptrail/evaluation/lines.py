@@ -1,0 +1,62 @@
+"""JSON lines with their places: what datasets and predictions are read through.
+
+Knows nothing of what the objects mean. Gzip is recognised by the name's ending; a byte-order mark is passed over; blank
+lines are skipped. Line breaks are LF, CRLF or CR, so U+2028 inside a text does not break a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from hoptrail.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One JSON object and where it stands; `place` is `FILE, line N`."""
+
+    place: str
+    content: dict[str, Any]
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """The objects of a JSON-lines file, in order.
+
+    Raises:
+        DataError: the file is missing, unreadable or not UTF-8, or a line is not a JSON object. It names file and line.
+    """
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, text in enumerate(file, start=1):
+                if text.strip():
+                    place = f"{path}, line {number}"
+                    yield Line(place, _parse(text, place))
+    except UnicodeDecodeError as error:
+        # Decoding runs ahead of the lines in blocks, so the line is not known exactly.
+        raise DataError(f"{path}, after line {number}: not UTF-8 ({error.reason}); save the file as UTF-8") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"{path} cannot be read: {reason}") from error
+
+
+def _open(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    return path.open(encoding="utf-8-sig")
+
+
+def _parse(text: str, place: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not JSON ({error}); each line must be one JSON object") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{place}: a JSON object is expected, not {type(content).__name__}")
+    return content

@@ -1,0 +1,63 @@
+"""Scoring answers that came from anywhere: a JSON-lines file with `prediction` and `answers` per line.
+
+`prediction` is a text, or null for an abstention or a failure; `answers` are the gold answer, then its aliases. Other keys are
+passed over. Does not know the questions, so a null scores nothing, also where the gold answer says that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoptrail.errors import DataError
+from hoptrail.evaluation.lines import Line, read_lines
+from hoptrail.evaluation.scoring import AnswerScore, Rule, mean_score, score_answer
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """Means over `n` predictions, unrounded."""
+
+    n: int
+    em: float
+    f1: float
+    precision: float
+    recall: float
+
+
+def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
+    """One score per line that is not blank, in the file's order.
+
+    Raises:
+        DataError: the file is missing or empty, or a line is not as documented; the message names file and line.
+    """
+    scores = [score_answer(_prediction(line), _answers(line), rule) for line in read_lines(path)]
+    if not scores:
+        raise DataError(f"{path} holds no predictions")
+    return scores
+
+
+def summarise_scores(scores: Sequence[AnswerScore]) -> ScoreSummary:
+    """The means of `scores`."""
+    means = mean_score(scores)
+    return ScoreSummary(len(scores), means.em, means.f1, means.precision, means.recall)
+
+
+def _prediction(line: Line) -> str | None:
+    if "prediction" not in line.content:
+        raise DataError(f'{line.place}: no "prediction"; give a text, or null for an abstention')
+    prediction = line.content["prediction"]
+    if prediction is None or isinstance(prediction, str):
+        return prediction
+    raise DataError(f'{line.place}: "prediction" must be a text or null, not {prediction!r}')
+
+
+def _answers(line: Line) -> list[str]:
+    if "answers" not in line.content:
+        hint = ', not "answer"' if "answer" in line.content else ""
+        raise DataError(f'{line.place}: give "answers"{hint}: a list of texts, the gold answer first, then its aliases')
+    answers = line.content["answers"]
+    if not isinstance(answers, list) or not answers or not all(isinstance(answer, str) for answer in answers):
+        raise DataError(f'{line.place}: "answers" must be a list of at least one text, not {answers!r}')
+    return answers

@@ -1,0 +1,128 @@
+"""Did the gold passages come up: recall@k and full@k over ranked passage ids.
+
+Rankings hold units of any kind; `project_to_passages` first turns them into passages through provenance, so that a summary or
+a triple counts for the passages it was made from. Passages are compared by id, never by title (titles repeat). Knows nothing
+of datasets or of where rankings come from. Not covered: graded relevance and token budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.scoring import mean
+from hoptrail.types import Ranking, Unit
+
+RECALL_CUTOFFS = (2, 5, 10, 20)
+FULL_CUTOFFS = (5, 10)
+"""At how many passages recall and full are taken: of results, tables and charts alike."""
+
+DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
+"""Passages further down change no measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalScores:
+    """Recall at each of `RECALL_CUTOFFS` and full at each of `FULL_CUTOFFS`, of one question or as means over many."""
+
+    recall: tuple[float, ...]
+    full: tuple[float, ...]
+
+    def named(self) -> dict[str, float]:
+        """The same as `recall@2`, ..., `full@10`."""
+        recall = {f"recall@{k}": value for k, value in zip(RECALL_CUTOFFS, self.recall, strict=True)}
+        full = {f"full@{k}": value for k, value in zip(FULL_CUTOFFS, self.full, strict=True)}
+        return recall | full
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRanking:
+    """What was found for one question (passage ids, best first, without repeats), its gold passages, its number of hops."""
+
+    found: tuple[str, ...]
+    gold: frozenset[str]
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalMeans:
+    """Means over `questions` questions."""
+
+    questions: int
+    scores: RetrievalScores
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSummary:
+    """Means over all questions with gold passages, and by number of hops (rising).
+
+    `without_gold` questions have no gold passage to find and are in no mean; `overall` is None when no question has.
+    """
+
+    overall: RetrievalMeans | None
+    by_hops: tuple[tuple[int, RetrievalMeans], ...]
+    without_gold: int
+
+
+def project_to_passages(ranking: Ranking, passages_of: Callable[[Unit], Sequence[str]]) -> list[str]:
+    """The passage ids behind a ranking, best first, each once, at the place of the first unit that was made from it.
+
+    `passages_of` gives the passages that a unit was made from, in the order in which they shall count.
+    """
+    return list(dict.fromkeys(passage for hit in ranking for passage in passages_of(hit.unit)))
+
+
+def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
+    """The share of the gold passages that stand among the first `k` found (R@k).
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    if not gold:
+        raise UsageError("recall is not defined without gold passages")
+    wanted = set(gold)
+    return len(wanted.intersection(found[:k])) / len(wanted)
+
+
+def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
+    """1 when every gold passage stands among the first `k` found, else 0; so 0 whenever there are more than `k` of them.
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    return float(recall_at(k, found, gold) == 1)
+
+
+def score_retrieval(found: Sequence[str], gold: Collection[str]) -> RetrievalScores:
+    """All measures of one question.
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    return RetrievalScores(
+        recall=tuple(recall_at(k, found, gold) for k in RECALL_CUTOFFS),
+        full=tuple(full_at(k, found, gold) for k in FULL_CUTOFFS),
+    )
+
+
+def summarise_retrieval(rankings: Sequence[JudgedRanking]) -> RetrievalSummary:
+    """Means overall and by number of hops. A failed question belongs in `rankings` with nothing found."""
+    judged = [ranking for ranking in rankings if ranking.gold]
+    hops = sorted({ranking.hops for ranking in judged})
+    return RetrievalSummary(
+        overall=_means(judged) if judged else None,
+        by_hops=tuple((count, _means([ranking for ranking in judged if ranking.hops == count])) for count in hops),
+        without_gold=len(rankings) - len(judged),
+    )
+
+
+def _means(judged: Sequence[JudgedRanking]) -> RetrievalMeans:
+    scores = [score_retrieval(ranking.found, ranking.gold) for ranking in judged]
+    return RetrievalMeans(
+        questions=len(judged),
+        scores=RetrievalScores(
+            recall=tuple(mean([score.recall[place] for score in scores]) for place in range(len(RECALL_CUTOFFS))),
+            full=tuple(mean([score.full[place] for score in scores]) for place in range(len(FULL_CUTOFFS))),
+        ),
+    )

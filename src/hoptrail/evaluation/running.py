@@ -1,0 +1,184 @@
+"""Running recipes over a data set's questions: resumable, a failed question counted and named, time kept apart.
+
+The corpus is indexed like anybody's documents. A question's result is on disk before the next is asked, so a run that was
+stopped goes on where it was; a question that failed is asked again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from hoptrail.errors import DataError, HoptrailError, Interrupted
+from hoptrail.evaluation.datasets import Dataset, Question, score_question
+from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
+from hoptrail.fingerprints import fingerprint
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.language.opening import open_language
+from hoptrail.language.tasks import Language, Reply, Task
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import checked_question
+from hoptrail.types import Ranking, Unit, Usage, content_id
+
+T = TypeVar("T")
+
+INDEX_FOLDER = "index"
+RESULTS_FOLDER = "results"
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """Everything that can change a result, for the fingerprint under which results are kept."""
+
+    recipe: str
+    settings: str
+    language: str
+    encoder: str
+    structures: tuple[tuple[str, str], ...]
+    documents: str
+    retrieval_only: bool
+
+
+class TimedLanguage:
+    """A language that keeps the seconds spent in it, so that they can be told from retrieval's."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self.name = language.name
+        self.seconds = 0.0
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        started = time.perf_counter()
+        try:
+            return self._language.perform(task)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+
+def evaluate(
+    dataset: Dataset,
+    recipes: Sequence[str],
+    index: Index,
+    work: Path,
+    language: str,
+    watcher: Watcher,
+    *,
+    retrieval_only: bool = False,
+) -> EvaluationReport:
+    """Index the corpus (only what is not there yet), run every recipe over every question, and put the results together.
+
+    Raises:
+        DataError: a passage of the corpus could not be read.
+        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    """
+    failures = index.add([dataset.corpus], recipes, watcher).failures
+    if failures:
+        raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
+    performer = TimedLanguage(open_language(language, index.encoder))
+    reports = [
+        (
+            name,
+            run_recipe(index.recipe(name, performer), performer, dataset, work, watcher, retrieval_only=retrieval_only),
+        )
+        for name in recipes
+    ]
+    return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports))
+
+
+def run_recipe(
+    recipe: Recipe, language: TimedLanguage, dataset: Dataset, work: Path, watcher: Watcher, *, retrieval_only: bool
+) -> RecipeReport:
+    """One recipe over all questions. Results that are already in `work` under the same fingerprint are not made again."""
+    identity = fingerprint(_identity(recipe, language.name, retrieval_only))
+    passages_of = partial(corpus_ids, ids=_corpus_ids_by_document(recipe, dataset))
+    folder = work / RESULTS_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with ResultsFile(folder / f"{dataset.name}-{recipe.name}.jsonl", identity) as results:
+        for done, question in enumerate(dataset.questions):
+            if watcher.stopped():
+                raise Interrupted(
+                    "stopped; finished questions are kept. Run the same command with the same --work to go on."
+                )
+            before = results.finished.get(question.id)
+            if before is None or before.error is not None:
+                results.append(_run_question(recipe, language, question, dataset, passages_of, retrieval_only))
+            watcher.report(recipe.name, done + 1, len(dataset.questions))
+        return summarise_recipe(
+            dataset.questions,
+            results.finished,
+            pool_size=sum(recipe.corpus.snapshot.count(kind) for kind in recipe.corpus.snapshot.kinds),
+            fingerprint=fingerprint(recipe.settings),
+            retrieval_only=retrieval_only,
+        )
+
+
+def _run_question(
+    recipe: Recipe,
+    language: TimedLanguage,
+    question: Question,
+    dataset: Dataset,
+    passages_of: Callable[[Unit], Sequence[str]],
+    retrieval_only: bool,
+) -> QuestionResult:
+    language.seconds = 0.0
+    started = time.perf_counter()
+    prediction: str | None = None
+    error: str | None = None
+    ranking: Ranking = ()
+    usage = Usage()
+    try:
+        text = checked_question(question.question)
+        if retrieval_only:
+            ranking = recipe.retrieve(text)
+        else:
+            answer = recipe.answer(text)
+            prediction, ranking, usage = answer.text, answer.ranking, answer.usage
+    except HoptrailError as failure:
+        error = str(failure)
+    seconds = time.perf_counter() - started
+    score = None if retrieval_only or error else score_question(question, prediction, dataset.rule)
+    return QuestionResult(
+        question=question.id,
+        prediction=prediction,
+        abstained=prediction is None and error is None and not retrieval_only,
+        error=error,
+        score=score,
+        passages=tuple(project_to_passages(ranking, passages_of)[:DEEPEST_CUTOFF]),
+        seconds_retrieval=seconds - language.seconds,
+        seconds_language=language.seconds,
+        calls=usage.calls,
+        tokens=usage.prompt_tokens + usage.completion_tokens,
+    )
+
+
+def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
+    """The corpus's own ids of the documents a unit was made from, in order, without repeats."""
+    return list(dict.fromkeys(name for span in unit.sources for name in ids.get(span.document, ())))
+
+
+def _corpus_ids_by_document(recipe: Recipe, dataset: Dataset) -> dict[str, list[str]]:
+    """Document id to the ids its content has in corpus.jsonl (several, if the corpus repeats itself)."""
+    prefix = f"{dataset.corpus.resolve().as_posix()}#"
+    return {
+        entry.id: [source.removeprefix(prefix) for source in entry.sources if source.startswith(prefix)]
+        for entry in recipe.corpus.snapshot.entries
+    }
+
+
+def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
+    head = recipe.corpus.snapshot.head
+    return RunIdentity(
+        recipe.name,
+        fingerprint(recipe.settings),
+        language,
+        fingerprint(head.encoder),
+        tuple(sorted(head.structures.items())),
+        content_id("", *(entry.id for entry in recipe.corpus.snapshot.entries)),
+        retrieval_only,
+    )

@@ -1,0 +1,186 @@
+"""Answer scores by the rules of the official HotpotQA, 2WikiMultihopQA (v1.1) and MuSiQue scripts, and cover match.
+
+All four share one normalisation and one token overlap; they differ in four choices, which `_CHOICES` tabulates. Values are
+unrounded, between 0 and 1. Nothing here reads files or knows of questions. Not covered: supporting-fact, joint and evidence
+scores, and the demonyms that the 2Wiki script looks up by answer id (hand them over as further answers).
+
+Sources: Yang et al. 2018 (HotpotQA), Ho et al. 2020 (2WikiMultihopQA), Trivedi et al. 2022 (MuSiQue), and the behaviour of
+their published scripts; cover match as SUNAR's paper reports it, but over tokens, since "no" is a substring of "Norway".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hoptrail.errors import UsageError
+
+RESAMPLES = 2000
+"""Bootstrap resamples: between seeds the ends of a 95 % interval then move by some 1.5 % of its width (standard error)."""
+
+LEVEL = 0.95
+"""The share of resampled means that an interval holds."""
+
+_DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
+
+
+class Rule(StrEnum):
+    """Whose rule scores an answer."""
+
+    HOTPOTQA = "hotpotqa"
+    TWO_WIKI = "2wiki"
+    MUSIQUE = "musique"
+    COVER = "cover"
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What sets one rule apart.
+
+    `aliases`: every gold answer counts, not the first alone. `closed`: a yes, no or noanswer on either side that the other
+    does not equal scores no overlap. `empty_agrees`: two texts that both normalise to nothing overlap fully, not at all.
+    `containment`: exact match is replaced by containment.
+    """
+
+    aliases: bool
+    closed: bool
+    empty_agrees: bool
+    containment: bool = False
+
+
+_CHOICES = {
+    Rule.HOTPOTQA: _Choices(aliases=False, closed=True, empty_agrees=False),
+    Rule.TWO_WIKI: _Choices(aliases=True, closed=True, empty_agrees=False),
+    Rule.MUSIQUE: _Choices(aliases=True, closed=False, empty_agrees=True),
+    Rule.COVER: _Choices(aliases=True, closed=False, empty_agrees=True, containment=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScore:
+    """Exact match and token overlap of one answer, or their means over many; each between 0 and 1."""
+
+    em: float
+    f1: float
+    precision: float
+    recall: float
+
+
+MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
+"""What no answer scores: an abstention, a failure, a question that was never reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The two ends of a confidence interval."""
+
+    low: float
+    high: float
+
+
+def normalise(text: str) -> str:
+    """The scripts' one normalisation: lower case, no ASCII punctuation, no English articles, single spaces.
+
+    In this order, so that hyphenated words fuse, typographic quotes and dashes stay, and the answer "A" becomes empty.
+    """
+    bare = text.lower().translate(_DELETE_PUNCTUATION)
+    return " ".join(_ARTICLE.sub(" ", bare).split())
+
+
+def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> AnswerScore:
+    """How well `prediction` (None: abstained or failed) agrees with the gold `answers`: the gold answer, then its aliases.
+
+    The HotpotQA rule looks at the first answer only, the others at all, and take the best of each value on its own, as the
+    scripts do. The MuSiQue script gives no precision and recall; here they are those of its token overlap, also the best of
+    each. Under the cover rule `em` is cover match (the gold tokens stand in the prediction, next to each other and in
+    order) and the other values are as for MuSiQue.
+
+    Raises:
+        UsageError: there is no gold answer.
+    """
+    if not answers:
+        raise UsageError("an answer cannot be scored without a gold answer: give at least one")
+    if prediction is None:
+        return MISSED
+    choices = _CHOICES[rule]
+    golds = answers if choices.aliases else answers[:1]
+    scores = [_score_one(normalise(prediction), normalise(gold), choices) for gold in golds]
+    return AnswerScore(
+        em=max(score.em for score in scores),
+        f1=max(score.f1 for score in scores),
+        precision=max(score.precision for score in scores),
+        recall=max(score.recall for score in scores),
+    )
+
+
+def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
+    """The mean of each value; `MISSED` when there are no scores. Missing answers belong in `scores` as `MISSED`."""
+    return AnswerScore(
+        em=mean([score.em for score in scores]),
+        f1=mean([score.f1 for score in scores]),
+        precision=mean([score.precision for score in scores]),
+        recall=mean([score.recall for score in scores]),
+    )
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean, the same in any order of `values` (exact sum, then one division); 0 when there are none."""
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def mean_interval(values: Sequence[float], seed: int) -> Interval:
+    """A 95 % confidence interval of the mean of `values`, one per question.
+
+    The percentile bootstrap (Efron and Tibshirani 1993, chapter 13): 2,000 times as many values are drawn with
+    replacement, and the ends are the 2.5th and 97.5th percentiles of the drawn means. It speaks of other questions like
+    these, not of a model's chance from run to run, and is too narrow below about twenty values.
+
+    Raises:
+        UsageError: there are no values.
+    """
+    import numpy as np
+
+    if not values:
+        raise UsageError("a confidence interval needs at least one value")
+    sample = np.asarray(values, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    # One resample at a time: a matrix of all of them would take 2,000 x questions x 8 bytes.
+    means = [sample[generator.integers(0, sample.size, sample.size)].mean() for _ in range(RESAMPLES)]
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high))
+
+
+def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
+    """Score two normalised texts."""
+    predicted, expected = prediction.split(), gold.split()
+    match = _contains(predicted, expected) if choices.containment else prediction == gold
+    closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
+    if closed:
+        return AnswerScore(float(match), 0.0, 0.0, 0.0)
+    if not predicted and not expected and choices.empty_agrees:
+        return AnswerScore(float(match), 1.0, 1.0, 1.0)
+    return AnswerScore(float(match), *_overlap(predicted, expected))
+
+
+def _overlap(predicted: list[str], expected: list[str]) -> tuple[float, float, float]:
+    """F1, precision and recall of two bags of tokens; zeros when they share none."""
+    shared = (Counter(predicted) & Counter(expected)).total()
+    if shared == 0:
+        return 0.0, 0.0, 0.0
+    precision, recall = shared / len(predicted), shared / len(expected)
+    return 2 * precision * recall / (precision + recall), precision, recall
+
+
+def _contains(predicted: list[str], expected: list[str]) -> bool:
+    """Whether `expected` stands in `predicted` as a run. No tokens are contained in no tokens only."""
+    if not expected:
+        return not predicted
+    starts = range(len(predicted) - len(expected) + 1)
+    return any(predicted[start : start + len(expected)] == expected for start in starts)

@@ -1,0 +1,171 @@
+"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from hoptrail.errors import UsageError
+from hoptrail.indexing import IndexingReport, Watcher, remove_documents, repair_index, update_index
+from hoptrail.language.opening import open_language
+from hoptrail.language.tasks import Language
+from hoptrail.models.encoder import Encoder, EncoderIdentity
+from hoptrail.models.opening import open_encoder
+from hoptrail.recipes.catalogue import check_names, needed_structures, open_recipe
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.settings import Settings
+from hoptrail.store.head import FORMAT
+from hoptrail.store.integrity import verify
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.building import Structure
+from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.types import Answer, Kind, Ranking, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """A document as `show` lists it; `passages` is how many it was split into."""
+
+    id: str
+    title: str
+    sources: tuple[str, ...]
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in an index. `usage` is what building it has cost."""
+
+    format: int
+    encoder: EncoderIdentity
+    documents: tuple[DocumentSummary, ...]
+    units: dict[Kind, int]
+    links: dict[str, int]
+    structures: tuple[str, ...]
+    usage: Usage
+
+
+class Index:
+    """One index folder with settings. Opening it reads nothing; every call sees the last committed state.
+
+    Any number of processes and threads may read while one writes.
+    """
+
+    def __init__(self, folder: str | Path, settings: Settings | None = None) -> None:
+        self.folder = Path(folder).expanduser()
+        self.settings = settings or Settings()
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        return open_encoder(self.settings.encoder)
+
+    def add(
+        self, sources: Iterable[str | Path], recipes: Sequence[str] = (), watcher: Watcher | None = None
+    ) -> IndexingReport:
+        """Add or update documents from files and folders, and build what `recipes` need beside what is there already.
+
+        Documents that could not be read are in the report's `failures`; the others are in the index.
+
+        Raises:
+            UsageError: a recipe is not known.
+            Interrupted: the watcher asked to stop.
+            IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
+        """
+        structures = self._structures(recipes or (self.settings.recipe,))
+        limits = self.settings.reading
+        return update_index(self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher())
+
+    def remove(self, documents: Iterable[str]) -> list[str]:
+        """Remove documents, each named by id, path or title, and all that stands on them alone; gives their titles.
+
+        Raises:
+            UsageError: a name fits no document or several.
+            IndexUnavailable: there is no index here.
+        """
+        self._snapshot()
+        removed = remove_documents(self.folder, list(documents), self.encoder, self._structures(()))
+        return [entry.title for entry in removed]
+
+    def recipe(
+        self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
+    ) -> Recipe:
+        """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`.
+
+        Raises:
+            UsageError: there is no such recipe or language, or the index lacks a structure that the recipe needs.
+        """
+        name = name or self.settings.recipe
+        check_names([name])
+        corpus = Corpus(self._snapshot(), lambda: self.encoder)
+        missing = sorted(needed_structures([name]) - set(corpus.snapshot.head.structures))
+        if missing:
+            raise UsageError(
+                f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
+                f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
+            )
+        if language is None or isinstance(language, str):
+            language = open_language(language or self.settings.language, self.encoder)
+        return open_recipe(name, corpus, language, self.settings.recipes, limit)
+
+    def ask(self, question: str, recipe: str | None = None, language: Language | str | None = None) -> Answer:
+        """Answer a question, or abstain, with evidence and trail.
+
+        Raises:
+            UsageError: the question is empty or far too long.
+        """
+        question = checked_question(question)
+        return self.recipe(recipe, language).answer(question)
+
+    def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
+        """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
+        question = checked_question(question)
+        if limit is not None and limit < 1:
+            raise UsageError(f"at least one hit must be asked for, not {limit}.")
+        return self.recipe(recipe, limit=limit).retrieve(question)
+
+    def contents(self) -> Contents:
+        """What is in the index."""
+        snapshot = self._snapshot()
+        passages = Counter(unit.document for unit in snapshot.units(Kind.PASSAGE))
+        documents = tuple(
+            DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.entries
+        )
+        head = snapshot.head
+        units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
+        links = Counter(link.kind for link in snapshot.links())
+        return Contents(
+            FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
+        )
+
+    def verify(self) -> int:
+        """Compare every file of the index with its checksum; how many were compared.
+
+        Raises:
+            IndexDamaged: names the first that is missing or altered.
+        """
+        checksums = self._snapshot().head.checksums or {}
+        verify(self.folder, checksums, limit=None)
+        return len(checksums)
+
+    def repair(self, watcher: Watcher | None = None) -> list[str]:
+        """Rebuild what is damaged from the stored documents; the names of the files that were.
+
+        Raises:
+            IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
+        """
+        structures = structures_by_name(self.settings.passages)
+        return repair_index(self.folder, self.encoder, structures, watcher or Watcher())
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot.open(self.folder)
+
+    def _structures(self, recipes: Sequence[str]) -> list[Structure]:
+        """Those that `recipes` need and those that the index already has, in the order they are built."""
+        wanted = needed_structures(recipes)
+        if Snapshot.exists(self.folder):
+            wanted |= set(self._snapshot().head.structures)
+        return [structure for name, structure in structures_by_name(self.settings.passages).items() if name in wanted]

@@ -1,0 +1,162 @@
+"""Bringing an index up to date with its sources: read, compare by content, keep what is new, build what recipes need.
+
+Two phases, both resumable: documents are read and stored as they are, then every structure brings itself up to date with
+them. What was finished when a run stopped is not done again by the next; readers see nothing before the last step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hoptrail.documents.reading import ReadingLimits, read_sources
+from hoptrail.errors import DocumentError, Interrupted
+from hoptrail.models.encoder import Encoder
+from hoptrail.store.register import Register
+from hoptrail.store.repairing import set_damage_aside
+from hoptrail.store.snapshot import DocumentEntry
+from hoptrail.store.writer import Writer, writing_to
+from hoptrail.structures.building import Report, Structure, Workshop, report_nothing
+from hoptrail.types import Document, Usage
+
+BATCH_DOCUMENTS = 512
+BATCH_CHARACTERS = 4_000_000
+"""Documents are stored in batches of at most this many, or about this many characters: what reading holds in memory."""
+
+
+def never() -> bool:
+    """For callers that never stop a run."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Whoever watches a run: told of progress, asked whether to stop."""
+
+    report: Report = report_nothing
+    stopped: Callable[[], bool] = never
+
+
+@dataclass(slots=True)
+class IndexingReport:
+    """What a run did. `removed` documents had been read from these sources before, which now hold something else;
+    `failures` could not be read, and the rest went on.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    documents: int = 0
+    failures: list[DocumentError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def update_index(
+    folder: Path,
+    sources: Sequence[str | Path],
+    encoder: Encoder,
+    structures: Sequence[Structure],
+    limits: ReadingLimits,
+    watcher: Watcher,
+) -> IndexingReport:
+    """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
+
+    Raises:
+        Interrupted: the watcher asked to stop; what was finished is kept.
+        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
+    """
+    started = time.perf_counter()
+    with writing_to(folder, encoder.identity) as writer:
+        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher))
+        report = _read_all(sources, limits, workshop)
+        build(structures, workshop)
+        if writer.changed:
+            writer.publish(Usage(seconds=time.perf_counter() - started))
+        report.documents = writer.snapshot().count_documents()
+    return report
+
+
+def build(structures: Iterable[Structure], workshop: Workshop) -> None:
+    """Bring structures up to date; one whose settings have changed is built anew."""
+    writer = workshop.writer
+    for structure in structures:
+        if writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint:
+            structure.discard(writer)
+        writer.structures[structure.name] = structure.fingerprint
+        structure.update(workshop)
+
+
+def remove_documents(
+    folder: Path, names: Sequence[str], encoder: Encoder, structures: Sequence[Structure]
+) -> list[DocumentEntry]:
+    """Remove documents by id, path or title, with everything derived from them alone; gives what was meant by the names.
+
+    A document that was read from several paths loses only the path that is named, and goes with the last.
+
+    Raises:
+        UsageError: a name fits no document, or a title fits several; nothing is removed then.
+        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
+    """
+    started = time.perf_counter()
+    with writing_to(folder, encoder.identity) as writer:
+        register = Register(writer)
+        places = [place for name in names for place in register.places(name)]
+        for entry, source in places:
+            register.withdraw(entry.id, source)
+        register.write()
+        build(structures, Workshop(writer, encoder, report_nothing, writer.checkpoint))
+        writer.publish(Usage(seconds=time.perf_counter() - started))
+    return list({entry.id: entry for entry, _ in places}.values())
+
+
+def repair_index(folder: Path, encoder: Encoder, structures: Mapping[str, Structure], watcher: Watcher) -> list[str]:
+    """Make damaged tables anew from the stored documents; the names of the files that were damaged.
+
+    A damaged keyword index is made again from its rows; a table with any other damage is dropped, and the structures that
+    the index holds bring themselves up to date.
+
+    Raises:
+        IndexDamaged: the documents themselves, or the head, are damaged; nothing is touched.
+    """
+    started = time.perf_counter()
+    damage = set_damage_aside(folder)
+    with writing_to(folder, encoder.identity) as writer:
+        for table in damage.stale:
+            writer.renew_index(table)
+        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher))
+        build((structure for name, structure in structures.items() if name in damage.structures), workshop)
+        if damage.files:
+            writer.publish(Usage(seconds=time.perf_counter() - started))
+    return list(damage.files)
+
+
+def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop) -> IndexingReport:
+    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
+    report = IndexingReport()
+    register = Register(workshop.writer)
+    batch: list[Document] = []
+    for item in read_sources(sources, limits):
+        if isinstance(item, DocumentError):
+            report.failures.append(item)
+        elif register.enter(item):
+            report.added += 1
+            report.notes += [f"{item.sources[0]}: {note}" for note in item.notes]
+            batch.append(item)
+        else:
+            report.unchanged += 1
+        if len(batch) >= BATCH_DOCUMENTS or sum(len(document.text) for document in batch) >= BATCH_CHARACTERS:
+            report.removed += register.write(batch)
+            batch.clear()
+            workshop.report("reading", report.added + report.unchanged, 0)
+            workshop.pause()
+    report.removed += register.write(batch)
+    workshop.pause()
+    return report
+
+
+def _pause(writer: Writer, watcher: Watcher) -> None:
+    writer.checkpoint()
+    if watcher.stopped():
+        raise Interrupted("stopped; what was finished is kept. Run the same command again to go on from here.")

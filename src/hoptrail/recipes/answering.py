@@ -1,0 +1,85 @@
+"""Steps of answering that recipes share: telling the hops of a reading, and citing.
+
+A citation is made here and nowhere else, from spans only: it is checked against the units handed to the language and cut
+out of the stored document, so it cannot say what the document does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.tasks import Reading
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.types import Evidence, Hop, Ranking, Span, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CitedHop:
+    """A hop and the spans that its answer rests on, all inside its hits."""
+
+    hop: Hop
+    support: tuple[Span, ...] = ()
+
+
+def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> list[CitedHop]:
+    """One hop for each step of a reading of `read` out of `found`: the first shows all hits, later ones those they rest on.
+
+    Raises:
+        TaskFailed: a step cites a span that lies in none of the units that were read.
+    """
+    hops: list[CitedHop] = []
+    for step in reading.steps:
+        check_support(step.support, read)
+        hits = (
+            tuple(hit for hit in read if any(_holds(hit.unit.sources, span) for span in step.support))
+            if hops
+            else found
+        )
+        hops.append(CitedHop(Hop(step.question, step.question, hits, step.answer, Verdict.ANSWERED), step.support))
+    if not hops or reading.answer is None:
+        verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
+        hops.append(CitedHop(Hop(question, question, () if hops else found, reading.answer, verdict)))
+    return hops
+
+
+def check_support(support: Sequence[Span], hits: Ranking) -> None:
+    """Refuse citations of anything that was not handed over.
+
+    Raises:
+        TaskFailed: names the span.
+    """
+    for span in support:
+        if not any(_holds(hit.unit.sources, span) for hit in hits):
+            raise TaskFailed(
+                f"answer: cites characters {span.start} to {span.end} of document {span.document}, which the evidence handed "
+                f"over does not contain."
+            )
+
+
+def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
+    """Evidence for every supporting span of every hop, in order, without repeats within a hop."""
+    documents = corpus.documents({span.document for cited in hops for span in cited.support})
+    evidence = []
+    for position, cited in enumerate(hops):
+        for span in dict.fromkeys(cited.support):
+            unit = next(hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span))
+            document = documents[span.document]
+            evidence.append(
+                Evidence(
+                    document.id,
+                    document.title,
+                    span.start,
+                    span.end,
+                    document.slice(span),
+                    unit.id,
+                    unit.kind,
+                    position,
+                )
+            )
+    return tuple(evidence)
+
+
+def _holds(sources: Sequence[Span], span: Span) -> bool:
+    return any(source.covers(span) for source in sources)

@@ -1,0 +1,27 @@
+"""Keyword search (BM25), read once. A baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.types import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Settings(SinglePassSettings):
+    """As for every single pass."""
+
+
+@dataclass(frozen=True)
+class Bm25(SinglePass):
+    """Keyword search (BM25), read once."""
+
+    settings: Bm25Settings = field(default_factory=Bm25Settings)
+
+    name: ClassVar[str] = "bm25"
+
+    def retrieve(self, question: str) -> Ranking:
+        return keyword_search(self.corpus, question, self.settings.k)

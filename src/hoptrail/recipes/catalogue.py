@@ -1,0 +1,51 @@
+"""The recipes by name: the one table that a new recipe is entered in (its settings go into `settings.RecipeSettings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hoptrail.errors import UsageError
+from hoptrail.language.tasks import Language
+from hoptrail.recipes.bm25 import Bm25
+from hoptrail.recipes.dense import Dense
+from hoptrail.recipes.hybrid import Hybrid
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.selfask import SelfAsk
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.settings import RecipeSettings
+
+RECIPES: dict[str, type[Bm25] | type[Dense] | type[Hybrid] | type[SelfAsk]] = {
+    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk)
+}
+
+
+def open_recipe(
+    name: str, corpus: Corpus, language: Language, settings: RecipeSettings, limit: int | None = None
+) -> Recipe:
+    """The recipe of that name, over a corpus; `limit` replaces its setting `k`.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    check_names([name])
+    own = getattr(settings, name)
+    recipe: Recipe = RECIPES[name](corpus, language, own if limit is None else replace(own, k=limit))
+    return recipe
+
+
+def needed_structures(names: Iterable[str]) -> set[str]:
+    """The structures that these recipes need.
+
+    Raises:
+        UsageError: a name is not a recipe.
+    """
+    names = list(names)
+    check_names(names)
+    return {structure for name in names for structure in RECIPES[name].structures}
+
+
+def check_names(names: Iterable[str]) -> None:
+    unknown = sorted(set(names) - set(RECIPES))
+    if unknown:
+        raise UsageError(f"there is no recipe {', '.join(unknown)}. There are: {', '.join(RECIPES)}.")

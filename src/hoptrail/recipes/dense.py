@@ -1,0 +1,27 @@
+"""Dense search by the encoder's vectors, read once. A baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.types import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class DenseSettings(SinglePassSettings):
+    """As for every single pass."""
+
+
+@dataclass(frozen=True)
+class Dense(SinglePass):
+    """Dense search by the encoder's vectors, read once."""
+
+    settings: DenseSettings = field(default_factory=DenseSettings)
+
+    name: ClassVar[str] = "dense"
+
+    def retrieve(self, question: str) -> Ranking:
+        return dense_search(self.corpus, question, self.settings.k)

@@ -1,0 +1,58 @@
+"""What recipes that retrieve once and read once have in common; each adds its own `retrieve`."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Language, Read, Reading
+from hoptrail.recipes.answering import CitedHop, cite, hops_of
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.pack import pack
+from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SinglePassSettings:
+    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read."""
+
+    k: int = 20
+    evidence_tokens: int = 6000
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.evidence_tokens < 1:
+            raise ValueError("k and evidence_tokens are at least 1")
+
+
+@dataclass(frozen=True)
+class SinglePass(ABC):
+    """Retrieve, pack, read. A failed reading is a failed hop and an abstention, not an error."""
+
+    corpus: Corpus
+    language: Language
+    settings: SinglePassSettings
+
+    name: ClassVar[str]
+    structures: ClassVar[tuple[str, ...]] = ("passages",)
+
+    @abstractmethod
+    def retrieve(self, question: str) -> Ranking: ...
+
+    def answer(self, question: str) -> Answer:
+        started = time.perf_counter()
+        ranking = self.retrieve(question)
+        packed = pack(ranking, self.settings.evidence_tokens)
+        meter = Meter(self.language)
+        try:
+            reading = meter.perform(Read(question, tuple(hit.unit for hit in packed)))
+            hops = hops_of(question, reading, ranking, packed)
+        except TaskFailed:
+            reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]
+        evidence = cite(hops, self.corpus)
+        trail = Trail(tuple(cited.hop for cited in hops))
+        usage = replace(meter.usage, seconds=time.perf_counter() - started)
+        return Answer(question, reading.answer, self.name, self.language.name, evidence, trail, usage, ranking)

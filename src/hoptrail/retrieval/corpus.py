@@ -1,0 +1,54 @@
+"""What is searched: a snapshot of an index together with the encoder that made its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from hoptrail.errors import UsageError
+from hoptrail.models.encoder import Encoder
+from hoptrail.store.head import check_encoder
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Document
+
+QUESTION_LIMIT = 8000
+"""Longest question that is searched, in characters: far above any real one, and it bounds what a request can cost."""
+
+
+class Corpus:
+    """The encoder is opened when it is first needed: keyword search never waits for it."""
+
+    def __init__(self, snapshot: Snapshot, open_encoder: Callable[[], Encoder]) -> None:
+        self.snapshot = snapshot
+        self._open_encoder = open_encoder
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder that made the vectors of this index.
+
+        Raises:
+            IndexMismatch: the encoder at hand is another one.
+        """
+        encoder = self._open_encoder()
+        check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
+        return encoder
+
+    def documents(self, ids: set[str]) -> dict[str, Document]:
+        return {document.id: document for document in self.snapshot.documents(ids)}
+
+
+def checked_question(text: str) -> str:
+    """The question without control characters and broken code points, which no document contains.
+
+    Raises:
+        UsageError: it is empty or longer than QUESTION_LIMIT.
+    """
+    if len(text) > QUESTION_LIMIT:
+        raise UsageError(
+            f"the question has {len(text):,} characters; at most {QUESTION_LIMIT:,} are searched. Shorten it."
+        )
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    question = " ".join(printable.split())
+    if not question:
+        raise UsageError("the question is empty. Ask something.")
+    return question

@@ -1,0 +1,37 @@
+"""Choosing what a language reads: the best hits that fit a token budget, without saying anything twice."""
+
+from __future__ import annotations
+
+from hoptrail.types import Ranking, Span, Unit
+
+CHARACTERS_PER_TOKEN = 4
+"""A common rule of thumb for English prose with current tokenisers; budgets need no more."""
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text, estimated: characters by the rule of thumb, but at least one for each character beyond Latin."""
+    beyond = sum(character > "\u024f" for character in text)
+    return beyond + -(-(len(text) - beyond) // CHARACTERS_PER_TOKEN)
+
+
+def pack(ranking: Ranking, tokens: int) -> Ranking:
+    """Hits in rank order until the budget is spent.
+
+    A hit whose every source is already covered by hits taken before it is left out, and one that does not fit is passed
+    over for later ones that do. The first hit is always taken, so that something is read.
+    """
+    taken: list[int] = []
+    covered: list[Span] = []
+    left = tokens
+    for position, hit in enumerate(ranking):
+        cost = estimated_tokens(hit.unit.searchable)
+        if _is_covered(hit.unit, covered) or (taken and cost > left):
+            continue
+        taken.append(position)
+        covered += hit.unit.sources
+        left -= cost
+    return tuple(ranking[position] for position in taken)
+
+
+def _is_covered(unit: Unit, covered: list[Span]) -> bool:
+    return all(any(before.covers(source) for before in covered) for source in unit.sources)

@@ -1,0 +1,126 @@
+"""The JSON that scripts rely on: exact keys, built in one place. Nothing is left out and nothing is renamed lightly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hoptrail.evaluation.predictions import ScoreSummary
+from hoptrail.evaluation.scoring import AnswerScore
+from hoptrail.index import Contents
+from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Usage
+
+Json = dict[str, Any]
+
+
+def to_text(content: Json | list[Json]) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def answer_json(answer: Answer) -> Json:
+    return {
+        "question": answer.question,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "recipe": answer.recipe,
+        "language": answer.language,
+        "evidence": [_evidence_json(evidence) for evidence in answer.evidence],
+        "trail": [_hop_json(hop) for hop in answer.trail],
+        "usage": _usage_json(answer.usage),
+    }
+
+
+def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
+    """Hits as in a trail, with the unit's text and the spans it was made from."""
+    hits = [
+        _hit_json(hit)
+        | {
+            "text": hit.unit.text,
+            "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
+        }
+        for hit in ranking
+    ]
+    return {"question": question, "recipe": recipe, "hits": hits}
+
+
+def contents_json(contents: Contents) -> Json:
+    """`source` is the first place a document was read from, `sources` all of them."""
+    return {
+        "format": contents.format,
+        "encoder": {
+            "name": contents.encoder.name,
+            "digest": contents.encoder.digest,
+            "dimension": contents.encoder.dimension,
+        },
+        "documents": [
+            {
+                "id": document.id,
+                "title": document.title,
+                "source": document.sources[0],
+                "passages": document.passages,
+                "sources": list(document.sources),
+            }
+            for document in contents.documents
+        ],
+        "units": {kind.value: count for kind, count in contents.units.items()},
+        "links": contents.links,
+        "structures": list(contents.structures),
+        "usage": _usage_json(contents.usage),
+    }
+
+
+def score_json(score: AnswerScore) -> Json:
+    return {"em": score.em, "f1": score.f1, "precision": score.precision, "recall": score.recall}
+
+
+def summary_json(rule: str, summary: ScoreSummary) -> Json:
+    return {
+        "rule": rule,
+        "n": summary.n,
+        "em": summary.em,
+        "f1": summary.f1,
+        "precision": summary.precision,
+        "recall": summary.recall,
+    }
+
+
+def _evidence_json(evidence: Evidence) -> Json:
+    return {
+        "document": evidence.document,
+        "title": evidence.title,
+        "start": evidence.start,
+        "end": evidence.end,
+        "text": evidence.text,
+        "unit": evidence.unit,
+        "kind": evidence.kind.value,
+        "hop": evidence.hop,
+    }
+
+
+def _hop_json(hop: Hop) -> Json:
+    return {
+        "question": hop.question,
+        "asked": hop.asked,
+        "hits": [_hit_json(hit) for hit in hop.hits],
+        "answer": hop.answer,
+        "verdict": hop.verdict.value,
+    }
+
+
+def _hit_json(hit: Hit) -> Json:
+    return {
+        "unit": hit.unit.id,
+        "kind": hit.unit.kind.value,
+        "score": hit.score,
+        "channel": hit.channel,
+        "document": hit.unit.document,
+    }
+
+
+def _usage_json(usage: Usage) -> Json:
+    return {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "seconds": usage.seconds,
+    }

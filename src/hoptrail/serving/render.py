@@ -1,0 +1,144 @@
+"""What people see in a terminal: the trail as a tree, each sentence with the answer marked in it, tables for the rest.
+
+Everything that comes from documents or models is text here, never markup, and stripped of control characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from hoptrail.index import Contents
+from hoptrail.indexing import IndexingReport
+from hoptrail.types import Answer, Evidence, Hop, Ranking
+
+SHOWN_DOCUMENTS = 50
+SHOWN_NOTES = 20
+EXCERPT = 240
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text as it is, on one line, with anything unprintable (escape sequences, line breaks) as a space."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return Text(" ".join(printable.split()), style=style)
+
+
+def render_answer(answer: Answer) -> RenderableType:
+    tree = Tree(plain(answer.question, "bold"), guide_style="dim")
+    for position, hop in enumerate(answer.trail):
+        _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
+    if answer.text is None:
+        conclusion = Text("No answer: nothing found here settles the question.", style="yellow")
+    else:
+        conclusion = Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"))
+    usage = answer.usage
+    spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
+    footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
+    return Group(tree, conclusion, footer)
+
+
+def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) -> None:
+    head = Text.assemble((f"hop {position + 1}  ", "bold cyan"), plain(hop.question))
+    if hop.asked != hop.question:
+        head.append("\n       asked: ").append_text(plain(hop.asked, "italic"))
+    branch = tree.add(head)
+    for item in evidence:
+        sentence = plain(item.text)
+        if hop.answer:
+            sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
+        where = Text(f"  {item.document} {item.start}–{item.end}", style="dim")
+        branch.add(Text.assemble(plain(item.title, "magenta"), where, "\n", sentence))
+    if hop.answer is None:
+        branch.add(Text(f"{hop.verdict.value}; {len(hop.hits)} units were found", style="yellow"))
+    else:
+        branch.add(Text.assemble("→ ", plain(hop.answer, "green")))
+
+
+def render_ranking(ranking: Ranking) -> RenderableType:
+    if not ranking:
+        return Text("Nothing was found.", style="yellow")
+    table = Table(box=None, pad_edge=False)
+    for column, justify in (("score", "right"), ("channel", "left"), ("title", "left"), ("text", "left")):
+        table.add_column(column, justify="right" if justify == "right" else "left", overflow="fold")
+    for hit in ranking:
+        text = plain(hit.unit.text)
+        text.truncate(EXCERPT, overflow="ellipsis")
+        table.add_row(f"{hit.score:.4g}", hit.channel, plain(hit.unit.title, "magenta"), text)
+    return table
+
+
+def render_contents(contents: Contents) -> RenderableType:
+    summary = Table(box=None, show_header=False, pad_edge=False)
+    encoder = contents.encoder
+    units = ", ".join(f"{count:,} {kind.value}" for kind, count in contents.units.items()) or "none"
+    links = ", ".join(f"{count:,} {kind}" for kind, count in contents.links.items()) or "none"
+    usage = contents.usage
+    cost = f"{usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens, {usage.seconds:.1f} s"
+    for name, value in (
+        ("format", str(contents.format)),
+        ("encoder", f"{encoder.name}, {encoder.dimension} dimensions"),
+        ("structures", ", ".join(contents.structures) or "none"),
+        ("units", units),
+        ("links", links),
+        ("cost", cost),
+        ("documents", f"{len(contents.documents):,}"),
+    ):
+        summary.add_row(Text(name, style="bold"), plain(value))
+    documents = Table(box=None, pad_edge=False)
+    for column in ("id", "title", "passages", "source"):
+        documents.add_column(column, overflow="fold")
+    for document in contents.documents[:SHOWN_DOCUMENTS]:
+        sources = ", ".join(document.sources)
+        documents.add_row(document.id, plain(document.title, "magenta"), str(document.passages), plain(sources))
+    hidden = len(contents.documents) - SHOWN_DOCUMENTS
+    more = Text(f"and {hidden:,} more; --json lists all" if hidden > 0 else "", style="dim")
+    return Group(summary, documents, more)
+
+
+def render_indexing(report: IndexingReport) -> RenderableType:
+    line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
+    if report.removed:
+        line += f", {report.removed:,} removed because their place now holds something else"
+    lines = [Text(f"{line}; {report.documents:,} in the index.")]
+    lines += [Text.assemble(("note: ", "yellow"), plain(note)) for note in report.notes[:SHOWN_NOTES]]
+    if len(report.notes) > SHOWN_NOTES:
+        lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
+    lines += [Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in report.failures]
+    return Group(*lines)
+
+
+def render_evaluation(report: dict[str, Any]) -> RenderableType:
+    """The contract's object as a table, one row a recipe."""
+    table = Table(box=None, pad_edge=False)
+    columns = (
+        "recipe",
+        "n",
+        "failed",
+        "abstained",
+        "em",
+        "f1",
+        "recall@2",
+        "recall@5",
+        "recall@10",
+        "full@5",
+        "s/question",
+    )
+    for column in columns:
+        table.add_column(column, justify="left" if column == "recipe" else "right")
+    for name, result in report["recipes"].items():
+        retrieval = result["retrieval"] or {}
+        seconds = result["seconds_per_question"]
+        counts = [str(result[key]) for key in ("n", "failed", "abstained")]
+        answers = [_share(result.get(key)) for key in ("em", "f1")]
+        recalls = [_share(retrieval.get(key)) for key in ("recall@2", "recall@5", "recall@10", "full@5")]
+        table.add_row(name, *counts, *answers, *recalls, f"{seconds['retrieval'] + seconds['language']:.3f}")
+    return Group(Text(f"{report['data']}: {report['questions']} questions, language {report['language']}"), table)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

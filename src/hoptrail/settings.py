@@ -1,0 +1,106 @@
+"""All settings in one place: read from one TOML file, checked, frozen.
+
+A default stands in the settings class beside the code it steers; this file only gathers those classes. Unknown keys and
+impossible values are refused together, each with its full path.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import UsageError
+from hoptrail.recipes.bm25 import Bm25Settings
+from hoptrail.recipes.dense import DenseSettings
+from hoptrail.recipes.hybrid import HybridSettings
+from hoptrail.recipes.selfask import SelfAskSettings
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeSettings:
+    """One field a recipe, under the recipe's name."""
+
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    dense: DenseSettings = field(default_factory=DenseSettings)
+    hybrid: HybridSettings = field(default_factory=HybridSettings)
+    selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults."""
+
+    encoder: str = "minilm"
+    recipe: str = "hybrid"
+    language: str = "offline"
+    reading: ReadingLimits = field(default_factory=ReadingLimits)
+    passages: PassageLimits = field(default_factory=PassageLimits)
+    recipes: RecipeSettings = field(default_factory=RecipeSettings)
+
+
+def load_settings(path: Path | None) -> Settings:
+    """The settings in a TOML file; the defaults where there is no file to read.
+
+    Raises:
+        UsageError: the file cannot be read, or any of its keys or values is not a setting; all are listed.
+    """
+    if path is None:
+        return Settings()
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the settings file {path}: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}.") from error
+    return settings_from(content, str(path))
+
+
+def settings_from(content: dict[str, Any], origin: str) -> Settings:
+    """Settings from nested keys and values as TOML gives them; `origin` is named in errors."""
+    from pydantic import ConfigDict, RootModel, ValidationError
+
+    class Checked(RootModel[Settings]):
+        model_config = ConfigDict(strict=False)
+
+    unknown = _unknown_keys(content, Settings())
+    if unknown:
+        raise UsageError(
+            f"{origin} has unknown settings: {', '.join(unknown)}. `hoptrail settings` lists those there are."
+        )
+    try:
+        return Checked.model_validate(content).root
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise UsageError(f"{origin} has impossible settings: {faults}.") from error
+
+
+def to_toml(settings: DataclassInstance, path: str = "") -> str:
+    """Settings as the TOML that `load_settings` reads back."""
+    values, tables = [], []
+    for key in settings.__dataclass_fields__:
+        value = getattr(settings, key)
+        if is_dataclass(value) and not isinstance(value, type):
+            tables.append(to_toml(value, f"{path}{key}."))
+        else:
+            values.append(f"{key} = {json.dumps(value, ensure_ascii=False)}\n")
+    header = f"\n[{path[:-1]}]\n" if path and values else ""
+    return header + "".join(values) + "".join(tables)
+
+
+def _unknown_keys(content: dict[str, Any], default: DataclassInstance, path: str = "") -> list[str]:
+    """Paths of keys that no field answers to. (The checking library ignores them for plain dataclasses.)"""
+    unknown = []
+    for key, value in content.items():
+        if key not in default.__dataclass_fields__:
+            unknown.append(path + key)
+        elif isinstance(value, dict):
+            unknown += _unknown_keys(value, getattr(default, key), f"{path}{key}.")
+    return unknown

@@ -1,0 +1,180 @@
+"""How records become rows: the tables of an index folder, their columns, and the way back.
+
+    documents        one row a document
+    unit-KIND        one row a unit of that kind, with its vector (one table a kind: each kind has its own keyword
+                     statistics and may have its own vector length, and building one never touches another)
+    links            one row a link
+    head             one row: which versions of the others are valid (`head.py`)
+
+Knows Arrow; knows nothing of versions, locks or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.types import Document, Kind, Link, Span, Unit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.index import FTS
+
+DOCUMENTS = "documents"
+LINKS = "links"
+HEAD = "head"
+UNITS = "unit-"
+
+
+def unit_table(kind: Kind) -> str:
+    return f"{UNITS}{kind.value}"
+
+
+def document_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("title", pa.string(), nullable=False),
+            pa.field("text", pa.large_string(), nullable=False),
+            pa.field("sentence_ends", pa.list_(pa.int64()), nullable=False),
+            pa.field("sources", pa.list_(pa.string()), nullable=False),
+            pa.field("notes", pa.list_(pa.string()), nullable=False),
+        ]
+    )
+
+
+def unit_schema(dimension: int) -> pa.Schema:
+    """`searchable` is the title's line and the text in one column; `title` tells how much of it is the title."""
+    import pyarrow as pa
+
+    source = pa.struct([("document", pa.string()), ("start", pa.int64()), ("end", pa.int64())])
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("title", pa.string(), nullable=False),
+            pa.field("searchable", pa.string(), nullable=False),
+            pa.field("sources", pa.list_(source), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
+        ]
+    )
+
+
+def link_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("source", pa.string(), nullable=False),
+            pa.field("target", pa.string(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),
+            pa.field("weight", pa.float64(), nullable=False),
+        ]
+    )
+
+
+def keyword_index() -> FTS:
+    """How the keyword index cuts text into words.
+
+    Words by Unicode segmentation (which also cuts scripts without spaces) and at punctuation, lower-cased, accents folded to
+    ASCII, English stop words left out, at most 40 characters; no stemming, which gained nothing on the development questions
+    and knows English only. BM25 with k1 = 1.2 and b = 0.75 is the store's.
+    """
+    from lancedb.index import FTS
+
+    return FTS(
+        base_tokenizer="icu/split",
+        language="English",
+        lower_case=True,
+        ascii_folding=True,
+        remove_stop_words=True,
+        stem=False,
+        max_token_length=40,
+        with_position=False,
+    )
+
+
+def documents_to_rows(documents: Sequence[Document]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "id": [document.id for document in documents],
+            "title": [document.title for document in documents],
+            "text": [document.text for document in documents],
+            "sentence_ends": [list(document.sentence_ends) for document in documents],
+            "sources": [list(document.sources) for document in documents],
+            "notes": [list(document.notes) for document in documents],
+        },
+        schema=document_schema(),
+    )
+
+
+def documents_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Document]:
+    for row in rows.to_pylist():
+        yield Document(
+            row["id"],
+            row["title"],
+            row["text"],
+            tuple(row["sentence_ends"]),
+            tuple(row["sources"]),
+            tuple(row["notes"]),
+        )
+
+
+def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
+    """`vectors` has one row a unit: shape (len(units), dimension)."""
+    import pyarrow as pa
+
+    dimension = vectors.shape[1]
+    values = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
+    return pa.table(
+        {
+            "id": [unit.id for unit in units],
+            "title": [unit.title for unit in units],
+            "searchable": [unit.searchable for unit in units],
+            "sources": [
+                [{"document": span.document, "start": span.start, "end": span.end} for span in unit.sources]
+                for unit in units
+            ],
+            "vector": pa.FixedSizeListArray.from_arrays(values, dimension),
+        },
+        schema=unit_schema(dimension),
+    )
+
+
+UNIT_COLUMNS = ["id", "title", "searchable", "sources"]
+
+
+def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
+    for row in rows.select(UNIT_COLUMNS).to_pylist():
+        title = row["title"]
+        text = row["searchable"][len(title) + 1 :] if title else row["searchable"]
+        spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
+        yield Unit(row["id"], kind, title, text, spans)
+
+
+def links_to_rows(links: Iterable[Link]) -> pa.Table:
+    import pyarrow as pa
+
+    links = list(links)
+    return pa.table(
+        {
+            "id": [f"{link.source} {link.kind} {link.target}" for link in links],
+            "source": [link.source for link in links],
+            "target": [link.target for link in links],
+            "kind": [link.kind for link in links],
+            "weight": [link.weight for link in links],
+        },
+        schema=link_schema(),
+    )
+
+
+def links_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Link]:
+    for row in rows.to_pylist():
+        yield Link(row["source"], row["target"], row["kind"], row["weight"])

@@ -1,0 +1,110 @@
+"""Who may write: one process at a time, by an operating-system lock that dies with its holder.
+
+A lock file left behind by a dead process holds nothing and needs no cleaning, and a pid used again cannot be mistaken for
+the holder. Beside the lock stands a note naming the holder, for the message that the second writer shows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hoptrail.errors import IndexBusy, StorageError
+
+LOCK = "writer.lock"
+NOTE = "writer.json"
+
+
+@contextmanager
+def writers_lock(folder: Path) -> Iterator[None]:
+    """Hold the right to write to `folder`.
+
+    Raises:
+        IndexBusy: another process holds it; the message names it.
+        StorageError: the lock file cannot be made.
+    """
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise IndexBusy(f"{folder} is being written by {_holder(folder)}. Wait for it to end, or stop it.") from error
+    except OSError as error:
+        raise StorageError(f"cannot lock {folder}: {error.strerror or error}. Is the folder writable?") from error
+    try:
+        _leave_note(folder)
+        yield
+    finally:
+        (folder / NOTE).unlink(missing_ok=True)
+        lock.release()
+
+
+def _leave_note(folder: Path) -> None:
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
+    note = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "command": command,
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    try:
+        (folder / NOTE).write_text(json.dumps(note), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}.") from error
+
+
+def _holder(folder: Path) -> str:
+    """A name for the holder; the note may be half written, since only the lock itself is reliable."""
+    try:
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        return f"process {note['pid']} on {note['host']} (`{note['command']}`, since {note['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+READERS = "readers.lock"
+
+
+def join_readers(folder: Path) -> int | None:
+    """Announce a reader until the returned descriptor is closed: old versions are not swept away meanwhile.
+
+    None where that cannot be announced: a folder without the file that we may not write to, or no such locks on this system.
+    """
+    try:
+        import fcntl
+
+        try:
+            descriptor = os.open(folder / READERS, os.O_RDWR | os.O_CREAT, 0o666)
+        except PermissionError:
+            descriptor = os.open(folder / READERS, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
+@contextmanager
+def readers_absent(folder: Path) -> Iterator[bool]:
+    """Whether no reader has the index open; while the body runs, new readers wait."""
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    descriptor = os.open(folder / READERS, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)

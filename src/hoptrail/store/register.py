@@ -1,0 +1,101 @@
+"""Which document was read from which source, and what follows when that changes.
+
+The same content at two sources is one document with two sources. A source holds one document at a time: when something else
+is read there, the document before loses that source, and a document that has lost its last source goes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hoptrail.errors import UsageError
+from hoptrail.store.snapshot import DocumentEntry
+from hoptrail.store.writer import Writer
+from hoptrail.types import Document
+
+
+class Register:
+    """Changes are gathered in memory and written by `write`."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._entries = {entry.id: entry for entry in writer.snapshot().entries}
+        self._written = {name: entry.sources for name, entry in self._entries.items()}
+        self._documents_at: defaultdict[str, set[str]] = defaultdict(set)
+        for entry in self._entries.values():
+            for source in entry.sources:
+                self._documents_at[source].add(entry.id)
+
+    def enter(self, document: Document) -> bool:
+        """Note that this document, and no other, now stands at its sources. True if the index does not know it yet."""
+        known = self._entries.get(document.id)
+        sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
+        self._entries[document.id] = DocumentEntry(document.id, document.title, sources)
+        for source in document.sources:
+            for other in self._documents_at[source] - {document.id}:
+                self.withdraw(other, source)
+            self._documents_at[source].add(document.id)
+        return known is None
+
+    def withdraw(self, name: str, source: str) -> None:
+        """Note that a document no longer stands at a source."""
+        entry = self._entries[name]
+        self._entries[name] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
+        self._documents_at[source].discard(name)
+
+    def places(self, name: str) -> list[tuple[DocumentEntry, str]]:
+        """The documents, and the sources of each, that a user means by an id, a path or a title.
+
+        The path of a JSONL file means all of its lines.
+
+        Raises:
+            UsageError: nothing is called that, or several documents have that title.
+        """
+        if name in self._entries:
+            return self._all_places([name])
+        path = Path(name).expanduser().resolve().as_posix()
+        for source in (name, path):
+            if self._documents_at.get(source):
+                return [(self._entries[document], source) for document in sorted(self._documents_at[source])]
+        lines = [place for place in self._all_places(sorted(self._entries)) if place[1].startswith(f"{path}#")]
+        return lines or self._all_places([self._titled(name)])
+
+    def write(self, documents: Sequence[Document] = ()) -> int:
+        """Write new documents and all that has been noted; how many documents went because they have no source left.
+
+        After it, every source has one document, so that a checkpoint here is a state that may be published.
+        """
+        self._put(documents)
+        gone = {name for name in self._written if not self._entries[name].sources}
+        moved = {name for name, before in self._written.items() if before != self._entries[name].sources} - gone
+        if moved:
+            self._put(list(self._writer.snapshot().documents(moved)))
+        if gone:
+            self._writer.remove_documents(gone)
+            self._written = {name: sources for name, sources in self._written.items() if name not in gone}
+            self._entries = {name: entry for name, entry in self._entries.items() if name not in gone}
+        return len(gone)
+
+    def _put(self, documents: Sequence[Document]) -> None:
+        self._writer.put_documents(
+            [replace(document, sources=self._entries[document.id].sources) for document in documents]
+        )
+        self._written |= {document.id: self._entries[document.id].sources for document in documents}
+
+    def _all_places(self, names: Iterable[str]) -> list[tuple[DocumentEntry, str]]:
+        return [(self._entries[name], source) for name in names for source in self._entries[name].sources]
+
+    def _titled(self, title: str) -> str:
+        found = sorted(name for name, entry in self._entries.items() if entry.title == title)
+        if not found:
+            raise UsageError(
+                f"there is no document {title!r} in this index. `hoptrail show` lists ids, titles and paths."
+            )
+        if len(found) > 1:
+            raise UsageError(
+                f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
+            )
+        return found[0]

@@ -1,0 +1,189 @@
+"""Reading an index: an unchanging view of one set of table versions. Many readers may hold one beside a writer.
+
+Vectors are mirrored in memory, sorted by unit id, because an exact product over them is faster there than in the store;
+texts and links stay on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hoptrail.errors import IndexUnavailable
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store import layout
+from hoptrail.store.head import Head, read_head
+from hoptrail.store.integrity import verify
+from hoptrail.store.lock import join_readers
+from hoptrail.store.tables import connect, one_of, open_tables, reading
+from hoptrail.types import Document, Kind, Link, Unit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.table import Table
+
+_ID_BLOCK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document without its text."""
+
+    id: str
+    title: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMirror:
+    """All vectors of one kind: `ids` in rising order, `matrix` of shape (len(ids), dimension)."""
+
+    ids: tuple[str, ...]
+    matrix: FloatMatrix
+
+
+class Snapshot:
+    """One committed state of an index folder (or, inside a writer, the state it has reached)."""
+
+    def __init__(self, folder: Path, head: Head, tables: Mapping[str, Table]) -> None:
+        self.folder = folder
+        self.head = head
+        self._tables = tables
+        self._mirrors: dict[Kind, VectorMirror] = {}
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        """Whether there is an index in this folder, of whatever state."""
+        return (folder / f"{layout.HEAD}.lance").is_dir()
+
+    @classmethod
+    def open(cls, folder: Path) -> Snapshot:
+        """The last committed state of `folder`.
+
+        Raises:
+            IndexUnavailable: there is none.
+            IndexDamaged: a file is missing or altered.
+            IndexMismatch: written by a newer hoptrail.
+        """
+        absent = f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
+        if not cls.exists(folder):
+            raise IndexUnavailable(absent)
+        descriptor = join_readers(folder)
+        try:
+            with reading(folder):
+                database = connect(folder)
+                head = read_head(database, str(folder))
+                if head is None:
+                    raise IndexUnavailable(absent)
+                verify(folder, head.checksums or {})
+                snapshot = cls(folder, head, open_tables(database, head.tables))
+        except BaseException:
+            if descriptor is not None:
+                os.close(descriptor)
+            raise
+        if descriptor is not None:
+            weakref.finalize(snapshot, os.close, descriptor)
+        return snapshot
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(kind for kind in Kind if layout.unit_table(kind) in self._tables)
+
+    @cached_property
+    def entries(self) -> tuple[DocumentEntry, ...]:
+        """Every document without its text, by rising id."""
+        rows = self._scan(layout.DOCUMENTS, ["id", "title", "sources"])
+        entries = (
+            DocumentEntry(row["id"], row["title"], tuple(row["sources"])) for batch in rows for row in batch.to_pylist()
+        )
+        return tuple(sorted(entries, key=lambda entry: entry.id))
+
+    def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
+        """Documents as a stream, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.DOCUMENTS, None, ids):
+            yield from layout.documents_from_rows(batch)
+
+    def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
+        """Units of a kind as a stream, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
+            yield from layout.units_from_rows(batch, kind)
+
+    def count(self, kind: Kind) -> int:
+        table = self._tables.get(layout.unit_table(kind))
+        return 0 if table is None else int(table.count_rows())
+
+    def count_documents(self) -> int:
+        table = self._tables.get(layout.DOCUMENTS)
+        return 0 if table is None else int(table.count_rows())
+
+    def links(self) -> Iterator[Link]:
+        for batch in self._scan(layout.LINKS, None):
+            yield from layout.links_from_rows(batch)
+
+    def vectors(self, kind: Kind) -> VectorMirror:
+        """All vectors of a kind, read once."""
+        if kind not in self._mirrors:
+            self._mirrors[kind] = self._read_vectors(kind)
+        return self._mirrors[kind]
+
+    def search_keywords(self, kind: Kind, words: str, limit: int) -> list[tuple[Unit, float]]:
+        """The `limit` units of `kind` with the highest BM25 score for `words`, by falling score, then rising id.
+
+        The words are looked up as they are: no operator, quote or wildcard has a meaning. Statistics are those of all units
+        of the kind. The store breaks ties as it likes, so somewhat more is read than is returned.
+        """
+        table = self._tables.get(layout.unit_table(kind))
+        if table is None or limit < 1:
+            return []
+        from lancedb.query import MatchQuery
+
+        with reading(self.folder):
+            # Its other arguments have defaults, which its own types do not tell.
+            match = MatchQuery(words, "searchable")  # type: ignore[call-arg]
+            query = table.search(match).select([*layout.UNIT_COLUMNS, "_score"])
+            rows = query.limit(2 * limit + 16).to_arrow()
+        scores = rows.column("_score").to_pylist()
+        found = list(zip(layout.units_from_rows(rows, kind), scores, strict=True))
+        return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:limit]
+
+    def _read_vectors(self, kind: Kind) -> VectorMirror:
+        ids: list[str] = []
+        blocks: list[FloatMatrix] = []
+        for batch in self._scan(layout.unit_table(kind), ["id", "vector"]):
+            ids += batch.column("id").to_pylist()
+            blocks.append(batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1))
+        if not ids:
+            return VectorMirror((), np.zeros((0, self.head.encoder.dimension), dtype=np.float32))
+        order = np.argsort(np.array(ids))
+        return VectorMirror(tuple(ids[row] for row in order), np.concatenate(blocks)[order])
+
+    def _scan(
+        self, name: str, columns: list[str] | None, ids: Collection[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        table = self._tables.get(name)
+        if table is None:
+            return
+        with reading(self.folder):
+            for wanted in _blocks(ids):
+                query = table.search()
+                if columns is not None:
+                    query = query.select(columns)
+                if wanted is not None:
+                    query = query.where(one_of("id", wanted))
+                yield from query.to_batches(batch_size=1024)
+
+
+def _blocks(ids: Collection[str] | None) -> Iterator[list[str] | None]:
+    if ids is None:
+        yield None
+        return
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _ID_BLOCK):
+        yield ordered[start : start + _ID_BLOCK]

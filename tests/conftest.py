@@ -1,0 +1,30 @@
+"""Fixtures that tests of several folders share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hoptrail.types import Document
+from world import FACTS, HashingEncoder, make_document
+
+
+@pytest.fixture
+def encoder() -> HashingEncoder:
+    return HashingEncoder()
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    return [make_document(title, text) for title, text in FACTS.items()]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """The facts as a folder of text files."""
+    folder = tmp_path / "world"
+    folder.mkdir()
+    for title, text in FACTS.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    return folder

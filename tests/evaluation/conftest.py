@@ -1,0 +1,33 @@
+"""What the evaluation tests share: the real data where it is present, and a way to write small files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+WriteLines = Callable[[str, Iterable[object]], Path]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    folder = Path(__file__).parents[3] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the real data is not here ({folder})")
+    return folder
+
+
+@pytest.fixture
+def write_lines(tmp_path: Path) -> WriteLines:
+    """Write objects as JSON lines (texts as they stand) under a name in the test's folder."""
+
+    def write(name: str, lines: Iterable[object]) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        path.write_text("".join(text + "\n" for text in texts), encoding="utf-8")
+        return path
+
+    return write

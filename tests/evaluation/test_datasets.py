@@ -1,0 +1,265 @@
+"""Evaluation folders: a small world of our own, everything that can be wrong with it, and the real data's pinned counts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.datasets import GoldStep, Question, load_dataset, score_question
+from hoptrail.evaluation.scoring import MISSED, AnswerScore, Rule
+
+WriteLines = Callable[[str, Iterable[object]], Path]
+
+CORPUS = [
+    {"id": "p1", "title": "Harbour", "text": "The harbour was built by Maja Lindqvist."},
+    {"id": "p2", "title": "Maja Lindqvist", "text": "Maja Lindqvist was born in Visby.", "sentences": ["..."]},
+    {"id": "p3", "title": "Visby", "text": "Visby is a town."},
+]
+FULL = {
+    "id": "q1",
+    "question": "Where was the builder of the harbour born?",
+    "answers": ["Visby", "Wisby"],
+    "type": "bridge",
+    "supporting": ["p1", "p2"],
+    "supporting_sentences": [["p1", 0], ["p2", 0]],
+    "decomposition": [
+        {"question": "Who built the harbour?", "answer": "Maja Lindqvist", "supporting": "p1"},
+        {"question": "Where was #1 born?", "answer": None, "supporting": None},
+    ],
+    "candidates": ["p3", "p2", "p1"],
+    "setting": "distractor",
+}
+LEAN = {"id": "q2", "question": "Is Visby a town?", "answers": ["yes"]}
+
+
+@pytest.fixture
+def world(write_lines: WriteLines) -> Path:
+    write_lines("world/corpus.jsonl", CORPUS)
+    return write_lines("world/questions.jsonl", [FULL, LEAN]).parent
+
+
+def test_a_full_and_a_lean_question(world: Path) -> None:
+    dataset = load_dataset(world)
+
+    full = Question(
+        id="q1",
+        question="Where was the builder of the harbour born?",
+        answers=("Visby", "Wisby"),
+        type="bridge",
+        supporting=("p1", "p2"),
+        supporting_sentences=(("p1", 0), ("p2", 0)),
+        decomposition=(
+            GoldStep("Who built the harbour?", "Maja Lindqvist", "p1"),
+            GoldStep("Where was #1 born?", None, None),
+        ),
+        candidates=("p3", "p2", "p1"),
+    )
+    assert dataset.questions == (full, Question("q2", "Is Visby a town?", ("yes",)))
+    assert (dataset.name, dataset.corpus, dataset.passages) == ("world", world / "corpus.jsonl", 3)
+    assert dataset.rule is Rule.HOTPOTQA
+
+
+def test_a_lone_surrogate_is_kept_as_it_stands(world: Path, write_lines: WriteLines) -> None:
+    write_lines("world/questions.jsonl", [LEAN | {"question": "What is \ud83d?"}])
+
+    assert load_dataset(world).questions[0].question == "What is \ud83d?"
+
+
+def test_hops_are_distinct_supporting_passages(world: Path) -> None:
+    assert [question.hops for question in load_dataset(world).questions] == [2, 0]
+    assert Question("q", "?", ("a",), supporting=("p1", "p1", "p2")).hops == 2
+
+
+def test_the_development_questions_come_first_then_the_explicit_file(world: Path, write_lines: WriteLines) -> None:
+    write_lines("world/questions.dev.jsonl", [{**LEAN, "id": "development"}])
+    explicit = write_lines("elsewhere.jsonl", [{**LEAN, "id": "explicit"}])
+
+    assert [question.id for question in load_dataset(world).questions] == ["development"]
+    assert [question.id for question in load_dataset(world, questions=explicit).questions] == ["explicit"]
+
+
+def test_gzipped_files_are_read(tmp_path: Path) -> None:
+    for name, rows in (("corpus.jsonl.gz", CORPUS), ("questions.dev.jsonl.gz", [FULL])):
+        (tmp_path / name).write_bytes(gzip.compress("\n".join(json.dumps(row) for row in rows).encode()))
+
+    dataset = load_dataset(tmp_path)
+
+    assert dataset.corpus == tmp_path / "corpus.jsonl.gz"
+    assert (dataset.passages, len(dataset.questions)) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(1, ["q1"]), (2, ["q1", "q2"]), (100, ["q1", "q2"]), (None, ["q1", "q2"])]
+)
+def test_a_limit_keeps_the_first(world: Path, limit: int | None, expected: list[str]) -> None:
+    assert [question.id for question in load_dataset(world, limit=limit).questions] == expected
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+def test_a_limit_below_one_is_refused(world: Path, limit: int) -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        load_dataset(world, limit=limit)
+
+
+def test_what_a_limit_leaves_out_is_still_checked(world: Path, write_lines: WriteLines) -> None:
+    write_lines("world/questions.jsonl", [LEAN, LEAN])
+
+    with pytest.raises(DataError, match="second time"):
+        load_dataset(world, limit=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("hotpotqa", Rule.HOTPOTQA),
+        ("2wiki", Rule.TWO_WIKI),
+        ("2wiki_context", Rule.TWO_WIKI),
+        ("musique", Rule.MUSIQUE),
+        ("musique_train", Rule.MUSIQUE),
+        ("multihoprag", Rule.HOTPOTQA),
+        ("my musique", Rule.HOTPOTQA),
+    ],
+)
+def test_the_rule_follows_the_folders_name(
+    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch, name: str, rule: Rule
+) -> None:
+    write_lines(f"{name}/corpus.jsonl", CORPUS)
+    folder = write_lines(f"{name}/questions.jsonl", [FULL]).parent
+
+    assert load_dataset(folder).rule is rule
+    monkeypatch.chdir(folder)
+    assert (load_dataset(Path()).rule, load_dataset(Path()).name) == (rule, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": 7}, "id: Input should be a valid string"),
+        ({"id": ""}, "id and question must not be empty"),
+        ({"question": " "}, "id and question must not be empty"),
+        ({"question": None}, "question: Input should be a valid string"),
+        ({"answers": []}, "question q1 has no answers"),
+        ({"answers": "Visby"}, "answers: Input should be a valid tuple"),
+        ({"answers": [True]}, "answers.0: Input should be a valid string"),
+        ({"supporting": None}, "supporting: Input should be a valid tuple"),
+        ({"supporting": ["p9"]}, "question q1 names passage p9, which"),
+        ({"candidates": ["p9"]}, "question q1 names passage p9, which"),
+        ({"supporting_sentences": [["p9", 0]]}, "question q1 names passage p9, which"),
+        ({"supporting_sentences": [["p1"]]}, "supporting_sentences.0"),
+        ({"supporting_sentences": [["p1", "first"]]}, "supporting_sentences.0.1: Input should be a valid integer"),
+        ({"decomposition": [{"question": "?", "supporting": "p9"}]}, "question q1 names passage p9, which"),
+        ({"decomposition": [{"answer": "no question"}]}, "decomposition.0.question: Field required"),
+    ],
+)
+def test_a_question_not_as_documented_is_named(
+    world: Path, write_lines: WriteLines, change: dict[str, Any], message: str
+) -> None:
+    path = write_lines("world/questions.jsonl", [LEAN, "", FULL | change])
+
+    with pytest.raises(DataError) as caught:
+        load_dataset(world)
+
+    assert str(caught.value).startswith(f"{path}, line 3: {message}")
+
+
+@pytest.mark.parametrize("key", ["id", "question", "answers"])
+def test_a_question_needs_its_keys(world: Path, write_lines: WriteLines, key: str) -> None:
+    write_lines("world/questions.jsonl", [{name: value for name, value in FULL.items() if name != key}])
+
+    with pytest.raises(DataError, match=f"line 1: {key}: Field required"):
+        load_dataset(world)
+
+
+def test_a_repeated_question_is_refused(world: Path, write_lines: WriteLines) -> None:
+    write_lines("world/questions.jsonl", [LEAN, FULL, LEAN])
+
+    with pytest.raises(DataError, match="line 3: question id q2 stands there a second time"):
+        load_dataset(world)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([*CORPUS, CORPUS[0]], "line 4: passage id p1 stands there a second time"),
+        ([*CORPUS, {"title": "no id"}], "line 4: a passage needs an id .*, not None"),
+        ([*CORPUS, {"id": 7}], "line 4: a passage needs an id .*, not 7"),
+        ([*CORPUS, "{"], "line 4: not JSON"),
+        ([], "holds no passages"),
+    ],
+)
+def test_a_corpus_not_as_documented_is_named(
+    world: Path, write_lines: WriteLines, rows: list[object], message: str
+) -> None:
+    write_lines("world/corpus.jsonl", rows)
+
+    with pytest.raises(DataError, match=rf"corpus\.jsonl.* {message}"):
+        load_dataset(world)
+
+
+def test_missing_files_are_named(tmp_path: Path, write_lines: WriteLines) -> None:
+    with pytest.raises(DataError, match="none is not a folder"):
+        load_dataset(tmp_path / "none")
+    with pytest.raises(DataError, match=r"has none of corpus\.jsonl, corpus\.jsonl\.gz"):
+        load_dataset(tmp_path)
+    write_lines("corpus.jsonl", CORPUS)
+    with pytest.raises(DataError, match=r"has none of questions\.dev\.jsonl"):
+        load_dataset(tmp_path)
+    with pytest.raises(DataError, match=r"mine\.jsonl cannot be read"):
+        load_dataset(tmp_path, questions=tmp_path / "mine.jsonl")
+    write_lines("questions.jsonl", [])
+    with pytest.raises(DataError, match="holds no questions"):
+        load_dataset(tmp_path)
+
+
+def test_abstaining_is_right_only_where_the_data_say_so() -> None:
+    null = Question("q", "Which letter?", ("Insufficient information.",), type="null_query")
+    plain = Question("q", "Which letter?", ("Insufficient information.",), type="inference_query")
+    perfect = AnswerScore(1, 1, 1, 1)
+
+    assert score_question(null, None, Rule.HOTPOTQA) == perfect
+    assert score_question(plain, None, Rule.HOTPOTQA) == MISSED
+    assert score_question(null, "insufficient information", Rule.HOTPOTQA) == perfect
+    assert score_question(null, "the letter B", Rule.HOTPOTQA) == MISSED
+    assert (null.unanswerable, plain.unanswerable) == (True, False)
+
+
+PINNED = {
+    "2wiki": (200, 6119, Rule.TWO_WIKI, {2: 153, 4: 47}),
+    "2wiki_context": (200, 6937, Rule.TWO_WIKI, {2: 148, 4: 52}),
+    "hotpotqa": (200, 8505, Rule.HOTPOTQA, {2: 200}),
+    "hotpotqa_train": (100, 994, Rule.HOTPOTQA, {2: 100}),
+    "multihoprag": (200, 981, Rule.HOTPOTQA, {0: 19, 2: 86, 3: 60, 4: 35}),
+    "musique": (200, 7855, Rule.MUSIQUE, {2: 107, 3: 66, 4: 27}),
+    "musique_train": (310, 4965, Rule.MUSIQUE, {2: 276, 3: 28, 4: 6}),
+    "strategyqa": (229, 998, Rule.HOTPOTQA, {1: 5, 2: 32, 3: 38, 4: 51, 5: 49, 6: 24, 7: 16, 8: 11, 9: 2, 10: 1}),
+}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_the_real_data(shared_data: Path, name: str) -> None:
+    dataset = load_dataset(shared_data / name)
+
+    hops = dict(sorted(Counter(question.hops for question in dataset.questions).items()))
+    assert (len(dataset.questions), dataset.passages, dataset.rule, hops) == PINNED[name]
+
+
+def test_the_real_null_questions(shared_data: Path) -> None:
+    questions = load_dataset(shared_data / "multihoprag").questions
+
+    null = [question for question in questions if question.unanswerable]
+
+    assert len(null) == 19
+    assert {question.answers for question in null} == {("Insufficient information.",)}
+    assert {question.hops for question in null} == {0}
+
+
+def test_the_real_questions_without_a_corpus(shared_data: Path) -> None:
+    with pytest.raises(DataError, match="bamboogle has none of corpus"):
+        load_dataset(shared_data / "bamboogle")

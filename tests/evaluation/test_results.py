@@ -1,0 +1,352 @@
+"""Results: lines that survive a kill, a file that goes on where it stood, and the report's exact keys."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hoptrail.errors import DataError, StorageError, UsageError
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.results import EvaluationReport, QuestionResult, ResultsFile, summarise_recipe
+from hoptrail.evaluation.scoring import MISSED, AnswerScore
+
+PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
+ANSWERED = QuestionResult(
+    question="q1",
+    prediction="Visby",
+    abstained=False,
+    error=None,
+    score=PERFECT,
+    passages=("p2", "p1"),
+    seconds_retrieval=0.25,
+    seconds_language=1.5,
+    calls=3,
+    tokens=420,
+)
+ABSTAINED = replace(ANSWERED, question="q2", prediction=None, abstained=True, score=MISSED, passages=("p3",))
+FAILED = replace(
+    ANSWERED, question="q3", prediction=None, error="no reply after 5 tries", score=MISSED, passages=(), calls=5
+)
+
+TEXT = st.text(st.characters(), max_size=8)  # lone surrogates included: a model's reply may hold one
+SHARE = st.floats(0, 1)
+SCORES = st.builds(AnswerScore, SHARE, SHARE, SHARE, SHARE)
+RESULTS = st.builds(
+    QuestionResult,
+    question=TEXT,
+    prediction=st.none() | TEXT,
+    abstained=st.booleans(),
+    error=st.none() | TEXT,
+    score=st.none() | SCORES,
+    passages=st.lists(TEXT, max_size=3).map(tuple),
+    seconds_retrieval=SHARE,
+    seconds_language=SHARE,
+    calls=st.integers(0, 9),
+    tokens=st.integers(0, 9999),
+)
+
+
+@given(result=RESULTS, fingerprint=TEXT)
+def test_a_record_goes_through_its_line_unchanged(result: QuestionResult, fingerprint: str) -> None:
+    line = result.to_line(fingerprint)
+
+    assert "\n" not in line
+    assert QuestionResult.from_line(line) == (fingerprint, result)
+    assert QuestionResult.from_line(line)[1].to_line(fingerprint) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "[]", "7", "{}", '{"fingerprint": "f"}', ANSWERED.to_line("f").replace("calls", "costs"), "[" * 100_000],
+)
+def test_what_is_no_record_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        QuestionResult.from_line(line)
+
+
+def test_a_file_goes_on_where_it_stood(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    with ResultsFile(path, "f") as results:
+        assert results.finished == {}
+        results.append(ANSWERED)
+    with ResultsFile(path, "f") as results:
+        assert results.finished == {"q1": ANSWERED}
+        results.append(ABSTAINED)
+        results.append(FAILED)
+        assert results.finished == {"q1": ANSWERED, "q2": ABSTAINED, "q3": FAILED}
+    with ResultsFile(path, "f") as results:
+        assert results.finished == {"q1": ANSWERED, "q2": ABSTAINED, "q3": FAILED}
+
+
+def test_looking_creates_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResultsFile(path, "f") as results:
+        assert results.finished == {}
+    assert not path.exists()
+
+
+def test_a_question_done_again_replaces_its_record(tmp_path: Path) -> None:
+    again = replace(FAILED, error=None, prediction="Visby", score=PERFECT)
+    with ResultsFile(tmp_path / "results.jsonl", "f") as results:
+        results.append(FAILED)
+        results.append(again)
+    with ResultsFile(tmp_path / "results.jsonl", "f") as results:
+        assert results.finished == {"q3": again}
+
+
+def test_records_of_other_settings_are_kept_but_not_seen(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResultsFile(path, "before") as results:
+        results.append(ANSWERED)
+    with ResultsFile(path, "after") as results:
+        assert results.finished == {}
+        results.append(replace(ANSWERED, prediction="Oslo"))
+    with ResultsFile(path, "before") as results:
+        assert results.finished == {"q1": ANSWERED}
+
+
+def test_a_torn_last_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResultsFile(path, "f") as results:
+        results.append(ANSWERED)
+        results.append(ABSTAINED)
+    whole = path.read_bytes()
+    first = whole.index(b"\n") + 1
+    for length in range(first, len(whole)):
+        path.write_bytes(whole[:length])
+        with ResultsFile(path, "f") as results:
+            assert results.finished == {"q1": ANSWERED}, length
+            results.append(FAILED)
+        with ResultsFile(path, "f") as results:
+            assert results.finished == {"q1": ANSWERED, "q3": FAILED}, length
+
+
+def test_a_tail_of_zeros_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(ANSWERED.to_line("f").encode() + b"\n" + bytes(4096))
+    with ResultsFile(path, "f") as results:
+        results.append(ABSTAINED)
+    assert path.read_text().splitlines() == [ANSWERED.to_line("f"), ABSTAINED.to_line("f")]
+
+
+@pytest.mark.parametrize("line", [b"{\n", b"\n", b'{"fingerprint": "f"}\n', b"\xff\n"])
+def test_an_altered_line_is_named_and_nothing_is_lost(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "results.jsonl"
+    altered = ANSWERED.to_line("f").encode() + b"\n" + line + ABSTAINED.to_line("f").encode() + b"\n"
+    path.write_bytes(altered)
+    caught = []  # keeps what failed alive, so that only letting go of the lock lets the second try get so far
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"results\.jsonl, line 2: .*remove the line") as error:
+            ResultsFile(path, "f")
+        caught.append(error)
+    assert path.read_bytes() == altered
+
+
+def test_only_one_may_write(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    opened = ResultsFile(path, "f")
+    try:
+        with pytest.raises(StorageError, match="in use by another evaluation"):
+            ResultsFile(path, "f")
+    finally:
+        opened.close()
+    ResultsFile(path, "f").close()
+
+
+def test_another_thread_may_close(tmp_path: Path) -> None:
+    opened = ResultsFile(tmp_path / "results.jsonl", "f")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(opened.close).result()
+    ResultsFile(tmp_path / "results.jsonl", "f").close()
+
+
+def test_a_place_that_cannot_hold_results_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot be kept in"):
+        ResultsFile(tmp_path / "file" / "results.jsonl", "f")
+    (tmp_path / "folder").mkdir()
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"folder cannot be read: Is a directory"):
+            ResultsFile(tmp_path / "folder", "f")
+
+
+def test_threads_may_append(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    many = [replace(ANSWERED, question=f"q{number}") for number in range(60)]
+    with ResultsFile(path, "f") as results, ThreadPoolExecutor(8) as pool:
+        list(pool.map(results.append, many))
+    with ResultsFile(path, "f") as results:
+        assert results.finished == {result.question: result for result in many}
+
+
+APPENDING = """
+import sys
+from pathlib import Path
+from hoptrail.evaluation.results import QuestionResult, ResultsFile
+results = ResultsFile(Path(sys.argv[1]), "f")
+print(len(results.finished), flush=True)
+for number in range(len(results.finished), 100_000):
+    results.append(QuestionResult(f"q{number}", "x" * 500, False, None, None, ()))
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    acknowledged = 0
+    for round_number in range(3):
+        command = [sys.executable, "-c", APPENDING, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert int(process.stdout.readline()) >= acknowledged
+            for _ in range(20 + round_number):
+                process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+            numbers = process.stdout.read().split()
+        acknowledged += 20 + round_number + len(numbers)
+        with ResultsFile(path, "f") as results:
+            # Written but not yet acknowledged when the kill came: at most one more a round.
+            assert acknowledged <= len(results.finished) <= acknowledged + 1
+            acknowledged = len(results.finished)
+            assert set(results.finished) == {f"q{number}" for number in range(acknowledged)}
+
+
+FILLING = """
+import resource, sys
+from pathlib import Path
+from hoptrail.errors import StorageError
+from hoptrail.evaluation.results import QuestionResult, ResultsFile
+results = ResultsFile(Path(sys.argv[1]), "f")
+def add(name):
+    results.append(QuestionResult(name, "x" * 500, False, None, None, ()))
+add("before")
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+try:
+    add("refused")
+except StorageError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+add("after")
+print(list(results.finished))
+"""
+
+
+def test_a_full_disk_is_reported_and_leaves_the_file_whole(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    command = [sys.executable, "-c", FILLING, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    message, finished = done.stdout.splitlines()
+    assert message.startswith(f"the result of question refused could not be written to {path}: File too large")
+    assert finished == "['before', 'after']"
+    with ResultsFile(path, "f") as results:
+        assert list(results.finished) == ["before", "after"]
+
+
+QUESTIONS = [
+    Question("q1", "?", ("Visby",), supporting=("p1", "p2")),
+    Question("q2", "?", ("Oslo",), supporting=("p1", "p3", "p4", "p5")),
+    Question("q3", "?", ("Bergen",), supporting=("p1", "p4")),
+    Question("q4", "?", ("Malmö",), supporting=("p1", "p4")),
+    Question("q5", "?", ("Lund",)),
+]
+GIVEN = {result.question: result for result in (ANSWERED, ABSTAINED, FAILED, replace(ANSWERED, question="q5"))}
+
+
+def test_a_report_has_exactly_the_documented_keys_and_counts_what_is_missing() -> None:
+    report = summarise_recipe(QUESTIONS, GIVEN, pool_size=5, fingerprint="f1")
+
+    given = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
+
+    recipe = given["recipes"].pop("bm25")
+    assert given == {"data": "musique", "questions": 5, "language": "offline", "recipes": {}}
+    intervals = recipe.pop("intervals")
+    assert list(intervals) == ["em", "f1"]
+    assert all(low <= 0.4 <= high for low, high in intervals.values())
+    third = {
+        "recall@2": 1 / 3,
+        "recall@5": 1 / 3,
+        "recall@10": 1 / 3,
+        "recall@20": 1 / 3,
+        "full@5": 1 / 3,
+        "full@10": 1 / 3,
+    }
+    quarter = {"recall@2": 0.25, "recall@5": 0.25, "recall@10": 0.25, "recall@20": 0.25, "full@5": 0.0, "full@10": 0.0}
+    means = {"em": 0.4, "f1": 0.4, "precision": 0.4, "recall": 0.4}
+    assert recipe == {
+        "n": 5,
+        "failed": 2,  # q3 failed, q4 has no result
+        "abstained": 1,
+        **means,
+        "answers_by_hops": {"2": dict.fromkeys(means, 1 / 3), "4": dict.fromkeys(means, 0.0)},
+        "retrieval": {
+            "recall@2": 1.25 / 4,
+            "recall@5": 1.25 / 4,
+            "recall@10": 1.25 / 4,
+            "recall@20": 1.25 / 4,
+            "full@5": 0.25,
+            "full@10": 0.25,
+        },
+        "by_hops": {"2": third, "4": quarter},
+        "questions_by_hops": {"2": 3, "4": 1},
+        "without_gold": 1,
+        "pool_size": 5,
+        "seconds_per_question": {"retrieval": 0.25, "language": 1.5},
+        "calls": 14,
+        "tokens": 1680,
+        "fingerprint": "f1",
+    }
+    assert json.loads(json.dumps(recipe)) == recipe
+
+
+def test_with_retrieval_only_there_are_no_answer_scores() -> None:
+    results = {name: replace(result, prediction=None, score=None) for name, result in GIVEN.items()}
+
+    recipe = summarise_recipe(QUESTIONS, results, pool_size=5, fingerprint="f1", retrieval_only=True).to_json()
+
+    assert {"em", "f1", "precision", "recall", "intervals", "answers_by_hops"}.isdisjoint(recipe)
+    assert recipe["retrieval"]["recall@2"] == 1.25 / 4
+
+
+def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
+    recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, fingerprint="f1").to_json()
+
+    assert (recipe["retrieval"], recipe["by_hops"], recipe["without_gold"]) == (None, {}, 1)
+
+
+def test_a_failed_question_scores_nothing_whatever_its_record_says() -> None:
+    results = {"q1": replace(ANSWERED, error="the evidence could not be verified")}
+
+    report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, fingerprint="f1")
+
+    assert report.answers is not None
+    assert (report.failed, report.answers.means) == (1, MISSED)
+
+
+def test_results_of_other_questions_change_nothing() -> None:
+    def summarise(extra: dict[str, QuestionResult]) -> object:
+        return summarise_recipe(QUESTIONS, GIVEN | extra, pool_size=5, fingerprint="f1")
+
+    assert summarise({}) == summarise({"foreign": replace(ANSWERED, question="foreign")})
+
+
+def test_the_report_does_not_depend_on_the_order_of_results() -> None:
+    backwards = dict(reversed(GIVEN.items()))
+
+    assert summarise_recipe(QUESTIONS, backwards, pool_size=5, fingerprint="f1") == summarise_recipe(
+        QUESTIONS, GIVEN, pool_size=5, fingerprint="f1"
+    )
+
+
+def test_no_questions_give_no_means() -> None:
+    with pytest.raises(UsageError, match="at least one value"):
+        summarise_recipe([], {}, pool_size=5, fingerprint="f1")

@@ -1,0 +1,58 @@
+"""A small world that we wrote, and an encoder that needs no weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.types import Document, Kind, Span, Unit, content_id
+
+FACTS = {
+    "Orla Finch": "Orla Finch was born in Wrenmouth. She designed the Tallow Bridge in 1871.",
+    "Wrenmouth": "Wrenmouth is a market town. The river Isk flows through Wrenmouth.",
+    "Tallow Bridge": "The Tallow Bridge spans the harbour of Dunmere. It was designed by Orla Finch.",
+    "Dunmere": "Dunmere is a port. Its harbour freezes in winter.",
+    "Isk": "The Isk is a river. It rises in the Grey Hills and is 90 km long.",
+    "Lindeth": "Lindeth is a village. The river Arrow flows through Lindeth.",
+}
+
+
+@dataclass(frozen=True)
+class HashingEncoder:
+    """Bags of hashed words: deterministic, instant, and near for texts that share words."""
+
+    name: str = "hashing"
+    dimension: int = 64
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        return EncoderIdentity(self.name, hashlib.sha256(self.name.encode()).hexdigest(), self.dimension)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        matrix = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            matrix[row, 0] = 0.01
+            for word in text.lower().replace(".", " ").split():
+                matrix[row, hashlib.sha256(word.encode()).digest()[0] % self.dimension] += 1
+        if progress is not None:
+            progress(len(texts), len(texts))
+        scaled: FloatMatrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        return scaled
+
+
+def make_document(title: str, text: str, source: str | None = None) -> Document:
+    """A document whose sentences end at full stops."""
+    ends = [position + 1 for position, character in enumerate(text) if character == "."]
+    ends = [*ends[:-1], len(text)] if ends else ([len(text)] if text else [])
+    return Document(content_id("d", title, text), title, text, tuple(ends), (source or f"/world/{title}.txt",))
+
+
+def make_passage(document: Document) -> Unit:
+    """The whole document as one passage."""
+    end = len(document.text)
+    spans = (Span(document.id, 0, end),)
+    return Unit(content_id("p", document.id, "0", str(end)), Kind.PASSAGE, document.title, document.text, spans)
