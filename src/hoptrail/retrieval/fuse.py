@@ -22,27 +22,25 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], limit: int, constant: fl
 
 
 def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
-    """score(u) = sum over rankings of weight · the score of u scaled to 0..1 within that ranking (Bruch et al. 2023).
+    """score(u) = sum over rankings of weight · (score of u / highest score), after Bruch, Gai and Ingber 2023.
 
-    A unit that a ranking does not hold gets 0 from it, as its last one does.
+    Scores are shares of the best, so 0 keeps its meaning; scaling to 0..1 between best and worst was worse on the development
+    questions. A unit that a ranking does not hold gets the share of its last hit, which is the most it can have.
     """
-    scores: dict[str, float] = {}
-    units: dict[str, Unit] = {}
-    for ranking, weight in zip(rankings, weights, strict=True):
-        for hit, scaled in zip(ranking, scaled_scores(ranking), strict=True):
-            units[hit.unit.id] = hit.unit
-            scores[hit.unit.id] = scores.get(hit.unit.id, 0.0) + weight * scaled
+    shares = [shares_of_best(ranking) for ranking in rankings]
+    units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
+    lowest = [min(share.values(), default=0.0) for share in shares]
+    scores = {
+        name: sum(weight * share.get(name, last) for weight, share, last in zip(weights, shares, lowest, strict=True))
+        for name in units
+    }
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
 
 
-def scaled_scores(ranking: Ranking) -> list[float]:
-    """Scores of one ranking moved and stretched to 0..1; all 1 where they are equal."""
-    if not ranking:
-        return []
-    highest, lowest = ranking[0].score, ranking[-1].score
-    if highest == lowest:
-        return [1.0] * len(ranking)
-    return [(hit.score - lowest) / (highest - lowest) for hit in ranking]
+def shares_of_best(ranking: Ranking) -> dict[str, float]:
+    """Each unit's score divided by the highest; negative ones count as 0, and all as 0 where the highest is not positive."""
+    best = ranking[0].score if ranking else 0.0
+    return {hit.unit.id: max(hit.score, 0.0) / best if best > 0 else 0.0 for hit in ranking}
 
 
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:

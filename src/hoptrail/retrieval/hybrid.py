@@ -15,8 +15,8 @@ from hoptrail.types import Kind, Ranking
 class HybridSearchSettings:
     """How the two rankings become one.
 
-    `fusion` is `convex` (scores scaled within each ranking, `dense_weight` for dense and the rest for keyword) or `rrf`
-    (ranks, with `rrf_constant`). `depth` hits of each are fused.
+    `fusion` is `convex` (scores as shares of the best, `dense_weight` for dense and the rest for keyword) or `rrf` (ranks,
+    with `rrf_constant`). `depth` hits of each are fused.
     """
 
     fusion: str = "convex"

@@ -1,0 +1,112 @@
+"""The child process that parses PDF, DOCX and HTML under limits on memory and time; `parsing` is the parent's side.
+
+Run as `python -m hoptrail.documents.child LIMITS`, LIMITS being ReadingLimits as JSON. A message, either way, is a line of
+JSON and then as many bytes as its `size` says. The child gets bytes and gives text, opens no file for writing, and ends when
+its input ends. Where there is no `resource` module (Windows) the parent's clock is the only limit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from hoptrail.documents.docx import parse_docx
+from hoptrail.documents.html import parse_html
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.pdf import parse_pdf
+from hoptrail.documents.text import Parsed, Unreadable
+
+Header = dict[str, Any]
+
+PARSERS: dict[str, Callable[[bytes, ReadingLimits], Parsed]] = {
+    "pdf": parse_pdf,
+    "docx": parse_docx,
+    "html": parse_html,
+}
+
+
+def send(stream: IO[bytes], header: Header, payload: bytes = b"") -> None:
+    """Write one message."""
+    stream.write(json.dumps({**header, "size": len(payload)}).encode() + b"\n")
+    stream.write(payload)
+    stream.flush()
+
+
+def receive(stream: IO[bytes], largest: int) -> tuple[Header, bytes] | None:
+    """Read one message; None at the end of the stream, or if the other side ended or broke off within a message."""
+    line = stream.readline(1 << 20)
+    if not line.endswith(b"\n"):
+        return None
+    header: Header = json.loads(line)
+    if header["size"] > largest:
+        return None
+    payload = stream.read(header["size"])
+    return (header, payload) if len(payload) == header["size"] else None
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    limits = ReadingLimits(**json.loads(sys.argv[1]))
+    # What a parser prints must not end up between the messages.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _limit_memory(limits)
+    while request := receive(sys.stdin.buffer, limits.file):
+        header, data = request
+        del request
+        _limit_time(limits)
+        reply, text = _reply(header["form"], data, limits)
+        send(replies, reply, text)
+
+
+def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes]:
+    """`retire` tells the parent that this process is no longer to be trusted with another file."""
+    try:
+        parsed = PARSERS[form](data, limits)
+        text = parsed.text.encode("utf-8", "surrogatepass")
+    except Unreadable as refusal:
+        return {"reason": str(refusal)}, b""
+    except MemoryError:
+        needs = f"needs more than {limits.parsing_memory} bytes of memory to parse: the limit `parsing_memory`"
+        return {"reason": needs, "retire": True}, b""
+    except Exception as error:  # noqa: BLE001 - the border of the process: whatever a parser raises costs this file only
+        return {"reason": f"is damaged or not supported ({type(error).__name__}: {error})"[:300], "retire": True}, b""
+    return {"title": parsed.title[:2000], "notes": parsed.notes[:20]}, text
+
+
+def _limit_memory(limits: ReadingLimits) -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    allowed = _address_space() + limits.parsing_memory
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _address_space() -> int:
+    """Bytes that this process has mapped before it parses anything; libraries with threads map much and use little of it."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def _limit_time(limits: ReadingLimits) -> None:
+    """CPU seconds for the next file, should the parent with its clock be gone."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = int(used.ru_utime + used.ru_stime) + limits.parsing_seconds + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Documents from JSON lines, read as a stream: our layout (`id`, `title`, `text`, `sentences`) and BEIR's (`_id`).
+
+A broken line is named with its number and costs only itself. Memory is bounded by the longest line allowed. Nothing is known here
+about questions or relevance files, and other keys of a line are ignored.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.text import Unreadable
+
+GIVE_UP_AFTER = 20
+"""Broken lines in a row from the start: then it is another kind of file, and not every line is worth a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One document of a JSONL file; `name` is its id, or `line-N`. `sentences` is empty where the line gives none."""
+
+    name: str
+    title: str
+    text: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that gives no document. `number` 0 stands for the file as a whole, which could not be read further."""
+
+    number: int
+    reason: str
+
+
+def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
+    """The documents of a JSONL file, gzipped or not (told by content), and what is wrong with the other lines.
+
+    Raises:
+        OSError: the file could not be opened or read.
+    """
+    with path.open("rb") as raw:
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+        most = max(16 * MIB, path.stat().st_size * limits.expansion) if packed else None
+        number = 0
+        try:
+            good = False
+            for number, line in _numbered(stream, limits.text, most):
+                record = _record(number, line, limits)
+                good = good or isinstance(record, Line)
+                yield record
+                if number >= GIVE_UP_AFTER and not good:
+                    yield BadLine(0, f"none of its first {number} lines is a document: not JSON lines")
+                    return
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            yield BadLine(0, f"is a damaged gzip file ({error}); what stands before line {number + 1} was read")
+        except Unreadable as refusal:
+            yield BadLine(0, f"{refusal}; what stands before line {number + 1} was read")
+
+
+def _numbered(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
+    """Lines that are not blank, with their numbers from 1; None in place of one over `longest` bytes."""
+    number, total = 0, 0
+    while line := stream.readline(longest + 1):
+        number += 1
+        total += len(line)
+        too_long = len(line) > longest
+        rest = line
+        while too_long and not rest.endswith(b"\n"):
+            rest = stream.readline(MIB)
+            total += len(rest)
+            _check_expansion(total, most)
+            if not rest:
+                break
+        _check_expansion(total, most)
+        if too_long or not line.isspace():
+            yield number, None if too_long else line
+
+
+def _check_expansion(total: int, most: int | None) -> None:
+    if most is not None and total > most:
+        raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
+
+
+def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | BadLine:
+    if line is None:
+        return BadLine(number, f"is longer than {limits.text} bytes: split it, or raise the limit `text`")
+    try:
+        value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        return BadLine(number, f"is not UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8")
+    except (ValueError, RecursionError) as error:
+        return BadLine(number, f"is not JSON ({error})")
+    if not isinstance(value, dict):
+        return BadLine(number, f"is not a JSON object but a {type(value).__name__}")
+    text = value.get("text")
+    if not isinstance(text, str):
+        return BadLine(number, "has no `text`, or one that is not a string")
+    return Line(_name(value, number), _title(value), text, _sentences(value.get("sentences")))
+
+
+def _name(value: dict[str, object], number: int) -> str:
+    for key in ("id", "_id"):
+        given = value.get(key)
+        if isinstance(given, (str, int)) and str(given):
+            return str(given)
+    return f"line-{number}"
+
+
+def _title(value: dict[str, object]) -> str:
+    title = value.get("title")
+    return title if isinstance(title, str) else ""
+
+
+def _sentences(value: object) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(sentence, str) for sentence in value):
+        return tuple(value)
+    return ()
+
+
+def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:
+    """The end offsets of given `sentences` if, with only white space between them, they make up `text`; else None.
+
+    White space goes to the sentence before it, as everywhere; sentences of white space alone are left out.
+    """
+    ends: list[int] = []
+    place = len(text) - len(text.lstrip())
+    for sentence in map(str.strip, sentences):
+        if not sentence:
+            continue
+        if not text.startswith(sentence, place):
+            return None
+        place += len(sentence)
+        while place < len(text) and text[place].isspace():
+            place += 1
+        ends.append(place)
+    return tuple(ends) if place == len(text) and ends else None

@@ -1,0 +1,44 @@
+"""What reading may cost, per document. One home for the numbers; the modules beside it obey them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from hoptrail.documents.splitting import LONGEST_SENTENCE
+from hoptrail.errors import UsageError
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """A document beyond one of these is refused with a reason that names the limit; the others go on.
+
+    Sizes are bytes unless said otherwise. `parsing_*` and `pages` hold for files that are parsed in the child process.
+    """
+
+    text: int = 64 * MIB
+    """A text, Markdown or HTML file, one JSONL line, or the text (in characters) that a PDF or DOCX gives."""
+    file: int = 256 * MIB
+    """A PDF or DOCX file."""
+    pages: int = 5000
+    parsing_seconds: int = 60
+    parsing_memory: int = 1024 * MIB
+    """Address space that parsing adds to the child process; where the system cannot
+    limit that (Windows), only the time is limited."""
+    members: int = 2000
+    """Files inside a DOCX file."""
+    unpacked: int = 256 * MIB
+    """All files inside a DOCX file, unpacked."""
+    expansion: int = 200
+    """How many times its packed size a DOCX or gzip file may unpack to, once that is more than 16 MiB."""
+    longest_sentence: int = LONGEST_SENTENCE
+    """Characters."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) < 1:
+                raise UsageError(f"the reading limit {field.name} must be at least 1, not {getattr(self, field.name)}")
+
+
+DEFAULT_LIMITS = ReadingLimits()

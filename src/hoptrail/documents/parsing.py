@@ -1,0 +1,111 @@
+"""Parses PDF, DOCX and HTML files in a child process, so that a hostile file costs only itself.
+
+One child takes file after file, and is replaced after any trouble: starting Python for every file would cost more than
+parsing it. The limits on memory and CPU are the child's own (see `child`), the clock is kept here. A limited process is no
+sandbox against a file that takes over the interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from types import TracebackType
+
+from hoptrail.documents.child import Header, receive, send
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.text import Parsed, Unreadable
+
+
+class Parsing:
+    """A context manager that holds the child; it starts with the first file. Not for several threads at once."""
+
+    def __init__(self, limits: ReadingLimits) -> None:
+        self._limits = limits
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Parsing:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def parse(self, form: str, data: bytes) -> Parsed:
+        """Title, text and notes of a file in the form `pdf`, `docx` or `html`.
+
+        Raises:
+            Unreadable: the parser refused the file, or was stopped at a limit.
+        """
+        child = self._child = self._child or _started(self._limits)
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        clock = threading.Timer(self._limits.parsing_seconds, stop)
+        clock.start()
+        try:
+            reply = _ask(child, form, data, 4 * self._limits.text)
+        except BaseException:
+            child.kill()
+            raise
+        finally:
+            clock.cancel()
+        if reply is None:
+            raise Unreadable(self._why_it_ended(late.is_set()))
+        header, text = reply
+        if header.get("retire"):
+            self._end()
+        if "reason" in header:
+            raise Unreadable(header["reason"])
+        return Parsed(header["title"], text.decode("utf-8", "surrogatepass"), tuple(header["notes"]))
+
+    def _why_it_ended(self, late: bool) -> str:
+        status = self._end()
+        if late:
+            return f"took longer than {self._limits.parsing_seconds} seconds to parse: the limit `parsing_seconds`"
+        return f"ended its parser (exit status {status}): damaged, or in need of more than {self._limits.parsing_memory} bytes"
+
+    def _end(self) -> int | None:
+        """End the child, if there is one; its exit status. One that does not end with its input is killed."""
+        child, self._child = self._child, None
+        if child is None:
+            return None
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            return child.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return child.wait()
+
+
+def _started(limits: ReadingLimits) -> subprocess.Popen[bytes]:
+    """A session of its own keeps Ctrl-C away from the child: the parent decides what is finished before it stops."""
+    command = [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(limits))]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _ask(child: subprocess.Popen[bytes], form: str, data: bytes, largest: int) -> tuple[Header, bytes] | None:
+    """The child's reply, or None if it ended instead."""
+    if child.stdin is None or child.stdout is None:
+        return None
+    try:
+        send(child.stdin, {"form": form}, data)
+        return receive(child.stdout, largest)
+    except (BrokenPipeError, ConnectionResetError):
+        return None

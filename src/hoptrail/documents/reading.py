@@ -1,0 +1,197 @@
+"""Reads files and folders as a stream of documents. One that cannot be read is named with its reason, and the rest goes on.
+
+Knows which reader belongs to which file, and what a document's title, id and sources are. Formats: text, Markdown, HTML, PDF,
+DOCX, JSON lines (`jsonl`). A PDF or DOCX file under a wrong name is told by its content; other content is taken at the name's
+word. Nothing is fetched: web addresses are no sources.
+
+The id of a document is made of its text and of the title that stands in its content. A file without one is shown under its
+file name, which is not part of the id: the same text under two names is one document with two sources.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.splitting import sentence_ends, shortened_ends
+from hoptrail.documents.text import Parsed, Unreadable, cleaned, decode
+from hoptrail.documents.walking import files_of, shown
+from hoptrail.errors import DocumentError
+from hoptrail.types import Document, content_id
+
+__all__ = ["DEFAULT_LIMITS", "FORMS", "ReadingLimits", "form_of", "read_sources", "snapshot"]
+
+FORMS = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+}
+"""File name endings and the form of what is in them."""
+
+_LONGEST_TITLE = 300
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]+)$|^(?P<underlined>\S[^\n]*)\n=+[ \t]*$", re.MULTILINE)
+_FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def read_sources(
+    sources: Sequence[str | Path], limits: ReadingLimits = DEFAULT_LIMITS
+) -> Iterator[Document | DocumentError]:
+    """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
+
+    A stream: one document is held at a time. The source of a document is its resolved path, for a line of a JSONL file
+    `path#id` (or `path#line-N`). Documents with the same content are yielded each with its own source.
+    """
+    with Parsing(limits) as parsing:
+        for source in sources:
+            for found in files_of(Path(source)):
+                if isinstance(found, DocumentError):
+                    yield found
+                else:
+                    yield from _read_file(found, parsing, limits)
+
+
+def form_of(path: Path) -> str | None:
+    """The form that the file's name tells, or None."""
+    name = path.name.lower()
+    return next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
+
+
+def _read_file(path: Path, parsing: Parsing, limits: ReadingLimits) -> Iterator[Document | DocumentError]:
+    form = form_of(path)
+    try:
+        if form is None:
+            raise Unreadable(f"has an ending that is not read ({path.suffix or 'none'}); read are {', '.join(FORMS)}")
+        if form == "jsonl":
+            yield from _read_jsonl(path, limits)
+        else:
+            yield _read_whole(path, form, parsing, limits)
+    except Unreadable as refusal:
+        yield DocumentError(shown(path), str(refusal))
+    except OSError as error:
+        yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
+
+
+def _read_whole(path: Path, form: str, parsing: Parsing, limits: ReadingLimits) -> Document:
+    data = snapshot(path, limits.file if form in ("pdf", "docx") else limits.text)
+    form, notes = _true_form(form, path, data)
+    if form in ("text", "markdown"):
+        decoded = decode(data)
+        title = _first_heading(decoded.text) if form == "markdown" else ""
+        parsed = Parsed(title, decoded.text, decoded.notes)
+    else:
+        parsed = parsing.parse(form, data)
+    parsed = Parsed(parsed.title, parsed.text, (*notes, *parsed.notes))
+    return _document(parsed, shown(path), shown(Path(path.stem)), None, limits)
+
+
+def _true_form(form: str, path: Path, data: bytes) -> tuple[str, tuple[str, ...]]:
+    """The form by content, where that is beyond doubt, with a note if the name says otherwise."""
+    true = form
+    if data.startswith(b"%PDF-"):
+        true = "pdf"
+    elif data.startswith(b"PK\x03\x04") and b"word/document.xml" in data:
+        true = "docx"
+    return true, () if true == form else (f"named {path.suffix}, read as {true.upper()} by its content",)
+
+
+def _read_jsonl(path: Path, limits: ReadingLimits) -> Iterator[Document | DocumentError]:
+    before = _state(path)
+    for line in read_lines(path, limits):
+        if isinstance(line, BadLine):
+            place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
+            yield DocumentError(place, line.reason)
+        else:
+            yield _from_line(line, path, limits)
+    if _state(path) != before:
+        yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
+
+
+def _from_line(line: Line, path: Path, limits: ReadingLimits) -> Document:
+    text = cleaned(line.text)
+    ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
+    source = f"{shown(path)}#{cleaned(line.name).text}"
+    return _document(Parsed(line.title, text.text, text.notes), source, "", ends, limits)
+
+
+def _document(
+    parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None, limits: ReadingLimits
+) -> Document:
+    """`file_title` is shown where the content has no title; `ends` are sentence ends where the content gives them."""
+    text = cleaned(parsed.text)
+    declared = " ".join(cleaned(parsed.title).text.split())[:_LONGEST_TITLE]
+    if ends is None:
+        ends = sentence_ends(text.text, limits.longest_sentence)
+    else:
+        ends = shortened_ends(text.text, ends, limits.longest_sentence)
+    empty = () if text.text.strip() else ("holds no text",)
+    return Document(
+        id=content_id("d", declared, text.text),
+        title=declared or file_title,
+        text=text.text,
+        sentence_ends=ends,
+        sources=(source,),
+        notes=(*parsed.notes, *text.notes, *empty),
+    )
+
+
+def _first_heading(text: str) -> str:
+    """The first Markdown heading, of either style, outside code."""
+    for found in _HEADING.finditer(_FENCED.sub("", text[:100_000])):
+        title = (found["marked"] or found["underlined"]).strip()
+        without_close = title.rstrip("#")
+        if found["marked"] and without_close[-1:] in ("", " ", "\t"):
+            title = without_close.strip()
+        if title:
+            return title
+    return ""
+
+
+def snapshot(path: Path, largest: int) -> bytes:
+    """The bytes of a file as they stood at one moment. A file that changes under way is read once more.
+
+    Raises:
+        Unreadable: larger than `largest` bytes, or changed again.
+        OSError: the file could not be opened or read.
+    """
+    for _ in range(2):
+        data = _read_at_rest(path, largest)
+        if data is not None:
+            return data
+    raise Unreadable("keeps changing while it is being read: index it again when it is at rest")
+
+
+def _read_at_rest(path: Path, largest: int) -> bytes | None:
+    """The bytes of a file, or None if it changed meanwhile. One written a moment ago is compared with itself, because
+    two writes within one tick of the file system's clock leave the same time.
+    """
+    before = _state(path)
+    size, changed_at = before[1], before[2]
+    if size > largest:
+        raise Unreadable(f"is larger than the limit of {largest} bytes: split it, or raise the limit")
+    data = _read_bytes(path, size)
+    fresh = time.time_ns() - changed_at < 2_000_000_000
+    changed = fresh and _read_bytes(path, size) != data
+    return None if changed or _state(path) != before or len(data) != size else data
+
+
+def _read_bytes(path: Path, size: int) -> bytes:
+    """The first `size` bytes, and one more if the file has grown. Asking for more would reserve more."""
+    with path.open("rb") as stream:
+        return stream.read(size + 1)
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    """What changes when the file does: inode, size in bytes, time of last change in nanoseconds."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,149 @@
+"""Bytes to text, and text to what is stored: offsets count in what comes out of here.
+
+Decides on an encoding and says so when it was a guess. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD.
+Nothing else is altered: no normalisation of accents or widths, no trimming.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+
+class Unreadable(Exception):
+    """These bytes give no document; the message is a reason for the user. Becomes a DocumentError where the source is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text ready to be stored, and what reading had to decide."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a file format gave: the title that stands in its content (empty: none), its text, notes."""
+
+    title: str
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+# UTF-32 first: its little-endian mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 256 * 1024
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_UNSTORABLE = re.compile("[\ud800-\udfff\0]")
+
+
+def cleaned(text: str) -> Decoded:
+    """`text` as it is stored, with a note if characters had to be replaced."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text, replaced = _UNSTORABLE.subn("\N{REPLACEMENT CHARACTER}", text)
+    notes = (f"{replaced} lone surrogates or NUL characters were replaced by U+FFFD",) if replaced else ()
+    return Decoded(text, notes)
+
+
+def decode(data: bytes, declared: str | None = None) -> Decoded:
+    """The text of a file. `declared` is the encoding that the file itself names, if it does (HTML).
+
+    Order: byte order mark, UTF-16 or UTF-32 told by its NUL bytes, UTF-8, `declared`, UTF-8 with a few bad bytes, a guess.
+
+    Raises:
+        Unreadable: the bytes are not text in any encoding that fits.
+    """
+    decoded = _marked(data) or _wide(data) or _utf8(data) or _declared(data, declared) or _damaged_utf8(data)
+    text, notes = decoded or _guessed(data)
+    if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
+        raise Unreadable("is full of control characters: binary data, not text")
+    clean = cleaned(text)
+    return Decoded(clean.text, (*notes, *clean.notes))
+
+
+_Reading = tuple[str, tuple[str, ...]]
+
+
+def _strictly(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _marked(data: bytes) -> _Reading | None:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            text = _strictly(data[len(mark) :], encoding)
+            if text is not None:
+                return text, () if encoding == "utf-8" else (f"read as {encoding.upper()} by its byte order mark",)
+    return None
+
+
+def _wide(data: bytes) -> _Reading | None:
+    """UTF-16 or UTF-32 without a mark: the NUL bytes of its spaces and Latin letters stand at one place in every 2 or 4."""
+    sample = data[:_SAMPLE]
+    if not sample or 0 not in sample:
+        return None
+    nuls = [sample[offset::4].count(0) for offset in range(4)]
+    if min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4):
+        order = ["utf-32-le"]
+    elif min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4):
+        order = ["utf-32-be"]
+    elif nuls[1] + nuls[3] > 5 * (nuls[0] + nuls[2]):
+        order = ["utf-16-le"]
+    elif nuls[0] + nuls[2] > 5 * (nuls[1] + nuls[3]):
+        order = ["utf-16-be"]
+    else:
+        order = []
+    for encoding in order:
+        text = _strictly(data, encoding)
+        if text is not None and "\0" not in text:
+            return text, (f"read as {encoding.upper()}, told by where its NUL bytes stand",)
+    raise Unreadable("holds NUL bytes: binary data, not text")
+
+
+def _utf8(data: bytes) -> _Reading | None:
+    text = _strictly(data, "utf-8")
+    return None if text is None else (text, ())
+
+
+def _declared(data: bytes, encoding: str | None) -> _Reading | None:
+    text = _strictly(data, encoding) if encoding else None
+    return None if text is None else (text, (f"read as {encoding}, which the file declares",))
+
+
+def _damaged_utf8(data: bytes) -> _Reading | None:
+    """UTF-8 that holds some bytes of another encoding: most of its characters above ASCII must be whole."""
+    text = data.decode("utf-8", errors="replace")
+    bad = text.count("\N{REPLACEMENT CHARACTER}")
+    above_ascii = len(text) - len(text.encode("ascii", "ignore")) - bad
+    if above_ascii < 10 * bad:
+        return None
+    return text, (f"{bad} byte sequences are not UTF-8 and were replaced by U+FFFD",)
+
+
+def _guessed(data: bytes) -> _Reading:
+    """The guess of charset-normalizer, but Windows-1252, by far the commonest, where it fits as well."""
+    from charset_normalizer import from_bytes
+
+    # A whole number of lines, lest the sample end inside a character.
+    sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1 or _SAMPLE]
+    matches = from_bytes(sample)
+    best = matches.best()
+    if best is None:
+        raise Unreadable("fits no text encoding: save it as UTF-8, if it is text")
+    western = next((match for match in matches if "cp1252" in match.could_be_from_charset), best)
+    as_good = western.chaos <= best.chaos and western.coherence >= best.coherence - 0.1
+    encoding = "cp1252" if western is not best and as_good else best.encoding
+    text = data.decode(encoding, errors="replace")
+    return text, (f"not UTF-8; read as {encoding}, a guess from its bytes",)

@@ -1,0 +1,70 @@
+"""Finds the files that a source names: itself, or all of a folder in sorted order. Opens none of them.
+
+Hidden files and folders are skipped. Links that lead out of the folder are named, not followed; links that stay inside need not
+be followed, because what they point to is read where it stands. A folder of evaluation data gives its corpus file alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hoptrail.errors import DocumentError
+
+_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
+_BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*")
+
+
+def shown(path: Path) -> str:
+    """The path as a source string: posix; bytes of a name that are not UTF-8 become U+FFFD, so that it can be stored."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def files_of(source: Path) -> Iterator[Path | DocumentError]:
+    """The files to read for one source, resolved, and what in it can not be read. A stream; each folder is listed once."""
+    try:
+        resolved = source.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = (
+            "does not exist: check the path" if isinstance(error, FileNotFoundError) else f"cannot be reached ({error})"
+        )
+        yield DocumentError(shown(source), reason)
+        return
+    waiting = [resolved]
+    while waiting:
+        place = waiting.pop()
+        try:
+            if place.is_symlink():
+                yield from _link(place, resolved)
+            elif place.is_dir():
+                waiting += reversed(_children(place))
+            elif place.is_file():
+                yield place
+            else:
+                yield DocumentError(shown(place), "is neither a file nor a folder")
+        except OSError as error:
+            yield DocumentError(shown(place), f"cannot be listed ({error.strerror})")
+
+
+def _children(folder: Path) -> list[Path]:
+    """What to visit in a folder, sorted by name."""
+    names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
+    corpus = next((name for name in _CORPUS if name in names), None)
+    if corpus and any(_BESIDE_A_CORPUS.fullmatch(name) for name in names):
+        names = [corpus]
+    return [folder / name for name in names]
+
+
+def _link(link: Path, root: Path) -> Iterator[Path | DocumentError]:
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        yield DocumentError(shown(link), "is a link that leads nowhere")
+        return
+    if not target.is_relative_to(root):
+        yield DocumentError(
+            shown(link), f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
+        )
+    elif target.is_file() and any(part.startswith(".") for part in target.relative_to(root).parts):
+        yield target

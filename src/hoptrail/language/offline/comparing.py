@@ -1,0 +1,298 @@
+"""Comparison questions: what is asked of each side, and the verdict on the values found.
+
+Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...) and yes/no questions about `A and B`
+(the same place, the same person, both of a kind). The sides may be described by a noun that is resolved first (`Which film
+has the director who was born later, A or B?`). Orders nothing that its values do not settle: the verdict is then None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from hoptrail.language.offline.entities import Mention, Shape, find_mentions
+from hoptrail.language.offline.lexicon import AUXILIARIES, ORDERINGS, word_set
+from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.language.offline.text import squeeze, stem, words
+from hoptrail.language.offline.values import date_order, read_date, read_number, same_value
+
+
+class Verdictor(StrEnum):
+    """How the values of the two sides decide."""
+
+    EARLIER = "earlier"
+    LATER = "later"
+    LESS = "less"
+    MORE = "more"
+    LONGER_LIFE = "longer life"
+    SHORTER_LIFE = "shorter life"
+    SAME = "same"
+    BOTH = "both"
+    WHICH = "which"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides and what to ask of each.
+
+    `questions` holds a side's questions in order, `{side}` standing for its name and `{found}` for the answer before; a
+    side's values are the answers from `values_from` on.
+    """
+
+    sides: tuple[str, str]
+    questions: tuple[str, ...]
+    values_from: int
+    by: Verdictor
+
+    def asked(self) -> tuple[str, ...]:
+        """All sub-questions, first one side's, then the other's, with `#n` for the answers they build on."""
+        result: list[str] = []
+        for side in self.sides:
+            described = 0
+            for question in self.questions:
+                result.append(question.replace("{side}", side).replace("{found}", f"#{described}"))
+                described = described or len(result)
+        return tuple(result)
+
+    def verdict(self, answers: Sequence[str | None]) -> str | None:
+        """The answer, given those to `asked()`; None when one is missing or they do not settle it."""
+        count = len(self.questions)
+        values = [answers[at * count + self.values_from : (at + 1) * count] for at in range(2)]
+        found = [[value for value in side if value is not None] for side in values]
+        if any(len(side) != count - self.values_from for side in found):
+            return None
+        if self.by in {Verdictor.SAME, Verdictor.BOTH}:
+            return _yes_no(self.by, found[0][0], found[1][0])
+        order = _order(self.by, found[0], found[1])
+        if not order:
+            return None
+        return self.sides[0] if order < 0 else self.sides[1]
+
+
+_EARLIER = word_set("first earlier earliest older oldest elder sooner before")
+_LATER = word_set("later last latest younger youngest newer newest recently recent after")
+_MORE = word_set(
+    "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
+)
+_LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
+_ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
+_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*)$")
+_MOST_ANALYSED = 600
+
+
+def find_comparison(question: str) -> Comparison | None:
+    """The comparison that `question` makes, or None. Questions over 600 characters are not looked at."""
+    text = squeeze(question).rstrip(" ?.!")
+    if len(text) > _MOST_ANALYSED or not text:
+        return None
+    first = words(text)[0].lower if words(text) else ""
+    if first in {"which", "who", "what", "between", "whose", "of", "in"}:
+        return _choice(text)
+    return _pair(text) if first in AUXILIARIES else None
+
+
+def _choice(text: str) -> Comparison | None:
+    match = _ASKED.match(text) or _BARE.match(text)
+    if match is None:
+        return None
+    joiner = " and " if " between " in text or text.lower().startswith("between") else " or "
+    one, _, other = match["sides"].rpartition(joiner)
+    sides = (one.strip(" ,"), other.strip())
+    ask = match["ask"].strip()
+    ordering = next((word.lower for word in words(ask) if word.lower in _EARLIER | _LATER | _MORE | _LESS), None)
+    if ordering is None or not all(sides):
+        return None
+    role = _role(ask)
+    side = "{found}" if role else "{side}"
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
+    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    return Comparison(sides, (*leading, *asked), len(leading), by)
+
+
+_ROLE = re.compile(
+    r"\b(?:has|have|had|with) (?:the |a |an )?([a-z]+)(?: (?:who|that|which|whose)\b| [a-z]+ (?:later|first|earlier|last)\b)"
+)
+_WHOSE = re.compile(r"\bwhose ([a-z]+) ")
+
+
+def _role(ask: str) -> str:
+    """The noun that leads from a side to what is compared: `whose director was born first`."""
+    lowered = ask.lower()
+    match = _WHOSE.search(lowered) or _ROLE.search(lowered)
+    role = match.group(1) if match else ""
+    return "" if role in ORDERINGS | _MORE | _LESS else role
+
+
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
+    """The questions that give a side's value, and how the values decide."""
+    stems = [word.stem for word in words(ask)]
+    early = ordering in _EARLIER
+    if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
+        by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
+        return (f"When was {side} born?", f"When did {side} die?"), by
+    if ordering in _EARLIER | _LATER or (ordering in {"more", "most"} and "recent" in ask):
+        recent = ordering in _LATER or "recent" in ask
+        return (
+            _date_question(ask, stems, ordering, side, person=person),
+        ), Verdictor.LATER if recent or not early else Verdictor.EARLIER
+    by = Verdictor.MORE if ordering in _MORE else Verdictor.LESS
+    return (_number_question(ask, ordering, side),), by
+
+
+_AGES = word_set("older oldest elder younger youngest")
+_POSITIVE = {
+    "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
+    "higher": "high", "highest": "high", "lower": "high", "lowest": "high", "larger": "large", "largest": "large",
+    "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
+    "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
+}  # fmt: skip
+
+
+def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool) -> str:
+    if "birth" in stems or (ordering in _AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
+        return f"When was {side} born?"
+    if "death" in stems:
+        return f"When did {side} die?"
+    if ordering in _AGES:
+        return f"When was {side} founded?"
+    event = _event(ask)
+    return f"When was {side} {event}?" if event else f"When did {side} come out?"
+
+
+def _asks_person(ask: str) -> bool:
+    following = words(ask)[1:3]
+    return any(is_person_noun(word.text) for word in following)
+
+
+def _event(ask: str) -> str:
+    """What happened, from `... was first published earlier`: the words after the auxiliary, without the ordering."""
+    found = words(ask)
+    places = [at for at, word in enumerate(found) if word.lower in {"was", "were", "is", "been"}]
+    if not places:
+        return ""
+    event = [word.text for word in found[places[-1] + 1 :] if word.lower not in ORDERINGS]
+    ordered = [word.text for word in found[places[-1] + 1 :] if word.lower == "first"]
+    return " ".join(ordered[: len(ordered) and int(len(event) > 0 and "earlier" in ask.lower())] + event)
+
+
+def _number_question(ask: str, ordering: str, side: str) -> str:
+    if ordering in _POSITIVE and ordering != "greater":
+        noun = re.search(rf"\b{ordering} ([a-z]+)$", ask.lower())
+        return f"What is the {noun.group(1)} of {side}?" if noun else f"How {_POSITIVE[ordering]} is {side}?"
+    counted = ask.lower().partition(f" {ordering} ")[2].strip()
+    return f"How many {counted} does {side} have?" if counted else f"How large is {side}?"
+
+
+_SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)
+
+
+def _pair(text: str) -> Comparison | None:
+    sides = _two_names(text)
+    if sides is None:
+        return None
+    first, second = sides
+    rest = squeeze(text[second.end :])
+    lead = text[: first.start]
+    same = _SAME.search(text[: first.start] + text[second.end :])
+    role = _pair_role(lead, rest)
+    side = "{found}" if role else "{side}"
+    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    if same is None:
+        kind = _kind(rest)
+        asked = f"Is {side} {kind}?" if kind else ""
+        by = Verdictor.BOTH
+    else:
+        asked, by = _same_question(same.group(1).lower(), rest, side), Verdictor.SAME
+    names = (first.text, second.text)
+    return Comparison(names, (*leading, asked), len(leading), by) if asked else None
+
+
+def _two_names(text: str) -> tuple[Mention, Mention] | None:
+    """The two names that `and` joins, each perhaps with a description before it (`the director of film A`)."""
+    found = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    for one, other in pairwise(found):
+        between = text[one.end : other.start].lower().strip(' ".').split()
+        if between[:1] == ["and"] and len(between) <= 5:
+            return one, other
+    return None
+
+
+_OF = re.compile(r"\b([a-z]+) of (?:the |both )?(?:[a-z]+ )?(?:the )?[\"“]?$")
+_HAVE = re.compile(r"^(?:both )?(?:have|share|has) (?:the |a )?([a-z]+?)s? (?:from|who|that|of|born|with)\b")
+
+
+def _pair_role(lead: str, rest: str) -> str:
+    match = _OF.search(lead.lower() if lead.endswith(" ") else f"{lead.lower()} ") or _HAVE.search(rest.lower())
+    if match is None or match.group(1) == "same":
+        return ""
+    role = match.group(1)
+    return role.removesuffix("s") if not role.endswith("ss") else role
+
+
+def _same_question(same: str, rest: str, side: str) -> str:
+    """What to ask of a side to learn its `same ...`."""
+    verbs = [
+        word
+        for word in words(rest)
+        if word.lower.endswith("ed") or stem(word.text) in {"birth", "build", "make", "write", "found"}
+    ]
+    verb = verbs[0].text if verbs else ""
+    by = any(word.lower == "by" for word in words(rest))
+    if stem(verb) == "birth":
+        return f"Where was {side} born?"
+    if by and verb:
+        return f"Who was {side} {verb} by?"
+    if same in {"country", "nation", "nationality"} and not verb:
+        return f"What is the nationality of {side}?"
+    if verb:
+        return f"In which {same} {'is' if verb == 'located' else 'was'} {side} {verb}?"
+    return f"What is the {same} of {side}?"
+
+
+def _kind(rest: str) -> str:
+    """What both are said to be, as said of one."""
+    kind = re.sub(r"^(?:both|all|each)\s+", "", rest)
+    kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
+    return kind if content_words(kind) else ""
+
+
+def content_words(text: str) -> int:
+    """How many words of `text` are not function words."""
+    return sum(word.lower not in AUXILIARIES | {"both", "the", "a", "an", "of", "in"} for word in words(text))
+
+
+def _yes_no(by: Verdictor, first: str, second: str) -> str:
+    if by is Verdictor.SAME:
+        return "yes" if same_value(first, second) else "no"
+    return "yes" if first == second == "yes" else "no"
+
+
+def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | None:
+    """Negative when the first side is the answer, positive when the second is."""
+    if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}:
+        lives = [_years(*first), _years(*second)]
+        order = None if lives[0] is None or lives[1] is None else (lives[0] > lives[1]) - (lives[0] < lives[1])
+        longest = by is Verdictor.LONGER_LIFE
+    elif by in {Verdictor.EARLIER, Verdictor.LATER}:
+        dates = read_date(first[0]), read_date(second[0])
+        order = date_order(*dates) if dates[0] and dates[1] else None  # type: ignore[arg-type]
+        longest = by is Verdictor.LATER
+    else:
+        numbers = read_number(first[0]), read_number(second[0])
+        order = (
+            None if numbers[0] is None or numbers[1] is None else (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
+        )
+        longest = by is Verdictor.MORE
+    if order is None:
+        return None
+    return -order if longest else order
+
+
+def _years(birth: str, death: str) -> float | None:
+    start, end = read_date(birth), read_date(death)
+    if start is None or end is None:
+        return None
+    return (end[0] - start[0]) + (end[1] - start[1]) / 12 + (end[2] - start[2]) / 365

@@ -1,0 +1,180 @@
+"""Mentions in text: names, quoted titles, dates and numbers, found by their shape.
+
+It knows no names: a capital letter makes one, except at the start of a sentence for a function word. Known titles (the
+evidence's) can be given and win over shape. Scripts without capitals yield dates and numbers only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hoptrail.language.offline.lexicon import (
+    CAPITALISED_FUNCTION_WORDS,
+    MONTHS,
+    MULTIPLIERS,
+    NAME_CONNECTORS,
+    NUMBER_WORDS,
+)
+from hoptrail.language.offline.text import Word, squeeze, words
+
+_MONTH = "(?:" + "|".join(month.capitalize() for month in MONTHS) + ")"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b(?:{_DAY}(?: of)? {_MONTH},? \d{{3,4}}|{_MONTH} {_DAY},? \d{{3,4}}|{_MONTH},? \d{{3,4}}|{_DAY} {_MONTH}|{_MONTH} {_DAY}"
+    r"|(?:1\d|20)\d{2}s?\b(?!,\d)|\d{1,2}(?:st|nd|rd|th) century|\d{3,4} (?:BC|AD|BCE|CE))\b".replace(" ", r"\s{1,3}")
+)
+_NUMBER_WORD = "|".join((*NUMBER_WORDS, *MULTIPLIERS))
+_NUMBER = re.compile(
+    rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,15}})(?:\.\d{{1,9}})?(?:%| percent\b| (?:{'|'.join(MULTIPLIERS)})\b)?(?!\w)"
+    rf"|\b(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))?\b"
+)
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]|(?<!\w)\*([^*\n]{2,80})\*(?!\w)")
+_ORDINAL = re.compile(r"\d{1,3}(?:st|nd|rd|th)\b", re.IGNORECASE)
+_PARENTHESIS = re.compile(r"[ ]?\([^()]{1,40}\)")
+
+
+class Shape(StrEnum):
+    """What kind of mention its form makes it."""
+
+    NAME = "name"
+    QUOTED = "quoted"
+    DATE = "date"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Something a question can be about or be answered with; offsets into the text it was found in."""
+
+    text: str
+    start: int
+    end: int
+    shape: Shape
+
+    def overlaps(self, other: Mention) -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = False) -> tuple[Mention, ...]:
+    """Mentions in order of appearance, none overlapping.
+
+    Dates win over known titles, those over quoted text, names and numbers. In a `question`, a parenthesis right after a
+    name belongs to it, and the longer of a known title and a name wins.
+    """
+    taken: list[Mention] = []
+    names = list(_names(text, question=question))
+    told_apart = [name for name in names if name.text.endswith(")")]
+    known = sorted(
+        (*_titles(text, titles), *(names if question else ())), key=lambda name: (name.start - name.end, name.start)
+    )
+    for group in (told_apart, _dates(text), known, _quoted(text), names, _numbers(text)):
+        taken.extend(mention for mention in group if not any(mention.overlaps(other) for other in taken))
+    taken.sort(key=lambda mention: mention.start)
+    return tuple(_with_possessives(text, taken) if question else taken)
+
+
+def _with_possessives(text: str, mentions: list[Mention]) -> list[Mention]:
+    """Two names with `'s` between them are one title: `Mama's Broken Heart`."""
+    joined: list[Mention] = []
+    for mention in mentions:
+        last = joined[-1] if joined else None
+        if last and mention.shape is last.shape is Shape.NAME and _one_title(text, last, mention):
+            joined[-1] = _mention(text, last.start, mention.end, Shape.NAME)
+        else:
+            joined.append(mention)
+    return joined
+
+
+def _one_title(text: str, first: Mention, second: Mention) -> bool:
+    between = text[first.end : second.start]
+    if between == ", ":  # `Hugh Gray, 2nd Earl of Linn`, and what owns something: `Maud, Countess of Linn's father`
+        owner = text[second.end : second.end + 2] in {"'s", "’s"}
+        return owner or _ORDINAL.match(second.text) is not None
+    return between in {"'s ", "’s "}
+
+
+def _mention(text: str, start: int, end: int, shape: Shape) -> Mention:
+    return Mention(squeeze(text[start:end]), start, end, shape)
+
+
+def _dates(text: str) -> Iterator[Mention]:
+    for match in _DATE.finditer(text):
+        yield _mention(text, match.start(), match.end(), Shape.DATE)
+
+
+def _numbers(text: str) -> Iterator[Mention]:
+    for match in _NUMBER.finditer(text):
+        yield _mention(text, match.start(), match.end(), Shape.NUMBER)
+
+
+def _quoted(text: str) -> Iterator[Mention]:
+    for match in _QUOTED.finditer(text):
+        group = 1 if match.group(1) else 2
+        if match.group(group)[0].isupper():
+            yield _mention(text, match.start(group), match.end(group), Shape.QUOTED)
+
+
+def _titles(text: str, titles: Iterable[str]) -> Iterator[Mention]:
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        return
+    for title in sorted(titles, key=lambda title: (-len(title), title)):
+        start = lowered.find(title.lower()) if len(title) > 1 else -1
+        end = start + len(title)
+        if start >= 0 and not lowered[max(0, start - 1) : start].isalnum() and not lowered[end : end + 1].isalnum():
+            yield _mention(text, start, end, Shape.NAME)
+
+
+def _names(text: str, *, question: bool) -> Iterator[Mention]:
+    run: list[Word] = []
+    for word in (*words(text), None):
+        if word is not None and run and _continues(text, run[-1], word):
+            run.append(word)
+            continue
+        yield from _closed(text, run, question=question)
+        run = [word] if word is not None and _opens(text, word) else []
+
+
+def _continues(text: str, before: Word, word: Word) -> bool:
+    gap = text[before.end : word.start]
+    joined = gap.strip(" \n") in ({"", "&"} if before.lower not in {"jr", "st", "dr", "mr", "mrs"} else {"", "."})
+    initial = gap.strip() == "." and len(before.text) == 1
+    fits = (
+        word.capitalised
+        or word.lower in NAME_CONNECTORS
+        or (word.text[0].isdigit() and before.capitalised and len(gap) == 1)
+    )
+    return len(gap) <= 3 and (joined or initial) and fits
+
+
+def _opens(text: str, word: Word) -> bool:
+    if _ORDINAL.match(word.text) and text[max(0, word.start - 2) : word.start] == ", ":
+        return text[word.end : word.end + 2].strip()[:1].isupper()
+    if not word.capitalised:
+        return False
+    if len(word.text) == 1 and text[word.end : word.end + 1] == ".":
+        return True
+    return word.lower not in CAPITALISED_FUNCTION_WORDS or _inside_title(text, word)
+
+
+def _inside_title(text: str, word: Word) -> bool:
+    """A function word with a capital in mid-sentence, before another capital, opens a title: `the author of The Saltwife`."""
+    before = text[max(0, word.start - 3) : word.start].rstrip()
+    return bool(before) and before[-1].isalnum() and text[word.end : word.end + 2].strip()[:1].isupper()
+
+
+def _closed(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:
+    while run and run[-1].lower in NAME_CONNECTORS and not run[-1].capitalised:
+        run.pop()
+    if not run:
+        return
+    end = run[-1].end
+    if question:
+        parenthesis = _PARENTHESIS.match(text, end)
+        end = parenthesis.end() if parenthesis else end
+    if text[end : end + 2] in {"'s", "’s"} and text[end + 2 : end + 3] in {",", ")"}:
+        end += 2  # no owner: `St. John's, Newfoundland`
+    yield _mention(text, run[0].start, end, Shape.NAME)

@@ -1,0 +1,49 @@
+"""A conclusion from findings and evidence: comparators or the last answer, with a fresh reading as a cross-check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hoptrail.language.offline.concluding import Plan
+from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.values import same_value
+from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.types import Span
+
+_UNCHECKED = 0.6
+"""Confidence in a conclusion from findings alone."""
+_CONTRADICTED = 0.35
+"""The same when reading the evidence gives another answer."""
+
+
+def conclude(
+    question: str, plan: Plan, findings: Sequence[Finding], evidence: EvidencePages, reading: Reading
+) -> Reading:
+    """What the findings conclude; without a conclusion from them, what `reading` (of all the evidence) says."""
+    answer = _concluded(plan, findings)
+    if answer is None:
+        return reading
+    if reading.answer is not None and same_value(reading.answer, answer):
+        return Reading(
+            answer, (*reading.steps[:-1], _reworded(reading.steps[-1], answer)), max(_UNCHECKED, reading.confidence)
+        )
+    confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
+    return Reading(answer, (Step(question, answer, _support(answer, evidence)),), confidence)
+
+
+def _concluded(plan: Plan, findings: Sequence[Finding]) -> str | None:
+    if plan.comparison is None:
+        return findings[-1].answer if findings else None
+    by_question = {finding.question: finding.answer for finding in findings}
+    if all(question in by_question for question in plan.questions):
+        return plan.conclude([by_question[question] for question in plan.questions])
+    return plan.conclude([finding.answer for finding in findings])
+
+
+def _reworded(step: Step, answer: str) -> Step:
+    return Step(step.question, answer, step.support)
+
+
+def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
+    lowered = answer.lower()
+    return next((line.support for _, line in evidence.lines if lowered in line.text.lower()), ())

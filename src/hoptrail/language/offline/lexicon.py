@@ -1,0 +1,214 @@
+"""Closed word classes and small lexical fields of English that the offline rules look up.
+
+General English only: function words, irregular word families (born/birth), kinship, common demonyms. It knows no proper
+names beyond countries, and no other language; a question without a word of `QUESTION_WORDS` or `AUXILIARIES` is not read.
+"""
+
+from __future__ import annotations
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of `text`."""
+    return frozenset(text.split())
+
+
+ARTICLES = word_set("a an the")
+AUXILIARIES = word_set("is are was were do does did has have had can could will would")
+COPULAS = word_set("is are was were be been being")
+QUESTION_WORDS = word_set("who whom whose what which when where why how")
+PREPOSITIONS = word_set(
+    "of in on at by from to with for into through under over near between during after before about as"
+)
+PRONOUNS = word_set(
+    "he she it they him her them his hers its their theirs himself herself itself themselves this that these those"
+)
+ORDERINGS = word_set(
+    "first earlier earliest older oldest elder later latest last younger youngest newer newest sooner recently more "
+    "most"
+)
+
+FUNCTION_WORDS = (
+    ARTICLES
+    | AUXILIARIES
+    | COPULAS
+    | QUESTION_WORDS
+    | PREPOSITIONS
+    | PRONOUNS
+    | word_set("and or but not nor so if then than there here also both either same one some any all each no yes s t")
+    | word_set("i we you my our your me us while because although though")
+)
+STOP_WORDS = FUNCTION_WORDS | word_set("name names named called known person people thing")
+"""Words that say nothing about what a question or a sentence is about."""
+
+CAPITALISED_FUNCTION_WORDS = FUNCTION_WORDS | word_set(
+    "today however later once since until despite according besides like many most several few two three four five "
+    "another other every such their only even still thus therefore meanwhile among within without upon work early"
+)
+"""Words that a capital at the start of a sentence does not make a name."""
+
+NAME_CONNECTORS = word_set("of de la le du des di da dos del della der den von van zu al el ibn bin")
+"""Lower-case words that may stand inside a name, between two capitalised words."""
+
+ABBREVIATIONS = word_set(
+    "mr mrs ms dr st jr sr prof gen col capt lt sgt rev hon vs no vol ca c etc al inc ltd co corp dept fig mt ft "
+    "e.g i.e"
+)
+
+MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+
+_SMALL_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+_TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+NUMBER_WORDS = {word: value for value, word in enumerate(_SMALL_NUMBERS.split(" "))} | _TENS
+MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+
+FAMILIES = {
+    "birth": "born birth birthplace births native",
+    "death": "die dies died death dead dying killed deceased",
+    "write": "write writes wrote written writer writers author authors authored novelist penned screenplay",
+    "marri": "marry marries married marriage wife wives husband husbands spouse spouses widow widower wed wedded",
+    "sing": "sing sings sang sung singer singers song songs vocalist",
+    "perform": "perform performer performed performs recorded artist",
+    "make": "make makes made maker makers manufacturer manufactured producer produced produces",
+    "build": "build builds built builder builders constructed construction",
+    "found": "found founded founder founders founding established establishes establishment foundation formed started",
+    "begin": "begin begins began begun beginning start starts opened opening",
+    "flow": "flow flows flowed flowing runs",
+    "rise": "rise rises rose risen source origin originates headwaters",
+    "win": "win wins won winner winners winning",
+    "teach": "teach teaches taught teacher teachers tutor mentor",
+    "study": "study studies studied student students educated attended graduated alumnus",
+    "sell": "sell sells sold seller sales",
+    "buy": "buy buys bought acquired purchased acquisition",
+    "lead": "lead leads led leader leaders headed",
+    "hold": "hold holds held holder",
+    "situate": "located location lies situated stands based headquarters headquartered",
+    "populat": "population populated inhabitants residents populous",
+    "release": "release released releases premiered premiere debuted",
+    "publish": "publish published publisher publishes publication",
+    "play": "play plays played player portrays portrayed actor actress starring stars starred",
+    "country": "country countries nation nationality citizenship",
+    "name": "name names named namesake eponym",
+    "found_by_discovery": "discover discovers discovered discoverer discovery",
+    "invent": "invent invents invented inventor invention",
+    "grow": "grow grows grew grown",
+    "live": "live lives lived living resident resides reside resided",
+    "work": "work works worked employ employer employed employs employee",
+    "speak": "speak speaks spoke spoken language languages",
+    "reign": "reign reigned ruled ruler rules king queen emperor monarch",
+}
+"""One canonical form for a family of words whose forms differ by more than a regular ending."""
+
+CANONICAL = {word: family for family, words in FAMILIES.items() for word in words.split()}
+
+RELATED_WORDS = {
+    "father": word_set("son daughter child children parent"),
+    "mother": word_set("son daughter child children parent"),
+    "parent": word_set("son daughter child children father mother"),
+    "child": word_set("son daughter children father mother parent"),
+    "son": word_set("father mother parent child children"),
+    "daughter": word_set("father mother parent child children"),
+    "brother": word_set("sibling"),
+    "sister": word_set("sibling"),
+    "sibling": word_set("brother sister"),
+    "come": word_set("published released issue premiered"),
+    "star": word_set("play"),
+    "composer": word_set("music score write"),
+    "creator": word_set("develop invent design"),
+    "design": word_set("architect"),
+    "architect": word_set("design"),
+    "located": word_set("in"),
+    "population": word_set("people live inhabitants"),
+    "length": word_set("long kilometres kilometers miles metres meters"),
+    "long": word_set("length kilometres kilometers miles metres meters minutes hours"),
+    "height": word_set("tall high"),
+    "tall": word_set("height high metres meters feet"),
+    "high": word_set("height tall altitude elevation"),
+    "spouse": word_set("wife husband married"),
+}
+"""A relation asked for: other words that express it too, from this side or the other."""
+
+KINSHIP = {
+    "paternal grandfather": ("father", "father"),
+    "paternal grandmother": ("father", "mother"),
+    "maternal grandfather": ("mother", "father"),
+    "maternal grandmother": ("mother", "mother"),
+    "father-in-law": ("spouse", "father"),
+    "mother-in-law": ("spouse", "mother"),
+    "child-in-law": ("child", "spouse"),
+    "son-in-law": ("daughter", "husband"),
+    "daughter-in-law": ("son", "wife"),
+    "sibling-in-law": ("spouse", "sibling"),
+    "brother-in-law": ("spouse", "brother"),
+    "sister-in-law": ("spouse", "sister"),
+    "stepmother": ("father", "wife"),
+    "stepfather": ("mother", "husband"),
+}
+"""Kin two steps away, as the two steps from the person named: whose, then who of that one."""
+
+PERSON_NOUNS = word_set(
+    "person people man woman men women king queen emperor monarch prince princess duke poet scientist artist father "
+    "mother parent son daughter child brother sister sibling wife husband spouse uncle aunt cousin grandfather "
+    "grandmother star chef president captain architect politician physician musician magician saint pope bishop "
+    "coach chief mayor pilot guide cook athlete nurse lawyer widow minister secretary head judge knight chancellor "
+    "premier protagonist character host"
+)
+PERSON_ENDINGS = ("er", "or", "ist", "ian", "eer", "ess", "ant", "man", "woman")
+NOT_PERSONS = word_set(
+    "river number computer tower power paper water letter newspaper border summer winter order member chapter "
+    "theater theatre centre center quarter cover character colour color flavor flavour harbor factor sector motor "
+    "error corner plant restaurant"
+)
+PLACE_NOUNS = word_set(
+    "place city town village country state county province region district island continent location birthplace "
+    "capital municipality territory kingdom nation area borough suburb neighborhood hometown prefecture republic "
+    "empire parish seat settlement"
+)
+ORGANISATION_NOUNS = word_set(
+    "company firm band team club school university college league label party church army studio network channel "
+    "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
+    "headquarters birthplace"
+)
+DATE_NOUNS = word_set("year date day month century decade time")
+NUMBER_NOUNS = word_set(
+    "number population length height width depth weight area percentage age size speed price cost distance amount"
+)
+
+COUNTRIES = {
+    "afghanistan": "afghan", "albania": "albanian", "algeria": "algerian", "argentina": "argentine argentinian",
+    "armenia": "armenian", "australia": "australian", "austria": "austrian", "azerbaijan": "azerbaijani",
+    "bangladesh": "bangladeshi", "belarus": "belarusian", "belgium": "belgian", "bolivia": "bolivian", "bosnia": "bosnian",
+    "brazil": "brazilian", "bulgaria": "bulgarian", "cambodia": "cambodian", "cameroon": "cameroonian", "canada": "canadian",
+    "chile": "chilean", "china": "chinese", "colombia": "colombian", "croatia": "croatian", "cuba": "cuban", "cyprus": "cypriot",
+    "czech republic": "czech", "denmark": "danish", "ecuador": "ecuadorian", "egypt": "egyptian", "england": "english",
+    "estonia": "estonian", "ethiopia": "ethiopian", "finland": "finnish", "france": "french", "georgia": "georgian",
+    "germany": "german", "ghana": "ghanaian", "greece": "greek", "hungary": "hungarian", "iceland": "icelandic",
+    "india": "indian", "indonesia": "indonesian", "iran": "iranian persian", "iraq": "iraqi", "ireland": "irish",
+    "israel": "israeli", "italy": "italian", "jamaica": "jamaican", "japan": "japanese", "kazakhstan": "kazakh",
+    "kenya": "kenyan", "latvia": "latvian", "lebanon": "lebanese", "lithuania": "lithuanian", "malaysia": "malaysian",
+    "mexico": "mexican", "morocco": "moroccan", "nepal": "nepalese", "netherlands": "dutch", "new zealand": "zealander",
+    "nigeria": "nigerian", "norway": "norwegian", "pakistan": "pakistani", "peru": "peruvian",
+    "philippines": "filipino philippine",
+    "poland": "polish", "portugal": "portuguese", "romania": "romanian", "russia": "russian", "scotland": "scottish",
+    "serbia": "serbian", "singapore": "singaporean", "slovakia": "slovak", "slovenia": "slovenian", "south korea": "korean",
+    "soviet union": "soviet", "spain": "spanish", "sri lanka": "lankan", "sweden": "swedish", "switzerland": "swiss",
+    "syria": "syrian", "taiwan": "taiwanese", "thailand": "thai", "tunisia": "tunisian", "turkey": "turkish",
+    "ukraine": "ukrainian", "united kingdom": "british", "united states": "american u.s", "uruguay": "uruguayan",
+    "venezuela": "venezuelan", "vietnam": "vietnamese", "wales": "welsh",
+}  # fmt: skip
+DEMONYMS = {demonym: country for country, demonyms in COUNTRIES.items() for demonym in demonyms.split()}

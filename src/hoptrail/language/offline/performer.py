@@ -1,0 +1,139 @@
+"""The performer `offline`: every language task by rules, at no cost but time, the same bytes for the same input.
+
+Each task's rules stand in a file of this folder; here they are only called. With an encoder, sentences are also scored by
+meaning. It has no memory: `Recall` always abstains. It reads English; questions in other languages are mostly left unanswered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TypeVar, cast
+
+import numpy as np
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.offline.completing import complete
+from hoptrail.language.offline.concluding import make_plan, read_by_hops
+from hoptrail.language.offline.evidence import EvidencePages, open_evidence
+from hoptrail.language.offline.extracting import extract
+from hoptrail.language.offline.integrating import conclude
+from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.summarising import summarise
+from hoptrail.language.offline.text import content_stems
+from hoptrail.language.offline.values import same_value
+from hoptrail.language.tasks import (
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Extract,
+    Extraction,
+    Integrate,
+    Read,
+    Reading,
+    Recall,
+    Reply,
+    Summarise,
+    Task,
+)
+from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.types import Unit, Usage
+
+T = TypeVar("T")
+Output = Extraction | str | Decomposition | Reading | float
+
+_UNANSWERED_SHARE = 0.3
+"""The most that covering the question's words is worth while no answer was read."""
+
+
+class OfflineLanguage:
+    """Performs all eight tasks without a language model. `encoder` may be None: then words alone decide."""
+
+    name = "offline"
+
+    def __init__(self, encoder: Encoder | None = None, settings: OfflineSettings | None = None) -> None:
+        self._encoder = encoder
+        self._settings = settings or OfflineSettings()
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """Perform one task; its usage is seconds only.
+
+        Raises:
+            TaskFailed: `task` is not one of the eight.
+        """
+        started = time.perf_counter()
+        value = self._output(task)
+        return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
+
+    def _output(self, task: object) -> Output:
+        match task:
+            case Extract(unit):
+                return extract(open_evidence((unit,), self._settings).pages[0])
+            case Summarise(units, words):
+                return summarise([line.text for _, line in open_evidence(units, self._settings).lines], words)
+            case Decompose():
+                return self._decompose(task)
+            case Complete(question, findings):
+                return complete(question, findings)
+            case Read(question, evidence):
+                return self._read(question, open_evidence(evidence, self._settings))
+            case Assess():
+                return self._assess(task)
+            case Integrate():
+                return self._integrate(task)
+            case Recall():
+                return Reading(None)
+        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not one of the eight language tasks")
+
+    def _decompose(self, task: Decompose) -> Decomposition:
+        questions = make_plan(task.question, self._settings).questions
+        if not task.one_at_a_time:
+            return Decomposition(questions)
+        answered = all(finding.answer is not None for finding in task.findings)
+        at = len(task.findings)
+        return Decomposition(questions[at : at + 1] if answered else ())
+
+    def _read(self, question: str, evidence: EvidencePages) -> Reading:
+        return read_by_hops(question, Reader(evidence, self._settings, self._similarity()), self._settings)
+
+    def _assess(self, task: Assess) -> float:
+        evidence = open_evidence(task.evidence, self._settings)
+        reading = self._read(task.question, evidence)
+        if reading.answer is None:
+            return round(
+                _UNANSWERED_SHARE * _coverage(task.question[: self._settings.question_characters], task.evidence), 4
+            )
+        if task.answer is None or same_value(task.answer, reading.answer):
+            return reading.confidence
+        return round((1 - reading.confidence) / 2, 4)
+
+    def _integrate(self, task: Integrate) -> Reading:
+        evidence = open_evidence(task.evidence, self._settings)
+        reading = self._read(task.question, evidence) if task.evidence else Reading(None)
+        return conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
+
+    def _similarity(self) -> _Similarity | None:
+        return _Similarity(self._encoder) if self._encoder else None
+
+
+class _Similarity:
+    """Cosines of questions with sentences; a sentence is encoded once per task."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._rows: dict[str, FloatMatrix] = {}
+
+    def __call__(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
+        missing = [text for text in dict.fromkeys((question, *sentences)) if text not in self._rows]
+        if missing:
+            self._rows.update(zip(missing, self._encoder.encode(missing), strict=True))
+        matrix = np.stack([self._rows[text] for text in sentences])
+        return [float(value) for value in matrix @ self._rows[question]]
+
+
+def _coverage(question: str, units: Sequence[Unit]) -> float:
+    asked = content_stems(question)
+    said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
+    return len(asked & said) / len(asked) if asked else 0.0

@@ -1,0 +1,164 @@
+"""What a question asks for: the type of its answer, the names it is about, and what it says of them.
+
+One sub-question at a time; `decomposing` splits nested ones. English only, by function words and word order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hoptrail.language.offline.entities import Mention, Shape, find_mentions
+from hoptrail.language.offline.lexicon import (
+    AUXILIARIES,
+    DATE_NOUNS,
+    NOT_PERSONS,
+    NUMBER_NOUNS,
+    PERSON_ENDINGS,
+    PERSON_NOUNS,
+    PLACE_NOUNS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+    word_set,
+)
+from hoptrail.language.offline.text import Word, squeeze, stem, words
+
+
+class Wanted(StrEnum):
+    """The type of an answer."""
+
+    PERSON = "person"
+    PLACE = "place"
+    DATE = "date"
+    YEAR = "year"
+    NUMBER = "number"
+    COUNTRY = "country"
+    NATIONALITY = "nationality"
+    THING = "thing"
+    YES_NO = "yes or no"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart.
+
+    `noun` is the word for the answer's class (`river` in `which river`), or empty; `anchors` are the names it mentions;
+    `relations` the stems of its other meaningful words.
+    """
+
+    text: str
+    wanted: Wanted
+    noun: str
+    anchors: tuple[Mention, ...]
+    relations: frozenset[str]
+
+
+_ADVERBS = {
+    "where": Wanted.PLACE,
+    "when": Wanted.DATE,
+    "who": Wanted.PERSON,
+    "whom": Wanted.PERSON,
+    "whose": Wanted.PERSON,
+}
+_DEGREES = word_set("many much tall long old high deep far wide large big heavy fast often few")
+_SIZE_OF_DEGREE = {"many": "", "much": "", "large": "", "big": "", "often": "", "few": ""}
+
+
+def is_person_noun(word: str) -> bool:
+    """Whether `word` names people by kinship, office or trade (`mother`, `king`, `designer`)."""
+    lower = word.lower()
+    if lower in PERSON_NOUNS or lower.removesuffix("s") in PERSON_NOUNS:
+        return True
+    singular = lower.removesuffix("s")
+    return len(singular) > 4 and singular.endswith(PERSON_ENDINGS) and singular not in NOT_PERSONS
+
+
+def type_of_noun(noun: str) -> Wanted:
+    """The answer type that a class noun stands for."""
+    lower = noun.lower()
+    if lower in {"country", "nation"}:
+        return Wanted.COUNTRY
+    if lower in {"nationality", "citizenship"}:
+        return Wanted.NATIONALITY
+    if lower == "year":
+        return Wanted.YEAR
+    if lower in DATE_NOUNS:
+        return Wanted.DATE
+    if lower in NUMBER_NOUNS:
+        return Wanted.NUMBER
+    if lower in PLACE_NOUNS:
+        return Wanted.PLACE
+    return Wanted.PERSON if is_person_noun(lower) else Wanted.THING
+
+
+def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
+    """Take a question apart; None when it holds no English question word and so cannot be read."""
+    text = squeeze(text)
+    anchors = find_mentions(text, titles, question=True)
+    free = [word for word in words(text) if not any(mention.start <= word.start < mention.end for mention in anchors)]
+    position = _asking(free)
+    leading = words(text[:40])
+    fronted = bool(leading) and leading[0].lower in AUXILIARIES
+    if position is None and not fronted:
+        return None
+    wanted, noun, used = (
+        (Wanted.YES_NO, "", frozenset[int]()) if fronted or position is None else _wanted(free, position)
+    )
+    relations = frozenset(word.stem for at, word in enumerate(free) if at not in used and word.lower not in STOP_WORDS)
+    named = tuple(mention for mention in anchors if mention.shape is not Shape.NUMBER)
+    return Question(text, wanted, noun, named, relations)
+
+
+def _asking(free: list[Word]) -> int | None:
+    """The place of the word that asks: the first of all, else the first `what` or `which`, else the first question word."""
+    places = [at for at, word in enumerate(free) if word.lower in QUESTION_WORDS]
+    if places and free[places[0]].start > 0:
+        return next((at for at in places if free[at].lower in {"what", "which"}), places[0])
+    return places[0] if places else None
+
+
+def _wanted(free: list[Word], position: int) -> tuple[Wanted, str, frozenset[int]]:
+    """Answer type, class noun, and the places in `free` of words that say only that."""
+    head = free[position].lower
+    following = free[position + 1].lower if position + 1 < len(free) else ""
+    if head in _ADVERBS:
+        return _ADVERBS[head], "", frozenset()
+    if head == "how" and following in _DEGREES:
+        used = frozenset({position + 1}) if following in _SIZE_OF_DEGREE else frozenset()
+        return Wanted.NUMBER, "", used
+    if head in {"which", "what"} and following not in AUXILIARIES:
+        return _class_noun(free, position + 1)
+    if head == "what":
+        return _class_noun(free, position + 2, described=True)
+    return Wanted.THING, "", frozenset()
+
+
+def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tuple[Wanted, str, frozenset[int]]:
+    """The last noun of the group that starts at `start`: it ends before a function word, a verb form or a gap.
+
+    In `what is the N of X` (`described`) the noun is also the relation, so it is not used up, unless a clause follows.
+    """
+    at = start
+    while at < len(free) and free[at].lower in {"the", "a", "an"}:
+        at += 1
+    first = at
+    while at < len(free) and at - first < 4 and free[at].lower not in STOP_WORDS and _adjacent(free, at, first):
+        if at > first and free[at].lower.endswith(("ed", "s")) and not described and not free[at].lower.endswith("ss"):
+            break
+        at += 1
+    if at == first:
+        return Wanted.THING, "", frozenset()
+    noun = free[at - 1].lower
+    following = free[at].lower if at < len(free) else ""
+    if described and following == "of":
+        place = noun == "place" or stem(noun) == "birth"
+        return (
+            (Wanted.PLACE if place else type_of_noun(noun)),
+            "",
+            frozenset({at - 1} if noun in {"place", "date", "year"} else ()),
+        )
+    return type_of_noun(noun), noun, frozenset({at - 1})
+
+
+def _adjacent(free: list[Word], at: int, first: int) -> bool:
+    return at == first or free[at].start - free[at - 1].end <= 1

@@ -1,0 +1,38 @@
+"""The numbers that steer the offline rules: bounds on what is looked at, weights of the reader, thresholds of abstention.
+
+The weights were set by hand on questions with their gold passages at hand; nothing is learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineSettings:
+    """Bounds (characters, sentences, hops) and the reader's weights; scores run from 0 to about 1."""
+
+    question_characters: int = 2_000
+    """Questions are analysed up to here."""
+    unit_characters: int = 20_000
+    unit_sentences: int = 200
+    evidence_units: int = 200
+    """Evidence beyond these is not read: it bounds the time of one task."""
+    most_hops: int = 8
+
+    anchor_weight: float = 0.36
+    """How much of what the question names stands in the sentence or its title."""
+    relation_weight: float = 0.28
+    """How much of what the question says about it stands in the sentence."""
+    closeness_weight: float = 0.16
+    type_weight: float = 0.20
+    similarity_weight: float = 0.15
+    """Of the encoder's cosine, when there is one."""
+    dense_sentences: int = 64
+    """Sentences handed to the encoder at most, best by words first."""
+
+    least_anchor: float = 0.5
+    least_score: float = 0.5
+    """Below one of these the reader abstains."""
+    clear_margin: float = 0.1
+    """The lead over the next different candidate from which an answer counts as clear."""

@@ -1,0 +1,119 @@
+"""Words, stems and sentences of English text, with exact offsets.
+
+The stemmer cuts regular endings and maps irregular families to one form; it is meant for matching a question with a
+sentence, not for display. It does not tag parts of speech.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hoptrail.language.offline.lexicon import ABBREVIATIONS, ARTICLES, CANONICAL, RELATED_WORDS, STOP_WORDS
+
+# Every repeated group starts with a character that the part before it cannot match: linear time on any input.
+_WORD = re.compile(r"#\d{1,3}|\d[\d,.]*\d|[^\W_]+(?:(?:[-.&]|['’](?!s\b))[^\W_]+)*")
+_END = re.compile(r"[.!?][\"'”’)\]*]*(?=\s)|\n[ \t]*\n")
+_LAST_WORD = re.compile(r"[^\s(\"“]+$")
+_SPACE = re.compile(r"\s+")
+_ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
+_SHORTEST_STEM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as written, and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+    @property
+    def stem(self) -> str:
+        return stem(self.text)
+
+    @property
+    def capitalised(self) -> bool:
+        return self.text[0].isupper()
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """The words of `text`; a possessive `'s` is a word of its own (`s`), `#1` is one word."""
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A form shared by a word's family: `designer`, `designed` and `designs` all give `design`."""
+    lower = word.lower().removesuffix("'s").removesuffix("’s")
+    if lower in CANONICAL:
+        return CANONICAL[lower]
+    for ending in _ENDINGS:
+        if lower.endswith(ending) and len(lower) - len(ending) >= _SHORTEST_STEM:
+            lower = lower[: -len(ending)]
+            break
+    if len(lower) > _SHORTEST_STEM and lower[-1] == lower[-2]:
+        lower = lower[:-1]
+    if lower.endswith("y") and len(lower) > _SHORTEST_STEM:
+        lower = lower[:-1] + "i"
+    return lower
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words of `text` that carry meaning."""
+    return frozenset(word.stem for word in words(text) if word.lower not in STOP_WORDS)
+
+
+def squeeze(text: str) -> str:
+    """`text` on one line, with single spaces."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def without_article(text: str) -> str:
+    """`text` without a leading article."""
+    first, _, rest = text.partition(" ")
+    return rest if rest and first.lower() in ARTICLES else text
+
+
+def sentence_spans(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Start and end of the first `limit` sentences, without white space around them."""
+    start = 0
+    for match in _END.finditer(text):
+        if not _ends_sentence(text, start, match):
+            continue
+        span = _trimmed(text, start, match.end())
+        start = match.end()
+        if span:
+            yield span
+            limit -= 1
+        if limit <= 0:
+            return
+    span = _trimmed(text, start, len(text))
+    if span:
+        yield span
+
+
+def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
+    if match.group()[0] != ".":
+        return True
+    before = _LAST_WORD.search(text[max(start, match.start() - 24) : match.start()])
+    last = before.group().lower() if before else ""
+    following = text[match.end() : match.end() + 8].lstrip()[:1]
+    return last not in ABBREVIATIONS and len(last) > 1 and not following.islower()
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    body = text[start:end]
+    left = start + len(body) - len(body.lstrip())
+    right = start + len(body.rstrip())
+    return (left, right) if left < right else None
+
+
+RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
+"""`RELATED_WORDS` by stem."""

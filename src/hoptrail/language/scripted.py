@@ -1,0 +1,258 @@
+"""The performer `scripted`: replies from a queue, for tests and documentation.
+
+A reply may be an output, an output bound to the task it is for, or a failure. In a `Reading` or an `Extraction` a span may be
+given as a `Quote`, which is looked for in the text handed over. In a JSONL file a line is
+`{"task": "answer", "reply": {...}}` or `{"task": "answer", "fail": "reason"}`, with optional `prompt_tokens` and
+`completion_tokens`. It understands nothing of what it is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
+
+from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.language.tasks import (
+    TASK_NAMES,
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Extract,
+    Extraction,
+    Fact,
+    Integrate,
+    Read,
+    Reading,
+    Recall,
+    Reply,
+    Step,
+    Summarise,
+    Task,
+)
+from hoptrail.types import Kind, Span, Unit, Usage
+
+T = TypeVar("T")
+_STRICT: dict[str, Any] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A span given by its words: the first place of the evidence where they stand."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedStep:
+    """A `Step` whose support may be quoted."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    question: str
+    answer: str
+    support: tuple[Quote | Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedReading:
+    """A `Reading` whose steps may quote."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    answer: str | None
+    steps: tuple[QuotedStep, ...] = ()
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedFact:
+    """A `Fact` whose source may be quoted."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    text: str
+    entities: tuple[str, ...]
+    source: Quote | Span
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedExtraction:
+    """An `Extraction` whose facts may quote."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    entities: tuple[str, ...]
+    facts: tuple[QuotedFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An instruction to fail the task with `reason`."""
+
+    reason: str
+
+
+Output = Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedReply:
+    """An output, the task it is for (None: any that has such an output), and the tokens it is said to have cost."""
+
+    output: Output
+    task: type[Task[Any]] | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+_OUTPUTS: dict[type[Task[Any]], tuple[type, ...]] = {
+    Extract: (Extraction, QuotedExtraction),
+    Summarise: (str,),
+    Decompose: (Decomposition,),
+    Complete: (str,),
+    Read: (Reading, QuotedReading),
+    Assess: (float, int),
+    Integrate: (Reading, QuotedReading),
+    Recall: (Reading, QuotedReading),
+}
+_WRITTEN: dict[type[Task[Any]], Any] = {
+    Extract: QuotedExtraction,
+    Summarise: str,
+    Decompose: Decomposition,
+    Complete: str,
+    Read: QuotedReading,
+    Assess: float,
+    Integrate: QuotedReading,
+    Recall: QuotedReading,
+}
+"""What a reply in a file is read as."""
+
+
+class ScriptedLanguage:
+    """Gives its replies in order, one a task, each counted as one call."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Iterable[ScriptedReply | tuple[type[Task[Any]], Output] | Output]) -> None:
+        self._replies = deque(_as_reply(reply) for reply in replies)
+
+    @classmethod
+    def from_file(cls, path: Path) -> ScriptedLanguage:
+        """Replies from a JSONL file.
+
+        Raises:
+            UsageError: the file cannot be read, or a line is not as documented; the message names it.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the script {path} cannot be read: {error}") from error
+        return cls(_parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
+
+    @property
+    def remaining(self) -> int:
+        """How many replies are left."""
+        return len(self._replies)
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """The next reply. It is taken from the queue even when it fails the task on purpose, not when it does not fit.
+
+        Raises:
+            TaskFailed: the queue is empty, the next reply is for another task, it says to fail, or its quote is not there.
+        """
+        asked = TASK_NAMES.get(type(task), type(task).__name__)
+        if not self._replies:
+            raise TaskFailed(f"the script has no reply left, but {asked} was asked for: {task}")
+        reply = self._replies[0]
+        if reply.task not in {None, type(task)} or not isinstance(
+            reply.output, (*_OUTPUTS.get(type(task), ()), Failure)
+        ):
+            raise TaskFailed(f"the script's next reply is {_described(reply)}, but {asked} was asked for: {task}")
+        self._replies.popleft()
+        if isinstance(reply.output, Failure):
+            raise TaskFailed(f"{asked} failed as the script says: {reply.output.reason}")
+        value = _located(reply.output, task)
+        return Reply(cast("T", value), Usage(1, reply.prompt_tokens, reply.completion_tokens))
+
+
+def _as_reply(reply: ScriptedReply | tuple[type[Task[Any]], Output] | Output) -> ScriptedReply:
+    if isinstance(reply, ScriptedReply):
+        return reply
+    return ScriptedReply(reply[1], reply[0]) if isinstance(reply, tuple) else ScriptedReply(reply)
+
+
+def _described(reply: ScriptedReply) -> str:
+    kind = type(reply.output).__name__
+    return f"{kind} for {TASK_NAMES[reply.task]}" if reply.task else kind
+
+
+def _located(output: Output, task: Task[Any]) -> object:
+    """`output` with its quotes as spans of what the task handed over."""
+    units: Sequence[Unit] = ()
+    if isinstance(task, Read | Integrate):
+        units = task.evidence
+    elif isinstance(task, Extract):
+        units = (task.unit,)
+    if isinstance(output, QuotedReading):
+        steps = tuple(
+            Step(step.question, step.answer, tuple(_span(span, units) for span in step.support))
+            for step in output.steps
+        )
+        return Reading(output.answer, steps, output.confidence)
+    if isinstance(output, QuotedExtraction):
+        return Extraction(
+            output.entities, tuple(Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
+        )
+    return float(output) if isinstance(output, int) else output
+
+
+def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:
+    if isinstance(given, Span):
+        return given
+    for unit in units:
+        start = unit.text.find(given.quote)
+        if start >= 0 and given.quote:
+            first = unit.sources[0]
+            if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
+                return first
+            return Span(first.document, first.start + start, first.start + start + len(given.quote))
+    raise TaskFailed(f"the script quotes {given.quote!r}, which does not stand in the {len(units)} units handed over")
+
+
+def _parse(line: str, place: str) -> ScriptedReply:
+    """One line of a script.
+
+    Raises:
+        UsageError: it is not as documented.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        row = TypeAdapter(_Row).validate_json(line, strict=True)
+        task = next((task for task, name in TASK_NAMES.items() if name == row.task), None)
+        if task is None:
+            raise UsageError(f"{place}: no task is called {row.task!r}; the tasks are {', '.join(TASK_NAMES.values())}")
+        if (row.fail is None) == (row.reply is None):
+            raise UsageError(f"{place}: a line gives either a reply or a reason to fail")
+        output = (
+            Failure(row.fail)
+            if row.fail is not None
+            else TypeAdapter(_WRITTEN[task]).validate_json(json.dumps(row.reply), strict=True)
+        )
+    except ValidationError as error:
+        raise UsageError(f"{place}: {error}") from error
+    return ScriptedReply(output, task, row.prompt_tokens, row.completion_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a script as written."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    task: str
+    reply: Any = None
+    fail: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0

@@ -1,0 +1,167 @@
+"""An encoder behind any endpoint that speaks the OpenAI embeddings API, at the address the user configured and no other.
+
+The `openai` client owns the retries. What comes back is treated as data from a stranger: a reply that cannot be right (too
+few vectors, in another order, of another length, not numbers, not finite, all zero) is refused whole. Redirects are not
+followed. Does not cut long texts: an endpoint that refuses them says so, and that is passed on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hoptrail.errors import ModelUnavailable
+from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.models.text import whole_text
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """Which model, where, and how patiently. The key is never shown."""
+
+    model: str
+    address: str
+    key: str = field(default="none", repr=False)  # local servers want none, the client insists on one
+    batch: int = 64  # texts a request
+    retries: int = 4
+    seconds: float = 60.0  # for one try
+
+
+class EndpointEncoder:
+    """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is what the first reply shows."""
+
+    def __init__(self, settings: EndpointSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._dimension: int | None = None
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        """Asks for one vector if none has been seen yet.
+
+        Raises:
+            ModelUnavailable: as for `encode`.
+        """
+        if self._dimension is None:
+            self.encode(["dimension"])
+        settings = self._settings
+        digest = hashlib.sha256(f"{settings.model}\n{settings.address}".encode()).hexdigest()
+        return EncoderIdentity(f"endpoint:{settings.model}", digest, self._dimension or 0)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
+
+        Raises:
+            ModelUnavailable: no sensible reply after the retries. No vectors are returned then, not even of earlier batches.
+        """
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        parts: list[FloatMatrix] = []
+        for start in range(0, len(texts), self._settings.batch):
+            part = [
+                whole_text(text) or " " for text in texts[start : start + self._settings.batch]
+            ]  # "" is refused by some
+            parts.append(self._vectors(self._ask(part), len(part)))
+            if progress:
+                progress(start + len(part), len(texts))
+        return np.concatenate(parts)
+
+    def _ask(self, texts: list[str]) -> bytes:
+        import openai
+
+        try:
+            reply = self._connected().embeddings.with_raw_response.create(
+                model=self._settings.model, input=texts, encoding_format="float"
+            )
+            content: bytes = reply.content
+        except openai.APIStatusError as error:
+            raise self._refusal(f"answered with status {error.status_code}: {error.message[:500]}") from error
+        except openai.OpenAIError as error:
+            raise self._refusal(f"could not be asked: {error} {error.__cause__ or ''}") from error
+        return content
+
+    def _connected(self) -> Any:
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                self._client = openai.OpenAI(
+                    base_url=self._settings.address,
+                    api_key=self._settings.key,
+                    max_retries=self._settings.retries,
+                    timeout=self._settings.seconds,
+                    http_client=openai.DefaultHttpxClient(follow_redirects=False),
+                )
+            return self._client
+
+    def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
+        try:
+            rows = _rows(json.loads(reply))
+        except (ValueError, OverflowError, RecursionError) as error:
+            raise self._refusal(f"sent no embeddings: {error}") from error
+        if len(rows) != expected:
+            raise self._refusal(f"sent {len(rows)} vectors for {expected} texts")
+        lengths = sorted({len(row) for row in rows} | {self._expected_dimension(len(rows[0]))})
+        if len(lengths) > 1 or lengths[0] == 0:
+            raise self._refusal(
+                f"sent vectors of {' and '.join(map(str, lengths))} numbers where all must be equally long"
+            )
+        return self._unit(rows)
+
+    def _expected_dimension(self, found: int) -> int:
+        with self._lock:
+            return self._dimension or found
+
+    def _unit(self, rows: list[list[float]]) -> FloatMatrix:
+        vectors = np.array(rows)
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(vectors, axis=1)
+        if not np.isfinite(norms).all():
+            raise self._refusal(
+                f"sent vectors with numbers that are not finite ({len(rows)} of {len(rows[0])} numbers)"
+            )
+        if not norms.all():
+            raise self._refusal(f"sent vectors of zeros ({len(rows)} of {len(rows[0])} numbers)")
+        with self._lock:
+            self._dimension = self._dimension or len(rows[0])
+        unit: FloatMatrix = (vectors / norms[:, None]).astype(np.float32)
+        return unit
+
+    def _refusal(self, reason: str) -> ModelUnavailable:
+        settings = self._settings
+        return ModelUnavailable(
+            f"the embeddings endpoint {settings.address}, asked for {settings.model}, {reason.strip()}. "
+            "Nothing of this call is kept; check the model's name, the address and the server's log"
+        )
+
+
+def _rows(reply: Any) -> list[list[float]]:
+    """The vectors of a parsed reply, in order.
+
+    Raises:
+        ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers.
+    """
+    items = reply.get("data") if isinstance(reply, dict) else None
+    if not isinstance(items, list):
+        raise ValueError("the reply has no list named data")
+    return [_row(item, position) for position, item in enumerate(items)]
+
+
+def _row(item: Any, position: int) -> list[float]:
+    row = item.get("embedding") if isinstance(item, dict) else None
+    if not isinstance(row, list):
+        raise ValueError(f"number {position} of data has no list named embedding")
+    index = item.get("index", position)
+    if index != position:
+        raise ValueError(f"number {position} of data says it belongs to text {index!r}")
+    strange = next((value for value in row if type(value) not in (int, float)), None)
+    if strange is not None or None in row:
+        raise ValueError(f"embedding {position} holds {strange!r}, which is not a number")
+    return [float(value) for value in row]

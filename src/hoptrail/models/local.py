@@ -1,0 +1,207 @@
+"""The encoder that runs inside this process: texts to word pieces, word pieces to batches, batches to unit vectors.
+
+Knows tokenising and batching, not the mathematics (`bert.py`), the runtime (`onnx_runtime.py`) or where models come from
+(`folder.py`, `minilm.py`). Texts longer than the model's limit are cut there, as sentence-transformers does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import ModelUnavailable
+from hoptrail.models.bert import BertSizes
+from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.models.text import whole_text
+from hoptrail.models.weights import Weights, digest_of, read_weights
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """Where a model's files are, its sizes, and how many word pieces of a text it reads (two of them special)."""
+
+    weights: Path
+    tokenizer: Path
+    sizes: BertSizes
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """How much is in memory at once. Larger batches were slower when measured: their layers leave the cache."""
+
+    batch: int = 1024  # word pieces of a padded batch
+    window: int = 2048  # texts that are tokenised and sorted by length together
+    characters: int = 20_000  # of a text; the rest could only matter at 80 characters a word piece
+    threads: int = 0  # 0: one for each core that this process may use
+
+
+class BertRuntime(Protocol):
+    """A loaded model that turns padded batches (see `_Batch`) into unit vectors, from several threads at once."""
+
+    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Shape (texts, dimension)."""
+        ...
+
+    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Shape (texts, length, dimension)."""
+        ...
+
+
+OpenRuntime = Callable[[Weights, BertSizes, int], BertRuntime]
+"""Loads a model: its weights, its sizes, the number of threads for one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tokenizer: Tokenizer
+    bert: BertRuntime
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Texts of similar length: their indices, their word pieces, and the same padded, shapes (texts, length)."""
+
+    indices: list[int]
+    encodings: list[Encoding]
+
+    def padded(self) -> tuple[NDArray[np.int64], FloatMatrix]:
+        shape = (len(self.encodings), max(len(encoding) for encoding in self.encodings))
+        pieces, mask = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
+        for row, encoding in enumerate(self.encodings):
+            pieces[row, : len(encoding)] = encoding.ids
+            mask[row, : len(encoding)] = 1.0
+        return pieces, mask
+
+
+class LocalEncoder:
+    """A BERT encoder with mean pooling; satisfies `TokenEncoder`. Loads on first use; safe to call from several threads."""
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        model: LocalModel,
+        settings: LocalSettings | None = None,
+        runtime: OpenRuntime | None = None,
+    ) -> None:
+        self._identity = EncoderIdentity(name, digest, model.sizes.width)
+        self._model = model
+        self._settings = settings or LocalSettings()
+        self._open_runtime = runtime or _onnx_runtime
+        self._loading = threading.Lock()
+        self._loaded: _Loaded | None = None
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        return self._identity
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
+
+        Raises:
+            ModelUnavailable: the model's files are missing, altered or unusable.
+        """
+        vectors = np.empty((len(texts), self._identity.dimension), np.float32)
+        done = 0
+        for batch in self._batches(texts):
+            vectors[batch.indices] = self._ready().bert.texts(*batch.padded())
+            done += len(batch.indices)
+            if progress:
+                progress(done, len(texts))
+        return vectors
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
+        """Per text the unit vectors of its word pieces, special ones left out: shape (pieces, dimension).
+
+        Raises:
+            ModelUnavailable: as for `encode`.
+        """
+        vectors: list[FloatMatrix] = [np.empty((0, self._identity.dimension), np.float32)] * len(texts)
+        for batch in self._batches(texts):
+            rows = self._ready().bert.tokens(*batch.padded())
+            for index, row, encoding in zip(batch.indices, rows, batch.encodings, strict=True):
+                ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
+                vectors[index] = row[ordinary]
+        return vectors
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[_Batch]:
+        """Batches of texts of similar length, so that little is padded; in windows, so that memory is bounded."""
+        for start in range(0, len(texts), self._settings.window):
+            window = [self._pieces(text) for text in texts[start : start + self._settings.window]]
+            waiting: list[int] = []
+            for index in sorted(range(len(window)), key=lambda index: len(window[index])):
+                if waiting and (len(waiting) + 1) * len(window[index]) > self._settings.batch:
+                    yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
+                    waiting = []
+                waiting.append(index)
+            yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
+
+    def _pieces(self, text: str) -> Encoding:
+        return self._ready().tokenizer.encode(whole_text(text[: self._settings.characters]))
+
+    def _ready(self) -> _Loaded:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> _Loaded:
+        model = self._model
+        found = digest_of(model.weights)
+        if found != self._identity.digest:
+            raise ModelUnavailable(
+                f"the weights {model.weights} of {self._identity.name} are altered: their SHA-256 is {found}, expected "
+                f"{self._identity.digest}; install or copy them again"
+            )
+        tokenizer, weights = _tokenizer(model), read_weights(model.weights)
+        try:
+            _check_vocabulary(tokenizer, weights)
+            bert = self._open_runtime(weights, model.sizes, self._settings.threads or _usable_cores())
+        except KeyError as error:
+            raise ModelUnavailable(
+                f"the weights {model.weights} lack the tensor {error} that config.json implies"
+            ) from error
+        except ValueError as error:
+            raise ModelUnavailable(f"the weights {model.weights} do not fit the files beside them: {error}") from error
+        return _Loaded(tokenizer, bert)
+
+
+def _onnx_runtime(weights: Weights, sizes: BertSizes, threads: int) -> BertRuntime:
+    from hoptrail.models.onnx_runtime import OnnxBert
+
+    return OnnxBert(weights, sizes, threads)
+
+
+def _check_vocabulary(tokenizer: Tokenizer, weights: Weights) -> None:
+    rows = len(weights["embeddings.word_embeddings.weight"])
+    if tokenizer.get_vocab_size() > rows:
+        raise ValueError(f"the tokeniser has {tokenizer.get_vocab_size()} word pieces, the weights have {rows}")
+
+
+def _tokenizer(model: LocalModel) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(model.tokenizer))
+    except Exception as error:  # the package raises nothing more precise
+        raise ModelUnavailable(f"the tokeniser {model.tokenizer} cannot be read: {error}") from error
+    tokenizer.enable_truncation(model.longest)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # Linux; a container's limit shows here
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,161 @@
+"""Carries out `bert` with onnxruntime on the processor.
+
+The graph is written in memory with the `onnx` package; the weights are handed over beside it, so that no second copy of
+them is serialised. Why this runtime: `benchmarks/encoders.py` compares it with NumPy, OpenVINO and sentence-transformers.
+
+Nothing leaves the machine: versions before 1.29 have no reporting code on Linux and macOS (`pyproject.toml` stays below),
+and on Windows `disable_telemetry_events` turns off the event tracing. Graphics processors are not used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.models.bert import BertSizes, Inputs, Outputs, bert
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.weights import Weights
+
+_OPSET = 20  # the first with Gelu
+_FORMAT = 9  # the file format that goes with it
+_IN_GRAPH = 4096  # bytes; a constant up to this size stands in the graph itself
+
+
+class OnnxOperations:
+    """Notes operations down as ONNX nodes. A tensor is the name of the node's output."""
+
+    def __init__(self) -> None:
+        import onnx
+
+        self._onnx = onnx
+        self.nodes: list[Any] = []
+        self.small: list[Any] = []
+        self.large: dict[str, NDArray[Any]] = {}
+
+    def constant(self, values: NDArray[Any]) -> str:
+        name = f"constant{len(self.small)}"
+        if values.nbytes <= _IN_GRAPH:
+            self.small.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+            return name
+        self.large[name] = np.ascontiguousarray(values)
+        self.small.append(self._placeholder(name, values))
+        return name
+
+    def _placeholder(self, name: str, values: NDArray[Any]) -> Any:
+        """Says that the tensor is kept elsewhere; the session gets its values by name, and the place is never opened."""
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
+        tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
+        tensor.data_location = self._onnx.TensorProto.EXTERNAL
+        for key, value in (("location", "weights"), ("offset", "0"), ("length", str(values.nbytes))):
+            tensor.external_data.add(key=key, value=value)
+        return tensor
+
+    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        name = f"node{len(self.nodes)}"
+        self.nodes.append(self._onnx.helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+    def rows(self, table: str, indices: str) -> str:
+        return self._node("Gather", table, indices)
+
+    def add(self, left: str, right: str) -> str:
+        return self._node("Add", left, right)
+
+    def multiply(self, left: str, right: str) -> str:
+        return self._node("Mul", left, right)
+
+    def matmul(self, left: str, right: str) -> str:
+        return self._node("MatMul", left, right)
+
+    def reshape(self, tensor: str, shape: Sequence[int]) -> str:
+        return self._node("Reshape", tensor, self.constant(np.array(shape, np.int64)))
+
+    def transpose(self, tensor: str, axes: Sequence[int]) -> str:
+        return self._node("Transpose", tensor, perm=list(axes))
+
+    def softmax(self, tensor: str) -> str:
+        return self._node("Softmax", tensor, axis=-1)
+
+    def layer_norm(self, tensor: str, scale: str, shift: str, epsilon: float) -> str:
+        return self._node("LayerNormalization", tensor, scale, shift, axis=-1, epsilon=epsilon)
+
+    def gelu(self, tensor: str) -> str:
+        return self._node("Gelu", tensor, approximate="none")
+
+    def total(self, tensor: str, axis: int) -> str:
+        return self._node("ReduceSum", tensor, self.constant(np.array([axis], np.int64)), keepdims=0)
+
+    def unit(self, tensor: str) -> str:
+        return self._node("LpNormalization", tensor, axis=-1, p=2)
+
+    def model(self, outputs: Outputs[str], width: int) -> bytes:
+        """The graph as an ONNX model without its large tensors. Inputs are named as the fields of `Inputs`."""
+        value, types = self._onnx.helper.make_tensor_value_info, self._onnx.TensorProto
+        takes = [
+            value("pieces", types.INT64, ["texts", "length"]),
+            value("positions", types.INT64, ["length"]),
+            value("mask", types.FLOAT, ["texts", "length"]),
+        ]
+        gives = [
+            value(outputs.tokens, types.FLOAT, ["texts", "length", width]),
+            value(outputs.texts, types.FLOAT, ["texts", width]),
+        ]
+        graph = self._onnx.helper.make_graph(self.nodes, "bert", takes, gives, self.small)
+        opsets = [self._onnx.helper.make_opsetid("", _OPSET)]
+        model = self._onnx.helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
+        serialised: bytes = model.SerializeToString()
+        return serialised
+
+
+class OnnxBert:
+    """A loaded encoder. `tokens` and `texts` may be called from several threads at once.
+
+    Raises:
+        KeyError, ValueError: as for `bert`; the tensors do not fit one another.
+    """
+
+    def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
+        operations = OnnxOperations()
+        self._outputs = bert(operations, weights, sizes, Inputs("pieces", "positions", "mask"))
+        self._large = operations.large  # the session reads them where they are, so they must outlive it
+        self._session = _session(operations.model(self._outputs, sizes.width), self._large, threads)
+
+    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of a padded batch: shape (texts, width)."""
+        return self._run(self._outputs.texts, pieces, mask)
+
+    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of every word piece of a padded batch: shape (texts, length, width)."""
+        return self._run(self._outputs.tokens, pieces, mask)
+
+    def _run(self, output: str, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        inputs = {"pieces": pieces, "positions": np.arange(pieces.shape[1]), "mask": mask}
+        vectors: FloatMatrix = self._session.run([output], inputs)[0]
+        return vectors
+
+
+def silent_onnxruntime() -> Any:
+    """The module onnxruntime, which reports nothing to its makers."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read by 1.29 and later when first imported, should someone install one
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def _session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
+    onnxruntime = silent_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors; warnings about the machine's layout would reach the user's terminal
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for tensor in large.values()]
+    options.add_external_initializers(list(large), values)
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its errors share no narrower base
+        raise ValueError(str(error)) from error

@@ -1,0 +1,73 @@
+"""Pages give their readable text; what is not for reading stays out; nesting and size are bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.documents.html import parse_html
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.text import Unreadable
+
+
+def text_of(markup: str) -> str:
+    return parse_html(markup.encode(), DEFAULT_LIMITS).text
+
+
+def test_blocks_become_paragraphs_and_entities_characters() -> None:
+    page = "<h1>Ports</h1><p>One <b>bold</b>word\n and <i>more</i>.<br>Next&nbsp;line &eacute;&#x4e2d;</p><ul><li>a<li>b</ul>"
+    assert text_of(page) == "Ports\n\nOne boldword and more.\nNext line é中\n\na\n\nb"
+
+
+def test_what_is_not_for_reading_stays_out() -> None:
+    page = "<nav>Home</nav><script>x()</script><style>p{}</style><p>Text</p><p hidden>no</p><template>no</template><noscript>no"
+    assert text_of(page) == "Text"
+
+
+def test_tables_and_preformatted_text_keep_their_shape() -> None:
+    assert (
+        text_of("<table><tr><th>City<th>Country<tr><td>Bern<td>Switzerland</table>")
+        == "City\tCountry\n\nBern\tSwitzerland"
+    )
+    assert text_of("<pre>one\n two</pre>") == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        ("<title>A &amp;\n B</title><h1>C</h1>", "A & B"),
+        ("<h1>Only a heading</h1>", "Only a heading"),
+        ("<svg><title>Icon</title></svg><p>x", ""),
+        ("<p>none", ""),
+    ],
+)
+def test_titles(page: str, title: str) -> None:
+    assert " ".join(parse_html(page.encode(), DEFAULT_LIMITS).title.split()) == title
+
+
+def test_c7_the_declared_encoding_is_used() -> None:
+    page = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Привет, мир'
+    parsed = parse_html(page.encode("cp1251"), DEFAULT_LIMITS)
+    assert parsed.text == "Привет, мир"
+    assert parsed.notes == ("read as windows-1251, which the file declares",)
+
+
+@pytest.mark.parametrize("page", ["", "   ", "<html></html>", "<p></p>", "<!-- nothing -->"])
+def test_c1_empty_pages(page: str) -> None:
+    assert text_of(page) == ""
+
+
+def test_deep_nesting_does_not_exhaust_the_stack() -> None:
+    assert text_of("<div>" * 5000 + "deep") == "deep"
+
+
+def test_a_page_that_takes_too_long_is_stopped() -> None:
+    with Parsing(ReadingLimits(parsing_seconds=1)) as parsing:
+        with pytest.raises(Unreadable, match="took longer than 1 seconds"):
+            parsing.parse("html", b"<div>" * 400_000)
+        assert parsing.parse("html", b"<p>the next one").text == "the next one"
+
+
+def test_a_page_over_the_limit_is_refused() -> None:
+    with pytest.raises(Unreadable, match="larger than 10 bytes"):
+        parse_html(b"<p>" + b"x" * 10, ReadingLimits(text=10))

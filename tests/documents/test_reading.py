@@ -1,0 +1,360 @@
+"""Files and folders become documents; what cannot be read is named in its place; ids depend on content alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from documents.file_makers import text_pdf, word_file
+from hoptrail.documents import reading
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.reading import read_sources, snapshot
+from hoptrail.documents.splitting import passages
+from hoptrail.documents.text import Unreadable
+from hoptrail.errors import DocumentError, UsageError
+from hoptrail.types import Document, content_id
+
+
+def read(*sources: str | Path, limits: ReadingLimits = DEFAULT_LIMITS) -> tuple[list[Document], list[DocumentError]]:
+    items = list(read_sources(sources, limits))
+    documents = [item for item in items if isinstance(item, Document)]
+    return documents, [item for item in items if isinstance(item, DocumentError)]
+
+
+def put(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, "utf-8")
+    return folder
+
+
+def names(documents: Sequence[Document]) -> list[str]:
+    return [Path(document.sources[0]).name for document in documents]
+
+
+def test_every_format_in_one_folder(tmp_path: Path) -> None:
+    put(tmp_path, a__txt="Plain.", b__md="# Marked\n\nText.", c__html="<title>Page</title><p>Body.")
+    (tmp_path / "d.pdf").write_bytes(text_pdf([["Printed."]], "Print"))
+    word_file(tmp_path / "e.docx", [("Normal", "Typed.")], "Word")
+    (tmp_path / "f.jsonl").write_text('{"id": "x", "title": "Line", "text": "Lined."}')
+    (tmp_path / "g.JSONL.gz").write_bytes(gzip.compress(b'{"_id": "y", "text": "Packed."}'))
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert [(document.title, document.text) for document in documents] == [
+        ("a", "Plain."),
+        ("Marked", "# Marked\n\nText."),
+        ("Page", "Body."),
+        ("Print", "Printed."),
+        ("Word", "Typed."),
+        ("Line", "Lined."),
+        ("", "Packed."),
+    ]
+    root = tmp_path.resolve().as_posix()
+    expected = [
+        f"{root}/{name}" for name in ("a.txt", "b.md", "c.html", "d.pdf", "e.docx", "f.jsonl#x", "g.JSONL.gz#y")
+    ]
+    assert [document.sources for document in documents] == [(source,) for source in expected]
+
+
+def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        a__txt="Same.",
+        b__txt="Same.",
+        c__md="# T\nSame.",
+        d__jsonl='{"title": "T", "text": "Same."}\n{"text": "Same."}',
+    )
+    documents, _ = read(tmp_path)
+    ids = [document.id for document in documents]
+    assert ids[0] == ids[1] == ids[4] == content_id("d", "", "Same.")
+    assert ids[2] == content_id("d", "T", "# T\nSame.")
+    assert ids[3] == content_id("d", "T", "Same.")
+    assert [document.title for document in documents[:2]] == ["a", "b"]
+
+
+def test_c12_new_content_under_an_old_name_is_another_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Old.")
+    (old,), _ = read(path)
+    path.write_text("New.")
+    (new,), _ = read(path)
+    assert old.sources == new.sources
+    assert old.id != new.id
+
+
+def test_given_sentences_are_used(tmp_path: Path) -> None:
+    line = {"text": "Dr. A. came. b left.", "sentences": ["Dr. A. came.", "b left."]}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "sentences": ["else"]}))
+    (given, found), _ = read(path)
+    assert given.sentence_ends == (13, 20)
+    assert found.sentence_ends == (20,)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n "])
+def test_c1_empty_documents_are_kept_with_a_note(tmp_path: Path, text: str) -> None:
+    put(tmp_path, a__txt=text, b__md=text, c__html=text, d__jsonl=json.dumps({"text": text}))
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert len(documents) == 4
+    assert all(document.notes == ("holds no text",) and passages(document) == () for document in documents)
+
+
+def test_c1_one_character(tmp_path: Path) -> None:
+    (document,), _ = read(put(tmp_path, a__txt="x"))
+    assert [unit.text for unit in passages(document)] == ["x"]
+
+
+def test_c1_one_line_of_50_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abcdefghi " * 5_000_000)
+    (document,), errors = read(path)
+    assert errors == []
+    assert len(document.text) == document.sentence_ends[-1] == 50_000_000
+    assert max(span.end - span.start for span in document.sentences()) <= 1000
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_c2_one_and_two_documents(tmp_path: Path, count: int) -> None:
+    for number in range(count):
+        (tmp_path / f"{number}.txt").write_text(f"Text {number}.")
+    assert len(read(tmp_path)[0]) == count
+
+
+def test_c3_many_files_are_streamed(tmp_path: Path) -> None:
+    for number in range(1500):
+        (tmp_path / f"{number:04}.txt").write_bytes(b"Some words here, and no stop " * 350)
+    tracemalloc.start()
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    assert sum(1 for _ in items) == 1499
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000, "15 MB of text went by"
+
+
+def test_folders_are_walked_in_order_without_hidden_files(tmp_path: Path) -> None:
+    for name in ("b/z.txt", "b/a.txt", "a.txt", "c.txt", ".hidden.txt", ".git/x.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    documents, errors = read(tmp_path)
+    assert [document.text for document in documents] == ["a.txt", "b/a.txt", "b/z.txt", "c.txt"]
+    assert errors == []
+    assert len(read(tmp_path / ".hidden.txt")[0]) == 1
+
+
+def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_text("Secret.")
+    (inside / "a.txt").write_text("Open.")
+    (inside / "file.txt").symlink_to(outside / "secret.txt")
+    (inside / "folder").symlink_to(outside)
+    (inside / "nowhere.txt").symlink_to("missing")
+    (inside / "round").symlink_to(inside)
+    (inside / "same.txt").symlink_to("a.txt")
+    (inside / ".kept").mkdir()
+    (inside / ".kept" / "b.txt").write_text("Kept.")
+    (inside / "kept.txt").symlink_to(".kept/b.txt")
+    documents, errors = read(inside)
+    assert [document.text for document in documents] == ["Open.", "Kept."]
+    assert [Path(error.source).name for error in errors] == ["file.txt", "folder", "nowhere.txt"]
+    assert "leads out of the folder" in errors[0].reason
+    assert "leads nowhere" in errors[2].reason
+
+
+def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
+    put(tmp_path, a__xyz="x", b__txt="Text.")
+    (tmp_path / "none").write_text("x")
+    os.mkfifo(tmp_path / "pipe.txt")
+    documents, errors = read(tmp_path / "missing.txt", tmp_path, "bad\0name")
+    assert [document.text for document in documents] == ["Text."]
+    reasons = [error.reason for error in errors]
+    assert "does not exist" in reasons[0]
+    assert "has an ending that is not read (.xyz)" in reasons[1]
+    assert "(none)" in reasons[2]
+    assert "neither a file nor a folder" in reasons[3]
+    assert "cannot be reached" in reasons[4]
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, a__txt="A.", b__txt="B.")
+    true_read = reading._read_bytes
+
+    def refusing(path: Path, size: int) -> bytes:
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied")
+        return true_read(path, size)
+
+    monkeypatch.setattr(reading, "_read_bytes", refusing)
+    documents, errors = read(tmp_path)
+    assert names(documents) == ["b.txt"]
+    assert errors[0].reason == "could not be read (Permission denied)"
+
+
+@pytest.mark.parametrize("beside", ["questions.dev.jsonl", "queries.jsonl", "extra_untitled.jsonl", "qrels/test.tsv"])
+def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: str) -> None:
+    data = tmp_path / "data"
+    (data / beside).parent.mkdir(parents=True)
+    (data / beside).write_text('{"id": "q", "text": "A question?"}')
+    put(data, corpus__jsonl='{"id": "p", "text": "A passage."}', readme__md="About.")
+    documents, errors = read(tmp_path)
+    assert [document.text for document in documents] == ["A passage."]
+    assert errors == []
+
+
+def test_a_corpus_alone_hides_nothing(tmp_path: Path) -> None:
+    assert len(read(put(tmp_path, corpus__jsonl='{"text": "A."}', notes__txt="B."))[0]) == 2
+
+
+def test_a_broken_line_is_named_with_file_and_number(tmp_path: Path) -> None:
+    documents, (error,) = read(put(tmp_path, a__jsonl='{"text": "A."}\n{oops\n{"text": "C."}'))
+    assert [document.text for document in documents] == ["A.", "C."]
+    assert error.source == f"{tmp_path.resolve().as_posix()}/a.jsonl, line 2"
+
+
+def test_c7_lone_surrogates_in_json_are_replaced_everywhere(tmp_path: Path) -> None:
+    (document,), _ = read(
+        put(tmp_path, a__jsonl=r'{"id": "\ud800", "title": "T\udfff", "text": "x\ud800y\u0000z\r\n"}')
+    )
+    assert document.text == "x\ufffdy\ufffdz\n"
+    assert document.title == "T\ufffd"
+    assert document.sources[0].endswith("#\ufffd")
+    assert "2 lone surrogates or NUL" in document.notes[0]
+
+
+def test_c7_wrong_endings_are_told_by_content_where_that_is_safe(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(text_pdf([["Printed."]]))
+    word_file(tmp_path / "b.docx", [("Normal", "Typed.")]).rename(tmp_path / "b.pdf")
+    (tmp_path / "c.pdf").write_text("<html>not found</html>")
+    (tmp_path / "d.docx").write_text("plain")
+    (tmp_path / "e.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    documents, errors = read(tmp_path)
+    assert [(document.text, document.notes) for document in documents] == [
+        ("Printed.", ("named .txt, read as PDF by its content",)),
+        ("Typed.", ("named .pdf, read as DOCX by its content",)),
+    ]
+    assert [Path(error.source).name for error in errors] == ["c.pdf", "d.docx", "e.txt"]
+    assert "is not a PDF" in errors[0].reason
+    assert "is not a Word file" in errors[1].reason
+    assert "binary" in errors[2].reason
+
+
+def test_a_text_over_the_limit_is_refused(tmp_path: Path) -> None:
+    documents, (error,) = read(put(tmp_path, a__txt="x" * 101, b__txt="x" * 100), limits=ReadingLimits(text=100))
+    assert names(documents) == ["b.txt"]
+    assert "larger than the limit of 100 bytes" in error.reason
+
+
+def test_impossible_limits_are_refused() -> None:
+    with pytest.raises(UsageError, match="pages must be at least 1"):
+        ReadingLimits(pages=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Intro\n\n## The *second* level ##\n\n# First", "The *second* level"),
+        ("The title\n=========\n\ntext", "The title"),
+        ("```sh\n# a comment\n```\n# Real", "Real"),
+        ("#hashtag\n#\n\ntext", "a"),
+        ("# About C#", "About C#"),
+        ("# " + " " * 90_000 + "x", "x"),
+        ("no heading", "a"),
+    ],
+)
+def test_markdown_titles(tmp_path: Path, text: str, title: str) -> None:
+    (document,), _ = read(put(tmp_path, a__md=text))
+    assert document.title == title
+    assert document.text == text
+
+
+def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("Text.")
+    (document,), _ = read(tmp_path)
+    assert document.title == "caf\ufffd"
+    document.sources[0].encode()
+
+
+def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Before.")
+    true_read = reading._read_bytes
+    texts = iter(["After it."])
+
+    def read_then_change(path: Path, size: int) -> bytes:
+        data = true_read(path, size)
+        if text := next(texts, None):
+            path.write_text(text)
+        return data
+
+    monkeypatch.setattr(reading, "_read_bytes", read_then_change)
+    assert snapshot(path, 100) == b"After it."
+
+
+def test_c11_a_file_that_never_rests_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, a__txt="x" * 20_000_000) / "a.txt"
+    stop = threading.Event()
+
+    def keep_changing() -> None:
+        with path.open("r+b") as stream:
+            while not stop.wait(0.001):
+                stream.seek(0)
+                stream.write(os.urandom(8).hex().encode())
+                stream.flush()
+
+    writer = threading.Thread(target=keep_changing)
+    writer.start()
+    try:
+        with pytest.raises(Unreadable, match="keeps changing"):
+            snapshot(path, 30_000_000)
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_c11_a_file_that_is_deleted_under_way_is_named(tmp_path: Path) -> None:
+    put(tmp_path, a__txt="A.", b__txt="B.", c__txt="C.")
+    items = read_sources([tmp_path])
+    next(items)
+    (tmp_path / "b.txt").unlink()
+    gone, last = items
+    assert isinstance(gone, DocumentError)
+    assert Path(gone.source).name == "b.txt"
+    assert isinstance(last, Document)
+
+
+def test_c11_json_lines_that_change_under_way_are_named(tmp_path: Path) -> None:
+    path = put(tmp_path, a__jsonl='{"text": "A."}\n' * 3) / "a.jsonl"
+    items = read_sources([path])
+    next(items)
+    with path.open("a") as more:
+        more.write('{"text": "B."}\n')
+    *_, last = items
+    assert isinstance(last, DocumentError)
+    assert "changed while it was being read" in last.reason
+
+
+def test_leaving_early_ends_the_child(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.pdf").write_bytes(text_pdf([["Text."]]))
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    items.close()  # type: ignore[attr-defined]
+    assert list(items) == []
+
+
+def test_c4_a_bad_pdf_among_good_ones(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.pdf").write_bytes(text_pdf([[f"Number {number}."]]))
+    (tmp_path / "1.pdf").write_bytes(text_pdf([[]]))
+    documents, (error,) = read(tmp_path)
+    assert [document.text for document in documents] == ["Number 0.", "Number 2."]
+    assert "run OCR first" in error.reason

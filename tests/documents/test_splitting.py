@@ -1,0 +1,210 @@
+"""Sentences tile the text, passages keep exact spans; good breaks are checked on hard cases and, where present, on gold data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hoptrail.documents.splitting import PassageLimits, passages, sentence_ends, shortened_ends, words_in
+from hoptrail.errors import UsageError
+from hoptrail.types import Document, content_id
+
+# Text that provokes: stops, quotes, breaks, marks, directions, joiners, wide scripts, plain words.
+PROVOKING = st.text(
+    st.sampled_from(list(".!?…。！\"'”)([ \n\t\r\u3000\u200d\u202e\u0301\u0e01中aA1é\U0001f469\U0001f3fd#-")),
+    max_size=300,
+)
+ANY = st.text(st.characters(exclude_categories=()), max_size=300)
+
+
+def made(text: str, ends: tuple[int, ...] | None = None) -> Document:
+    ends = sentence_ends(text) if ends is None else ends
+    return Document(content_id("d", "", text), "A title", text, ends, ("/a",))
+
+
+def sentences(text: str) -> list[str]:
+    document = made(text)
+    return [document.slice(span).strip() for span in document.sentences()]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["Dr. Pyckle met Mr. Pryde.", "They left."],
+        ["St. Maurice's Abbey stands.", "It is old."],
+        ["J. R. R. Tolkien wrote it.", "C. S. Lewis read it."],
+        ["It cost 3.5 million.", "Nobody paid."],
+        ["He moved to the U.S. Senate in 1990.", "He stayed."],
+        ["She lived in the U.S.", "He did not."],
+        ["See No. 5 on the list.", "No other is as good."],
+        ["Was it so?", "Yes!", "It was."],
+        ['"Stop!" he said.', '"Never."', "She ran."],
+        ["He was born c. 1204 in York.", "He died there."],
+        ["Acme Inc. Europe was sold to Brand Ltd.", "The price was low."],
+        ["It ended (see vol. 3).", "[It began again.]", "Done."],
+        ["One claim.[1]", "Another claim.[2][3]", "A third."],
+        ["Wait...", "What?!", "No."],
+        ["wait... and see.", "Good."],
+        ["今日は雨です。", "明日は晴れです。", "「行こう！」", "彼は言った。"],
+        ["他来了。", "她走了！", "真的吗？"],
+        ["यह एक वाक्य है।", "यह दूसरा है।"],
+        ["هل هذا صحيح؟", "نعم."],
+        ["Der Zug fuhr z.B. Richtung Bonn.", "Dann hielt er."],
+    ],
+)
+def test_hard_cases(expected: list[str]) -> None:
+    separator = "" if "。" in expected[0] else " "
+    assert sentences(separator.join(expected)) == expected
+
+
+def test_layout_ends_sentences() -> None:
+    text = "# A heading\nA paragraph that runs on over the end of a line that is full\nand goes on."
+    text += "\n\nno stop here\n\n- one item\n- two"
+    expected = [
+        "# A heading",
+        "A paragraph that runs on over the end of a line that is full\nand goes on.",
+        "no stop here",
+        "- one item",
+        "- two",
+    ]
+    assert sentences(text) == expected
+
+
+def test_white_space_belongs_to_the_sentence_before() -> None:
+    text = "  One.  \n Two. \n"
+    assert [text[a:b] for a, b in pairwise((0, *sentence_ends(text)))] == ["  One.  \n ", "Two. \n"]
+
+
+@pytest.mark.parametrize(("text", "ends"), [("", ()), ("x", (1,)), (" \n\t ", (4,)), (".", (1,))])
+def test_c1_hardly_any_text(text: str, ends: tuple[int, ...]) -> None:
+    assert sentence_ends(text) == ends
+
+
+@given(st.one_of(ANY, PROVOKING), st.integers(1, 50))
+def test_c8_any_text_is_tiled(text: str, longest: int) -> None:
+    ends = sentence_ends(text, longest)
+    assert "".join(text[a:b] for a, b in pairwise((0, *ends))) == text
+    assert all(len(text[a:b].strip()) <= longest for a, b in pairwise((0, *ends)))
+    assert all(a < b for a, b in pairwise((0, *ends)))
+
+
+@given(st.one_of(ANY, PROVOKING), st.integers(1, 12), st.integers(0, 20))
+def test_c8_passages_are_exact_and_lose_only_white_space(text: str, words: int, short: int) -> None:
+    document = made(text)
+    found = passages(document, PassageLimits(words, short))
+    place = 0
+    for unit in found:
+        (span,) = unit.sources
+        assert unit.text == text[span.start : span.end] == unit.text.strip() != ""
+        assert not text[place : span.start].strip()
+        assert unit.id == content_id("p", document.id, str(span.start), str(span.end))
+        place = span.end
+    assert not text[place:].strip()
+    assert (found == ()) == (not text.strip())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 2_000_000, "." * 2_000_000, " " * 2_000_000 + "x", "\n" * 2_000_000, "中" * 1_000_000, "." + " " * 2_000_000 + "A",
+     ".[1" * 500_000, "." + '"' * 2_000_000, " \n" * 1_000_000 + "A", "\u0301" * 1_000_000],
+    ids=["letters", "stops", "spaces", "breaks", "chinese", "gap", "notes", "quotes", "blank lines", "accents"],
+)  # fmt: skip
+def test_c1_time_is_linear_whatever_the_text(text: str) -> None:
+    begun = time.process_time()
+    document = made(text)
+    passages(document)
+    assert time.process_time() - begun < 4, "a quadratic pattern takes minutes"
+
+
+def test_c1_a_long_line_is_cut_at_white_space() -> None:
+    text = "word " * 2000
+    ends = sentence_ends(text, 98)
+    assert max(b - a for a, b in pairwise((0, *ends))) <= 98
+    assert all(text[end - 1] == " " for end in ends)
+
+
+def test_a_cut_keeps_accents_with_their_letter() -> None:
+    text = "e\u0301" * 50
+    assert all(end % 2 == 0 for end in sentence_ends(text, 11))
+
+
+def test_given_ends_are_kept_and_only_long_sentences_cut() -> None:
+    assert shortened_ends("abc def. ghi", (9, 12), 5) == (4, 9, 12)
+
+
+def test_impossible_limits_are_refused() -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        sentence_ends("a", 0)
+    with pytest.raises(UsageError, match="at least 1 word"):
+        PassageLimits(words=0)
+
+
+def test_c9_scripts_without_spaces_count_characters() -> None:
+    assert words_in("two words") == 2
+    assert words_in("今日は雨") == 4
+    assert words_in("ภาษาไทย") == 2
+    assert words_in("x" * 48) == 2
+    chinese = made("他来了，她也来了。" * 100)
+    assert [words_in(unit.text) <= 200 for unit in passages(chinese)] == [True] * 5
+
+
+def test_c9_mixed_languages_tile() -> None:
+    assert sentences("Tokyo is 東京。大きい。 Paris ist groß. นี่คือภาษาไทย") == [
+        "Tokyo is 東京。",
+        "大きい。",
+        "Paris ist groß.",
+        "นี่คือภาษาไทย",
+    ]
+
+
+def test_a_short_document_stays_whole() -> None:
+    text = "Five words are in here. " * 80
+    (only,) = passages(made(text), PassageLimits(words=10, short_document_words=400))
+    assert only.text == text.strip()
+    assert len(passages(made(text + "More."), PassageLimits(words=10, short_document_words=400))) > 1
+
+
+def test_passages_hold_whole_sentences_up_to_the_limit() -> None:
+    found = passages(made("Five words are in here. " * 9), PassageLimits(words=12, short_document_words=0))
+    assert [words_in(unit.text) for unit in found] == [10, 10, 10, 10, 5]
+
+
+def test_passages_prefer_paragraph_ends() -> None:
+    paragraphs = ["Six words are in this one. " * 2, "Six words are in that one. " * 3]
+    found = passages(made("\n\n".join(paragraphs)), PassageLimits(words=20, short_document_words=0))
+    assert [unit.text for unit in found] == [paragraph.strip() for paragraph in paragraphs]
+
+
+def test_one_sentence_above_the_limit_is_its_own_passage() -> None:
+    found = passages(
+        made("Short. Very " + "long " * 29 + "end. Short."), PassageLimits(words=5, short_document_words=0)
+    )
+    assert [words_in(unit.text) for unit in found] == [1, 31, 1]
+
+
+GOLD = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not GOLD.exists(), reason="the evaluation data is not beside the repository")
+@pytest.mark.parametrize(("name", "least"), [("2wiki_context/corpus.jsonl", 0.96), ("hotpotqa/corpus.jsonl.gz", 0.985)])
+def test_boundaries_agree_with_gold_sentences(name: str, least: float) -> None:
+    path = GOLD / name
+    right = ours = gold = 0
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        for line in islice(lines, 1500):
+            record = json.loads(line)
+            text, place, expected = record["text"], 0, set()
+            for sentence in record["sentences"]:
+                place = text.index(sentence.strip(), place) + len(sentence.strip())
+                expected.add(place)
+            found = {len(text[:end].rstrip()) for end in sentence_ends(text)} - {len(text)}
+            expected -= {len(text)}
+            right, ours, gold = right + len(found & expected), ours + len(found), gold + len(expected)
+    assert 2 * right / (ours + gold) > least

@@ -1,0 +1,115 @@
+"""Every encoding that can be told is decoded with a record of how; what is not text is refused."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hoptrail.documents.text import Unreadable, cleaned, decode
+
+SAMPLE = "Zürich liegt am See. Élan vital, naïve café.\n"
+JAPANESE = "今日は雨です。明日は晴れです。\n" * 4
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)
+def test_c7_byte_order_marks(mark: bytes, encoding: str) -> None:
+    decoded = decode(mark + SAMPLE.encode(encoding))
+    assert decoded.text == SAMPLE
+    assert bool(decoded.notes) == (encoding != "utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_c7_wide_encodings_without_a_mark(encoding: str) -> None:
+    decoded = decode(SAMPLE.encode(encoding))
+    assert decoded.text == SAMPLE
+    assert encoding.upper() in decoded.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (SAMPLE * 5, "cp1252"),
+        ("El niño comió año tras año, ¿verdad? Sí, señor. " * 5, "cp1252"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy. " * 5, "cp1250"),
+        ("Привет, мир. Это русский текст о погоде и о людях. " * 5, "cp1251"),
+        (JAPANESE, "shift_jis"),
+    ],
+)
+def test_c7_other_encodings_are_guessed_with_a_note(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert decoded.text == text
+    assert "guess" in decoded.notes[0]
+
+
+def test_c7_a_declared_encoding_is_believed_where_utf8_does_not_fit() -> None:
+    assert decode("Ödön".encode("iso8859-2"), "iso8859-2").text == "Ödön"
+    assert decode("Ödön".encode(), "iso8859-2").text == "Ödön"
+    assert decode("Ödön".encode(), "no-such-codec").text == "Ödön"
+
+
+def test_c7_mixed_encodings_keep_what_is_utf8() -> None:
+    decoded = decode(("Zürich, Élan, naïve, " * 10).encode() + "café".encode("latin-1"))
+    assert decoded.text.startswith("Zürich")
+    assert decoded.text.endswith("caf\N{REPLACEMENT CHARACTER}")
+    assert "1 byte sequences" in decoded.notes[0]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"abc\0def",
+        bytes(range(256)) * 8,
+        b"\x7fELF\x02\x01\x01" + b"\0" * 40,
+        b"\x01\x02\x03\x04\x05" * 100,
+        b"\0" * 100,
+    ],
+)
+def test_c7_binary_data_is_refused(data: bytes) -> None:
+    with pytest.raises(Unreadable, match=r"binary|encoding"):
+        decode(data)
+
+
+def test_line_ends_become_one_character() -> None:
+    assert decode(b"a\r\nb\rc\n\r\n").text == "a\nb\nc\n\n"
+
+
+def test_c7_lone_surrogates_and_nul_are_replaced_with_a_note() -> None:
+    clean = cleaned("a\ud800b\0c\U0001f469")
+    assert clean.text == "a\ufffdb\ufffdc\U0001f469"
+    assert clean.notes == ("2 lone surrogates or NUL characters were replaced by U+FFFD",)
+
+
+def test_c8_nothing_is_normalised() -> None:
+    text = "e\u0301 é ﬁ １ \u202eright\u202c \u200d"
+    assert decode(text.encode()) == cleaned(text)
+    assert cleaned(text).text == text
+
+
+@given(st.binary(max_size=200))
+def test_c7_any_bytes_give_storable_text_or_a_reason(data: bytes) -> None:
+    with contextlib.suppress(Unreadable):
+        text = decode(data).text
+        assert "\0" not in text
+        assert "\r" not in text
+        text.encode()
+
+
+def test_c7_a_long_text_is_guessed_from_its_beginning_in_bounded_time() -> None:
+    begun = time.process_time()
+    text = JAPANESE * 20_000
+    assert decode(text.encode("shift_jis")).text == text
+    assert time.process_time() - begun < 5

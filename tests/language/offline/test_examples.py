@@ -1,0 +1,95 @@
+"""The sample corpus: its questions are answered, over several documents, with support that stands there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Read
+from hoptrail.types import Document, Unit
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+QUESTIONS: list[dict[str, Any]] = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text().splitlines()]
+ANSWERABLE = [question for question in QUESTIONS if question["answers"]]
+DEMO = (EXAMPLES / "question.txt").read_text().strip()
+
+
+def named(question: dict[str, Any]) -> str:
+    return str(question["id"])
+
+
+@pytest.mark.parametrize("question", ANSWERABLE, ids=named)
+def test_answered_from_all_documents(
+    question: dict[str, Any], harbour: tuple[Unit, ...], harbour_documents: tuple[Document, ...]
+) -> None:
+    reading = OfflineLanguage().perform(Read(question["question"], harbour)).value
+    assert reading.answer in question["answers"]
+    assert 0 < reading.confidence <= 1
+    assert reading.steps[-1].answer == reading.answer
+    titles = {document.id: document.title for document in harbour_documents}
+    used = {titles[span.document] for step in reading.steps for span in step.support}
+    assert used == set(question["supporting"])
+
+
+@pytest.mark.parametrize("question", ANSWERABLE, ids=named)
+def test_support_is_whole_sentences_of_the_documents(
+    question: dict[str, Any], harbour: tuple[Unit, ...], harbour_documents: tuple[Document, ...]
+) -> None:
+    documents = {document.id: document for document in harbour_documents}
+    reading = OfflineLanguage().perform(Read(question["question"], harbour)).value
+    for step in reading.steps:
+        assert step.support
+        for span in step.support:
+            text = documents[span.document].slice(span)
+            assert text == text.strip()
+            assert text[-1] in ".!?"
+
+
+def test_the_unanswerable_question_is_left_unanswered(harbour: tuple[Unit, ...]) -> None:
+    (question,) = [question["question"] for question in QUESTIONS if not question["answers"]]
+    reading = OfflineLanguage().perform(Read(question, harbour)).value
+    assert reading.answer is None
+    assert reading.confidence == 0
+    assert [step.answer for step in reading.steps] == ["Jonas Teal"]
+
+
+@pytest.mark.parametrize("missing", ["Candlerock Lighthouse", "Ilse Marrow", "Tarnwick"])
+def test_the_demo_question_needs_every_one_of_its_documents(missing: str, harbour: tuple[Unit, ...]) -> None:
+    left = tuple(unit for unit in harbour if unit.title not in {missing, "River Lathe"})
+    assert OfflineLanguage().perform(Read(DEMO, left)).value.answer is None
+
+
+def test_the_demo_question_hop_by_hop(harbour: tuple[Unit, ...]) -> None:
+    language = OfflineLanguage()
+    findings: tuple[Finding, ...] = ()
+    for _ in range(9):
+        following = language.perform(Decompose(DEMO, findings, one_at_a_time=True)).value.questions
+        if not following:
+            break
+        asked = language.perform(Complete(following[0], findings)).value
+        assert "#" not in asked
+        findings = (*findings, Finding(following[0], asked, language.perform(Read(asked, harbour)).value.answer))
+    assert [finding.answer for finding in findings] == ["Ilse Marrow", "Tarnwick", "River Lathe"]
+    concluded = language.perform(Integrate(DEMO, findings, harbour)).value
+    assert concluded.answer == "River Lathe"
+    assert concluded.confidence > 0.6
+
+
+def test_assess_tells_enough_evidence_from_too_little(harbour: tuple[Unit, ...]) -> None:
+    language = OfflineLanguage()
+    enough = language.perform(Assess(DEMO, harbour)).value
+    little = language.perform(Assess(DEMO, harbour[:2])).value
+    assert 0 <= little < 0.4 < enough <= 1
+    right = language.perform(Assess(DEMO, harbour, "River Lathe")).value
+    wrong = language.perform(Assess(DEMO, harbour, "River Sallow")).value
+    assert wrong < 0.4 < right
+
+
+def test_same_input_same_output(harbour: tuple[Unit, ...]) -> None:
+    for question in QUESTIONS:
+        once, again = (OfflineLanguage().perform(Read(question["question"], harbour)).value for _ in range(2))
+        assert once == again

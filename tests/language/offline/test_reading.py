@@ -1,0 +1,177 @@
+"""Reading worlds of other kinds than the sample: science, companies, sport, cooking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.tasks import Read, Reading, Recall
+from hoptrail.types import Kind, Span, Unit
+from world import HashingEncoder
+
+MakeUnit = Callable[[str, str], Unit]
+
+
+WORLD = {
+    "Halden Valve": "The Halden Valve is a pressure valve for steam boilers. It was invented by Ada Lunt in 1884.",
+    "Ada Lunt": "Ada Lunt (3 May 1850 – 12 June 1921) was a Norwegian engineer. She was born in Dunmere, the daughter of "
+    "Karl Lunt and Berta Foss. She studied at the Arden Institute.",
+    "Karl Lunt": "Karl Lunt was a watchmaker. He died in Port Arden in 1899.",
+    "Piet Korver": "Piet Korver (born 7 January 1862) is a Dutch chemist. He discovered lunatin.",
+    "Kestrel Cider": "Kestrel Cider is bottled by Orchard & Sons. It won the Golden Pip in 1931.",
+    "Orchard & Sons": "Orchard & Sons is a drinks company based in Dunmere. The company was founded in 1902 and employs "
+    "340 people.",
+    "Arden FC": "Arden FC is a football club from Port Arden. Its coach is Tomas Reul.",
+    "Brine soup": "Brine soup is a soup of samphire and cockles. The recipe was first published by Hanna Oke in 1911.",
+}
+
+
+@pytest.fixture
+def world(passage: MakeUnit) -> tuple[Unit, ...]:
+    return tuple(passage(title, text) for title, text in WORLD.items())
+
+
+def read(question: str, evidence: tuple[Unit, ...]) -> Reading:
+    return OfflineLanguage().perform(Read(question, evidence)).value
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who invented the Halden Valve?", "Ada Lunt"),
+        ("When was Ada Lunt born?", "3 May 1850"),
+        ("When did Ada Lunt die?", "12 June 1921"),
+        ("In what year did the inventor of the Halden Valve die?", "1921"),
+        ("Where was the inventor of the Halden Valve born?", "Dunmere"),
+        ("Who is the father of Ada Lunt?", "Karl Lunt"),
+        ("Where did Ada Lunt's father die?", "Port Arden"),
+        ("When was the company that bottles Kestrel Cider founded?", "1902"),
+        ("How many people does the company that bottles Kestrel Cider employ?", "340"),
+        ("What is the nationality of the inventor of the Halden Valve?", "Norwegian"),
+        ("Which prize did Kestrel Cider win?", "Golden Pip"),
+        ("Who is the coach of Arden FC?", "Tomas Reul"),
+        ("Who is older, Ada Lunt or Piet Korver?", "Ada Lunt"),
+        ("Do Ada Lunt and Piet Korver have the same nationality?", "no"),
+        ("Who published the recipe of brine soup?", "Hanna Oke"),
+    ],
+)
+def test_answers(question: str, answer: str, world: tuple[Unit, ...]) -> None:
+    assert read(question, world).answer == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who is the brother of Ada Lunt?",
+        "When did Piet Korver die?",
+        "Who wrote The Glass Hen?",
+        "Where was the inventor of the Glass Hen born?",
+        "What is the answer to this question?",
+        "Wer hat das Halden-Ventil erfunden?",
+        "¿Quién inventó la válvula?",
+        "誰がこの橋を設計しましたか",
+        "",
+        "?",
+        "\x00\x01\x02",
+        "\ud800 who",
+    ],
+)
+def test_left_unanswered(question: str, world: tuple[Unit, ...]) -> None:
+    reading = read(question, world)
+    assert reading.answer is None
+    assert reading.confidence == 0
+
+
+def test_without_evidence_nothing_is_answered() -> None:
+    assert read("Who invented the Halden Valve?", ()) == Reading(None)
+
+
+def test_steps_show_one_hop_each_with_exact_spans(world: tuple[Unit, ...]) -> None:
+    reading = read("Where did Ada Lunt's father die?", world)
+    assert [(step.question, step.answer) for step in reading.steps] == [
+        ("Who is the father of Ada Lunt?", "Karl Lunt"),
+        ("Where did Karl Lunt die?", "Port Arden"),
+    ]
+    unit = next(unit for unit in world if unit.title == "Karl Lunt")
+    (span,) = reading.steps[1].support
+    assert span.document == unit.document
+    assert unit.text[span.start - 7 : span.end - 7] == "He died in Port Arden in 1899."
+
+
+def test_a_comparison_ends_in_a_step_with_the_support_of_both_sides(world: tuple[Unit, ...]) -> None:
+    reading = read("Who is older, Ada Lunt or Piet Korver?", world)
+    assert len(reading.steps) == 3
+    assert reading.steps[2].support == (*reading.steps[0].support, *reading.steps[1].support)
+
+
+def test_support_of_a_derived_unit_is_the_source_of_its_line() -> None:
+    text = "The Halden Valve is a pressure valve.\nIt was invented by Ada Lunt in 1884."
+    sources = (Span("d1", 3, 40), Span("d2", 50, 90))
+    derived = Unit("u", Kind.AGGREGATE, "Halden Valve", text, sources)
+    assert read("Who invented the Halden Valve?", (derived,)).steps[0].support == (sources[1],)
+    joined = Unit("u", Kind.SUMMARY, "Halden Valve", text.replace("\n", " "), sources)
+    assert read("Who invented the Halden Valve?", (joined,)).steps[0].support == sources
+
+
+def test_order_and_repeats_of_evidence_do_not_change_the_answer(world: tuple[Unit, ...]) -> None:
+    question = "Where was the inventor of the Halden Valve born?"
+    assert read(question, world[::-1] + world).answer == read(question, world).answer
+
+
+def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
+    language = OfflineLanguage(HashingEncoder())
+    assert language.perform(Read("Where did Ada Lunt's father die?", world)).value.answer == "Port Arden"
+    assert language.perform(Read("Who is the brother of Ada Lunt?", world)).value.answer is None
+
+
+def test_recall_always_abstains_and_usage_is_seconds_only() -> None:
+    reply = OfflineLanguage().perform(Recall("What is the capital of Norway?"))
+    assert reply.value == Reading(None)
+    assert (reply.usage.calls, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (0, 0, 0)
+    assert reply.usage.seconds > 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "a" * 1_000_000,
+        "Which " * 200_000,
+        "((((" * 250_000,
+        "A or B, " * 125_000,
+        "the X of " * 110_000,
+        "'s " * 300_000,
+        "who is " + "the son of the daughter of " * 40 + "Ada Lunt?",
+        "#1 " * 300_000,
+        "“" * 1_000_000,
+        "1,1" * 300_000,
+    ],
+    ids=lambda question: question[:12],
+)
+def test_huge_and_odd_questions_take_little_time(question: str, world: tuple[Unit, ...]) -> None:
+    started = time.process_time()
+    read(question, world)
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 1_000_000, "(1900 – " * 100_000, "Ada " * 250_000, "* \n" * 300_000, "A. " * 300_000, "1," * 500_000]
+)
+def test_huge_and_odd_evidence_takes_little_time(text: str, passage: MakeUnit) -> None:
+    started = time.process_time()
+    read("Where was Ada Lunt born?", (passage("Ada Lunt", text),))
+    assert time.process_time() - started < 4
+
+
+def test_twenty_passages_are_read_quickly(passage: MakeUnit) -> None:
+    filler = " ".join(f"In {1900 + at} the Orrin Works of Dunmere sold {at} valves to Karl Lunt." for at in range(8))
+    evidence = tuple(
+        passage(f"{title} {at}" if at else title, f"{text} {filler}")
+        for at in range(3)
+        for title, text in WORLD.items()
+    )[:20]
+    started = time.process_time()
+    assert read("Where was the inventor of the Halden Valve born?", evidence).answer == "Dunmere"
+    assert time.process_time() - started < 0.5

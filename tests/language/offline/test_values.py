@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.language.offline.comparing import find_comparison
+from hoptrail.language.offline.values import country_of, date_order, read_date, read_number, same_value
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("14 March 1871", (1871, 3, 14)),
+        ("March 14, 1871", (1871, 3, 14)),
+        ("May 1900", (1900, 5, 0)),
+        ("1926", (1926, 0, 0)),
+        ("44 BC", None),
+        ("300 BC", (-300, 0, 0)),
+        ("the 17th century", (1600, 0, 0)),
+        ("no date", None),
+    ],
+)
+def test_dates_are_read(text: str, date: tuple[int, int, int] | None) -> None:
+    assert read_date(text) == date
+
+
+def test_dates_are_ordered_only_as_far_as_they_say() -> None:
+    assert date_order((1900, 5, 1), (1901, 0, 0)) == -1
+    assert date_order((1900, 5, 1), (1900, 4, 30)) == 1
+    assert date_order((1900, 5, 1), (1900, 5, 1)) == 0
+    assert date_order((1900, 0, 0), (1900, 5, 1)) is None
+    assert date_order((1900, 0, 0), (1900, 0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("11,500", 11500), ("2.5 million", 2_500_000), ("twenty-three", 23), ("forty acres", 40), ("-", None)],
+)
+def test_numbers_are_read(text: str, number: float | None) -> None:
+    assert read_number(text) == number
+
+
+def test_countries_are_known_by_name_and_by_people() -> None:
+    assert country_of("Norwegian") == country_of("Oslo, Norway") == "norway"
+    assert country_of("Vellamar") is None
+    assert same_value("a Norwegian", "Norway")
+    assert not same_value("Norwegian", "Dane")
+    assert same_value("the Harbour Board", "Harbour Board")
+    assert not same_value("", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "answers", "verdict"),
+    [
+        ("Who is older, Ada Lunt or Piet Korver?", ("1 May 1900", "1901"), "Ada Lunt"),
+        ("Who is younger, Ada Lunt or Piet Korver?", ("1 May 1900", "1901"), "Piet Korver"),
+        ("Who is older, Ada Lunt or Piet Korver?", ("1900", "3 May 1900"), None),
+        ("Who is older, Ada Lunt or Piet Korver?", ("1900", None), None),
+        ("Who is older, Ada Lunt or Piet Korver?", ("1900",), None),
+        ("Who lived longer, Ada Lunt or Piet Korver?", ("1900", "1950", "1900", "1990"), "Piet Korver"),
+        ("Which cheese is heavier, the Orrin or the Tam?", ("2 kg", "1.5 kg"), "the Orrin"),
+        ("Which club has fewer members, Arden FC or Dun FC?", ("1,200", "900"), "Dun FC"),
+        ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Arden"), "yes"),
+        ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Dun"), "no"),
+        ("Are Arden FC and Dun FC both football clubs?", ("yes", "no"), "no"),
+    ],
+)
+def test_comparisons_decide_by_their_values(
+    question: str, answers: tuple[str | None, ...], verdict: str | None
+) -> None:
+    comparison = find_comparison(question)
+    assert comparison is not None
+    assert comparison.verdict(answers) == verdict
+
+
+@pytest.mark.parametrize(
+    "question", ["Who wrote Night Ferry?", "Is Arden FC a club?", "Which is it?", "or, or or or?", ", or", "", "?"]
+)
+def test_other_questions_compare_nothing(question: str) -> None:
+    assert find_comparison(question) is None

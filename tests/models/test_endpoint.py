@@ -1,0 +1,255 @@
+"""The endpoint encoder against a real local server that answers well or badly on request."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hoptrail.errors import ModelUnavailable, UsageError
+from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.opening import open_encoder
+
+Row = dict[str, Any]
+
+
+def vector(text: str) -> list[float]:
+    return [float(len(text)), float(text.count("a")), 1.0]
+
+
+class Server(ThreadingHTTPServer):
+    """Answers as `behaviour` says; remembers what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self, behaviour: str = "good") -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.behaviour = behaviour
+        self.elsewhere = ""
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(body)
+        self.server.keys.append(self.headers["Authorization"])
+        status, headers, reply = self.reply([{"index": n, "embedding": vector(t)} for n, t in enumerate(body["input"])])
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def reply(self, rows: list[Row]) -> tuple[int, dict[str, str], bytes]:
+        kind = self.server.behaviour
+        if kind == "busy" or (kind == "busy once" and len(self.server.asked) == 1):
+            return 429, {"Retry-After": "0.01", "x-should-retry": "true"}, b'{"error": {"message": "slow down"}}'
+        if kind == "unknown model":
+            return 404, {}, b'{"error": {"message": "no such model"}}'
+        if kind == "redirect":
+            return 307, {"Location": self.server.elsewhere + "/embeddings"}, b""
+        if kind in WHOLE:
+            return 200, {}, WHOLE[kind]
+        return 200, {}, json.dumps({"object": "list", "data": CHANGES.get(kind, same)(rows)}).encode()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name that http.server gives it)
+        pass
+
+
+def same(rows: list[Row]) -> list[Row]:
+    return rows
+
+
+def last(value: object) -> Any:
+    return lambda rows: [*rows[:-1], rows[-1] | {"embedding": value}]
+
+
+CHANGES: dict[str, Any] = {
+    "one missing": lambda rows: rows[:-1],
+    "one too many": lambda rows: [*rows, rows[0] | {"index": len(rows)}],
+    "swapped": lambda rows: [rows[1], rows[0], *rows[2:]],
+    "all at 0": lambda rows: [row | {"index": 0} for row in rows],
+    "one shorter": last([1.0, 2.0]),
+    "empty": lambda rows: [row | {"embedding": []} for row in rows],
+    "not a number": last([1.0, math.nan, 1.0]),
+    "infinite": last([1.0, math.inf, 1.0]),
+    "too large": last([10**400, 1, 1]),
+    "zeros": last([0.0, 0.0, 0.0]),
+    "strings": last(["1.0", "2.0", "3.0"]),
+    "nulls": last([None, 1.0, 1.0]),
+    "truth values": last([True, 1.0, 1.0]),
+    "base64": last("AACAPwAAgD8AAIA/"),
+    "nested": last([[1.0], [1.0], [1.0]]),
+    "not rows": lambda rows: [1.0 for _ in rows],
+    "no index": lambda rows: [{"embedding": row["embedding"]} for row in rows],
+}
+WHOLE = {"not JSON": b"<html>hello</html>", "a list": b"[]", "no data": b"{}", "deep": b"[" * 100_000, "nothing": b""}
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    yield from serve(Server())
+
+
+def serve(server: Server) -> Iterator[Server]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def other() -> Iterator[Server]:
+    yield from serve(Server())
+
+
+@pytest.fixture
+def encoder(server: Server) -> EndpointEncoder:
+    return EndpointEncoder(EndpointSettings("tiny-model", server.address, key="secret-key", batch=4, retries=2))
+
+
+def test_vectors_come_in_order_and_of_length_one(server: Server, encoder: EndpointEncoder) -> None:
+    texts = [f"{'a' * number} ship" for number in range(10)]
+    seen: list[tuple[int, int]] = []
+    vectors = encoder.encode(texts, lambda done, total: seen.append((done, total)))
+    expected = np.array([vector(text) for text in texts])
+    assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+    assert vectors.dtype == np.float32
+    assert vectors.flags.c_contiguous
+    assert [len(body["input"]) for body in server.asked] == [4, 4, 2]
+    assert seen == [(4, 10), (8, 10), (10, 10)]
+    assert {body["model"] for body in server.asked} == {"tiny-model"}
+    assert set(server.keys) == {"Bearer secret-key"}
+
+
+def test_identity_is_asked_for_once(server: Server, encoder: EndpointEncoder) -> None:
+    identity = encoder.identity
+    assert (identity.name, identity.dimension) == ("endpoint:tiny-model", 3)
+    assert encoder.identity == identity
+    assert encoder.encode([]).shape == (0, 3)
+    assert len(server.asked) == 1
+    elsewhere = EndpointEncoder(EndpointSettings("other-model", server.address))
+    assert elsewhere.identity.digest != identity.digest
+
+
+def test_a_missing_index_is_taken_as_in_order(server: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour = "no index"
+    assert encoder.encode(["a", "b"]).shape == (2, 3)
+
+
+def test_odd_texts_are_sent_as_valid_text(server: Server, encoder: EndpointEncoder) -> None:
+    encoder.encode(["", "\ud800", "\ud83d\ude00", "\x00"])
+    assert server.asked[0]["input"] == [" ", "\ufffd", "\U0001f600", "\x00"]
+
+
+@pytest.mark.parametrize("behaviour", [*(set(CHANGES) - {"no index"}), *WHOLE])
+def test_replies_that_cannot_be_right_are_refused(server: Server, encoder: EndpointEncoder, behaviour: str) -> None:
+    encoder.encode(["good first"])
+    server.behaviour = behaviour
+    with pytest.raises(ModelUnavailable, match="tiny-model") as caught:
+        encoder.encode(["one", "two", "three"])
+    assert server.address in str(caught.value)
+    assert "secret-key" not in str(caught.value)
+    server.behaviour = "good"
+    assert encoder.encode(["good again"]).shape == (1, 3)
+
+
+def test_refusals_name_the_sizes(server: Server, encoder: EndpointEncoder) -> None:
+    for behaviour, sizes in {"one missing": "2 vectors for 3 texts", "one shorter": "2 and 3 numbers"}.items():
+        server.behaviour = behaviour
+        with pytest.raises(ModelUnavailable, match=sizes):
+            encoder.encode(["one", "two", "three"])
+
+
+def test_the_dimension_may_not_change(server: Server, encoder: EndpointEncoder) -> None:
+    encoder.encode(["one"])
+    server.behaviour = "one shorter"
+    with pytest.raises(ModelUnavailable, match="2 and 3"):
+        encoder.encode(["one"])
+
+
+def test_a_refused_first_reply_does_not_set_the_dimension(server: Server, encoder: EndpointEncoder) -> None:
+    CHANGES["two zeros"] = last([0.0, 0.0])
+    server.behaviour = "two zeros"
+    with pytest.raises(ModelUnavailable, match="zeros"):
+        encoder.encode(["one"])
+    server.behaviour = "good"
+    assert encoder.identity.dimension == 3
+
+
+def test_a_busy_endpoint_is_asked_again(server: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour = "busy once"
+    assert encoder.encode(["one"]).shape == (1, 3)
+    assert len(server.asked) == 2
+
+
+def test_retries_are_bounded(server: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour = "busy"
+    with pytest.raises(ModelUnavailable, match=r"status 429.*slow down"):
+        encoder.encode(["one"])
+    assert len(server.asked) == 3
+
+
+def test_a_refused_request_is_not_repeated(server: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour = "unknown model"
+    with pytest.raises(ModelUnavailable, match=r"status 404.*no such model"):
+        encoder.encode(["one"])
+    assert len(server.asked) == 1
+
+
+def test_redirects_are_not_followed(server: Server, other: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour, server.elsewhere = "redirect", other.address
+    with pytest.raises(ModelUnavailable, match="status 307"):
+        encoder.encode(["one"])
+    assert other.asked == []
+
+
+def test_nobody_listens(server: Server) -> None:
+    address = server.address.replace(str(server.server_address[1]), "1")
+    with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:1.*could not be asked"):
+        EndpointEncoder(EndpointSettings("m", address, retries=0)).encode(["one"])
+
+
+def test_several_threads_at_once(server: Server, encoder: EndpointEncoder) -> None:
+    results: list[int] = []
+    threads = [threading.Thread(target=lambda: results.append(len(encoder.encode(["x"] * 9)))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [9] * 5
+    assert len(server.asked) == 15
+
+
+def test_opened_by_name_with_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
+    assert open_encoder("endpoint:some/model:latest").identity.name == "endpoint:some/model:latest"
+    assert server.keys == ["Bearer from-environment"]
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert open_encoder("endpoint:m").encode(["text"]).shape == (1, 3)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL"):
+        open_encoder("endpoint:m")
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "secret" not in repr(EndpointSettings("m", "http://localhost", key="secret"))

@@ -1,0 +1,152 @@
+"""What every recipe must do, whichever it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import TaskFailed
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.language.tasks import Decompose, Decomposition, Reading, Step
+from hoptrail.recipes.answering import check_support
+from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.settings import RecipeSettings
+from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.types import Answer, Span, Verdict
+
+SINGLE_PASS = ["bm25", "dense", "hybrid"]
+QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+
+
+def check_answer(answer: Answer, corpus: Corpus) -> None:
+    """Every citation is in its document, in a unit of its hop, and hops and evidence agree."""
+    documents = {document.id: document for document in corpus.snapshot.documents()}
+    hops = list(answer.trail)
+    for item in answer.evidence:
+        assert documents[item.document].text[item.start : item.end] == item.text
+        assert item.title == documents[item.document].title
+        units = {hit.unit.id: hit.unit for hit in hops[item.hop].hits}
+        assert any(span.covers(Span(item.document, item.start, item.end)) for span in units[item.unit].sources)
+    for hop in hops:
+        assert (hop.answer is None) == (hop.verdict is not Verdict.ANSWERED)
+    assert len({(item.hop, item.document, item.start, item.end) for item in answer.evidence}) == len(answer.evidence)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_an_answer_is_cited_and_its_ranking_is_what_retrieve_gives(name: str, corpus: Corpus) -> None:
+    recipe = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings())
+    answer = recipe.answer(QUESTION)
+    check_answer(answer, corpus)
+    assert answer.ranking == recipe.retrieve(QUESTION)
+    assert (answer.recipe, answer.language, answer.question) == (name, "offline", QUESTION)
+    assert answer.usage.seconds > 0
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_same_question_gives_the_same_answer(name: str, corpus: Corpus) -> None:
+    answers = [open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION) for _ in range(2)]
+    first, second = (replace(answer, usage=replace(answer.usage, seconds=0)) for answer in answers)
+    assert first == second
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_k_bounds_what_is_retrieved(name: str, corpus: Corpus) -> None:
+    for limit in (1, 3, 100):
+        ranking = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings(), limit).retrieve(QUESTION)
+        assert len(ranking) <= limit
+        assert [hit.score for hit in ranking] == sorted((hit.score for hit in ranking), reverse=True)
+        assert len({hit.unit.id for hit in ranking}) == len(ranking)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("question", ["zqx", "Who?", "?", "the of and", "a " * 3000, "Who is #1?", "它在哪里？"])
+def test_odd_questions_end_in_an_answer_or_an_abstention(name: str, question: str, corpus: Corpus) -> None:
+    check_answer(open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(question), corpus)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_task_that_fails_is_a_failed_hop_and_an_abstention(name: str, corpus: Corpus) -> None:
+    answer = open_recipe(name, corpus, ScriptedLanguage([Failure("overloaded")]), RecipeSettings()).answer(QUESTION)
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+    assert answer.evidence == ()
+
+
+@pytest.mark.parametrize("name", SINGLE_PASS)
+def test_steps_of_one_reading_become_hops(name: str, corpus: Corpus) -> None:
+    steps = (
+        QuotedStep("Who designed the Tallow Bridge?", "Orla Finch", (Quote("It was designed by Orla Finch."),)),
+        QuotedStep("Where was Orla Finch born?", "Wrenmouth", (Quote("Orla Finch was born in Wrenmouth."),)),
+        QuotedStep("Which river flows through Wrenmouth?", "Isk", (Quote("The river Isk flows through Wrenmouth."),)),
+    )
+    answer = open_recipe(name, corpus, ScriptedLanguage([QuotedReading("Isk", steps)]), RecipeSettings()).answer(
+        QUESTION
+    )
+    check_answer(answer, corpus)
+    assert [hop.answer for hop in answer.trail] == ["Orla Finch", "Wrenmouth", "Isk"]
+    assert [(item.hop, item.title) for item in answer.evidence] == [
+        (0, "Tallow Bridge"),
+        (1, "Orla Finch"),
+        (2, "Wrenmouth"),
+    ]
+    assert answer.text == "Isk"
+    assert answer.usage.calls == 1
+
+
+@pytest.mark.parametrize("name", SINGLE_PASS)
+def test_a_citation_of_what_was_not_handed_over_fails_the_hop(name: str, corpus: Corpus) -> None:
+    invented = Reading("Isk", (Step("Q", "Isk", (Span("d-invented", 0, 4),)),))
+    answer = open_recipe(name, corpus, ScriptedLanguage([invented]), RecipeSettings()).answer(QUESTION)
+    assert answer.abstained
+    assert answer.trail.hops[0].verdict is Verdict.FAILED
+    with pytest.raises(TaskFailed, match="characters 0 to 4 of document d-invented"):
+        check_support([Span("d-invented", 0, 4)], answer.ranking)
+
+
+@pytest.mark.parametrize("name", SINGLE_PASS)
+def test_an_abstention_keeps_the_hops_that_were_settled(name: str, corpus: Corpus) -> None:
+    step = QuotedStep("Who designed it?", "Orla Finch", (Quote("It was designed by Orla Finch."),))
+    answer = open_recipe(name, corpus, ScriptedLanguage([QuotedReading(None, (step,))]), RecipeSettings()).answer(
+        QUESTION
+    )
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.ANSWERED, Verdict.UNANSWERED]
+    check_answer(answer, corpus)
+
+
+def test_an_empty_index_gives_an_abstention(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> None:
+    from hoptrail.store.snapshot import Snapshot
+    from hoptrail.store.writer import writing_to
+    from hoptrail.types import Usage
+
+    folder = tmp_path_factory.mktemp("empty")
+    with writing_to(folder, corpus.encoder.identity) as writer:
+        writer.publish(Usage())
+    empty = Corpus(Snapshot.open(folder), lambda: corpus.encoder)
+    for name in RECIPES:
+        answer = open_recipe(name, empty, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
+        assert answer.abstained
+        assert answer.ranking == ()
+
+
+def test_every_structure_that_a_recipe_needs_exists() -> None:
+    assert needed_structures(RECIPES) <= set(structures_by_name(PassageLimits()))
+
+
+def test_every_recipe_has_settings_and_a_description() -> None:
+    for name, recipe in RECIPES.items():
+        assert hasattr(RecipeSettings(), name)
+        assert (recipe.__doc__ or "").strip().endswith((".", "`"))
+
+
+def test_selfask_fails_openly_in_the_middle(corpus: Corpus) -> None:
+    replies = [(Decompose, Decomposition(("Who designed the Tallow Bridge?",))), Failure("cut off")]
+    answer = open_recipe("selfask", corpus, ScriptedLanguage([*replies, Failure("again")]), RecipeSettings()).answer(
+        QUESTION
+    )
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED, Verdict.FAILED]
