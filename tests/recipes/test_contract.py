@@ -10,7 +10,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.language.tasks import Decompose, Decomposition, Reading, Step
+from hoptrail.language.tasks import Decomposition, Reading, Step
 from hoptrail.recipes.answering import check_support
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.retrieval.corpus import Corpus
@@ -144,9 +144,8 @@ def test_every_recipe_has_settings_and_a_description() -> None:
 
 
 def test_selfask_fails_openly_in_the_middle(corpus: Corpus) -> None:
-    replies = [(Decompose, Decomposition(("Who designed the Tallow Bridge?",))), Failure("cut off")]
-    answer = open_recipe("selfask", corpus, ScriptedLanguage([*replies, Failure("again")]), RecipeSettings()).answer(
-        QUESTION
-    )
+    decomposition = Decomposition(("Who designed the Tallow Bridge?",))
+    language = ScriptedLanguage([decomposition, Failure("cut off"), Failure("again")])
+    answer = open_recipe("selfask", corpus, language, RecipeSettings()).answer(QUESTION)
     assert answer.abstained
     assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED, Verdict.FAILED]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading
+from typing import Any
+
+from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
+
+Script = list[tuple[type[Task[Any]], Output]]
 
 QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
 
@@ -15,7 +19,7 @@ def found(answer: str, sentence: str) -> QuotedReading:
     return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
 
 
-SCRIPT = [
+SCRIPT: Script = [
     (Decompose, Decomposition(("Who designed the Tallow Bridge?",))),
     (Read, found("Orla Finch", "It was designed by Orla Finch.")),
     (Decompose, Decomposition(("Where was she born?",))),
@@ -58,13 +62,13 @@ def test_what_is_retrieved_for_each_hop_is_what_was_really_asked(corpus: Corpus)
 
 
 def test_the_limit_on_hops_holds(corpus: Corpus) -> None:
-    cut = [*SCRIPT[:5], (Integrate, Reading("Wrenmouth"))]
+    cut: Script = [*SCRIPT[:5], (Integrate, Reading("Wrenmouth"))]
     answer = SelfAsk(corpus, ScriptedLanguage(cut), SelfAskSettings(hops=2)).answer(QUESTION)
     assert len(answer.trail) == 2
 
 
 def test_a_repeated_sub_question_ends_the_asking(corpus: Corpus) -> None:
-    again = [
+    again: Script = [
         *SCRIPT[:2],
         (Decompose, SCRIPT[0][1]),
         (Complete, "Who designed the Tallow Bridge?"),
@@ -75,7 +79,7 @@ def test_a_repeated_sub_question_ends_the_asking(corpus: Corpus) -> None:
 
 
 def test_a_hop_that_found_nothing_is_told_and_the_rest_goes_on(corpus: Corpus) -> None:
-    replies = [
+    replies: Script = [
         SCRIPT[0],
         (Read, Reading(None)),
         *SCRIPT[2:5],
@@ -88,7 +92,7 @@ def test_a_hop_that_found_nothing_is_told_and_the_rest_goes_on(corpus: Corpus) -
 
 
 def test_nothing_found_at_all_is_an_abstention_without_concluding(corpus: Corpus) -> None:
-    replies = [SCRIPT[0], (Read, Reading(None)), (Decompose, Decomposition(()))]
+    replies: Script = [SCRIPT[0], (Read, Reading(None)), (Decompose, Decomposition(()))]
     answer = SelfAsk(corpus, ScriptedLanguage(replies), SelfAskSettings()).answer(QUESTION)
     assert answer.abstained
     assert answer.usage.calls == 3
