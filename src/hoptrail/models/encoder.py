@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
 class TokenEncoder(Encoder, Protocol):
     """An encoder that also gives a vector per token, which late interaction needs."""
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hoptrail.models.encoder import FloatMatrix, TokenEncoder
+from hoptrail.errors import UsageError
+from hoptrail.models.encoder import Encoder, FloatMatrix, TokenEncoder
 from hoptrail.models.extras import loaded, optional_package
 from hoptrail.models.text import whole_text
 from hoptrail.types import Hit, Ranking
@@ -79,6 +80,25 @@ class CrossEncoderReranker:
         pairs = [(whole_text(question), whole_text(hit.unit.searchable)) for hit in hits]
         scores = self._model.predict(pairs, show_progress_bar=False)
         return _ordered(hits, [float(score) for score in scores], self.name, limit)
+
+
+def open_reranker(name: str, encoder: Encoder) -> Reranker:
+    """The reranker called `name`: `late-interaction`, or `cross-encoder:MODEL`.
+
+    Raises:
+        UsageError: there is no such reranker, or `encoder` gives no vector per token, which late interaction needs.
+        ModelUnavailable: as the reranker says.
+    """
+    kind, _, model = name.partition(":")
+    if kind == CrossEncoderReranker.name and model:
+        return CrossEncoderReranker(model)
+    if name != LateInteractionReranker.name:
+        raise UsageError(f"there is no reranker {name!r}; available: late-interaction, cross-encoder:MODEL")
+    if not isinstance(encoder, TokenEncoder):
+        raise UsageError(
+            f"late-interaction needs an encoder with a vector per token, which {encoder.identity.name} is not."
+        )
+    return LateInteractionReranker(encoder)
 
 
 def _best_matches(question: FloatMatrix, text: FloatMatrix) -> float:

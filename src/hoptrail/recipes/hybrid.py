@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
+from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
@@ -12,9 +14,13 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class HybridSettings(SinglePassSettings):
-    """How the two searches are fused."""
+    """How the two searches are fused; `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty for none) then puts the
+    first `rerank_depth` hits in its own order.
+    """
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+    reranker: str = ""
+    rerank_depth: int = 50
 
 
 @dataclass(frozen=True)
@@ -26,4 +32,12 @@ class Hybrid(SinglePass):
     name: ClassVar[str] = "hybrid"
 
     def retrieve(self, question: str) -> Ranking:
-        return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
+        if not self.settings.reranker:
+            return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
+        depth = max(self.settings.k, self.settings.rerank_depth)
+        candidates = hybrid_search(self.corpus, question, depth, self.settings.search)
+        return self._reranker.rerank(question, candidates, self.settings.k)
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        return open_reranker(self.settings.reranker, self.corpus.encoder)

@@ -28,11 +28,12 @@ LINKS = "links"
 HEAD = "head"
 UNITS = "unit-"
 
-STOP_WORDS = (
-    *"a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was "
-    "will with".split(),
-    *"who whom whose what which when where why how do does did were been being has have had".split(),
-    *"i you he she we us our his her him its from s".split(),
+STOP_WORDS = tuple(
+    (  # noqa: SIM905 - a list of eighty quoted words reads worse
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
+        "was will with who whom whose what which when where why how do does did were been being has have had i you he she we us "
+        "our his her him its from s"
+    ).split()
 )
 """Lucene's English list, question words and auxiliaries, and pronouns: words of questions that tell passages apart from
 nothing. (The store's own list mixes languages: it would drop "son" and "die".)"""
