@@ -7,7 +7,7 @@ them. What was finished when a run stopped is not done again by the next; reader
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
     report = IndexingReport()
     register = Register(workshop.writer)
     batch: list[Document] = []
-    for item in read_sources(sources, limits):
+    for item in _without_repeats(read_sources(sources, limits)):
         if isinstance(item, DocumentError):
             report.failures.append(item)
         elif register.enter(item):
@@ -154,6 +154,16 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
     report.removed += register.write(batch)
     workshop.pause()
     return report
+
+
+def _without_repeats(items: Iterable[Document | DocumentError]) -> Iterator[Document | DocumentError]:
+    """Documents as read, with an error in place of one whose source gave another document before in this run."""
+    seen: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, Document) and seen.setdefault(item.sources[0], item.id) != item.id:
+            yield DocumentError(item.sources[0], "another document before it has the same id; the first one is kept")
+        else:
+            yield item
 
 
 def _pause(writer: Writer, watcher: Watcher) -> None:
