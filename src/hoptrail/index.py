@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 from hoptrail.errors import UsageError
 from hoptrail.indexing import IndexingReport, Watcher, remove_documents, repair_index, update_index
@@ -58,6 +59,8 @@ class Index:
     def __init__(self, folder: str | Path, settings: Settings | None = None) -> None:
         self.folder = Path(folder).expanduser()
         self.settings = settings or Settings()
+        self._opening = Lock()
+        self._opened: Snapshot | None = None
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -77,6 +80,7 @@ class Index:
         """
         structures = self._structures(recipes or (self.settings.recipe,))
         limits = self.settings.reading
+        self._close()
         return update_index(self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher())
 
     def remove(self, documents: Iterable[str]) -> list[str]:
@@ -87,7 +91,9 @@ class Index:
             IndexUnavailable: there is no index here.
         """
         self._snapshot()
-        removed = remove_documents(self.folder, list(documents), self.encoder, self._structures(()))
+        structures = self._structures(())
+        self._close()
+        removed = remove_documents(self.folder, list(documents), self.encoder, structures)
         return [entry.title for entry in removed]
 
     def recipe(
@@ -158,10 +164,21 @@ class Index:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
         structures = structures_by_name(self.settings.passages)
+        self._close()
         return repair_index(self.folder, self.encoder, structures, watcher or Watcher())
 
     def _snapshot(self) -> Snapshot:
-        return Snapshot.open(self.folder)
+        """The last committed state; opened anew only when it has changed, since that reads every vector again."""
+        with self._opening:
+            if self._opened is None or not Snapshot.exists(self.folder) or not self._opened.is_current():
+                self._opened = None
+                self._opened = Snapshot.open(self.folder)
+            return self._opened
+
+    def _close(self) -> None:
+        """Let go of the snapshot before writing, so that the writer may sweep away what only it kept."""
+        with self._opening:
+            self._opened = None
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""

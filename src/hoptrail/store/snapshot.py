@@ -92,6 +92,11 @@ class Snapshot:
             weakref.finalize(snapshot, os.close, descriptor)
         return snapshot
 
+    def is_current(self) -> bool:
+        """Whether nothing has been committed since this snapshot was opened."""
+        with reading(self.folder):
+            return read_head(connect(self.folder), str(self.folder)) == self.head
+
     @property
     def kinds(self) -> tuple[Kind, ...]:
         return tuple(kind for kind in Kind if layout.unit_table(kind) in self._tables)
