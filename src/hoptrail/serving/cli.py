@@ -282,7 +282,9 @@ def _names(listed: str) -> list[str]:
 
 
 def _console(*, error: bool = False) -> Console:
-    return Console(stderr=error, highlight=False, markup=False, emoji=False)
+    """Files and pipes get lines of a fixed width, so that what scripts read does not hang on a window."""
+    console = Console(stderr=error, highlight=False, markup=False, emoji=False)
+    return console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
 
 
 def _print_json(content: contract.Json | list[contract.Json]) -> None:

@@ -129,7 +129,7 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
         "s/question",
     )
     for column in columns:
-        table.add_column(column, justify="left" if column == "recipe" else "right")
+        table.add_column(column, justify="left" if column == "recipe" else "right", no_wrap=True)
     for name, result in report["recipes"].items():
         retrieval = result["retrieval"] or {}
         seconds = result["seconds_per_question"]

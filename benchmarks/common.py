@@ -1,0 +1,125 @@
+"""What the benchmarks share: the evaluation data, processes that are measured from outside, tables, results as JSON.
+
+Importable without hoptrail, because the peers may live in another interpreter. Times are wall clock and this reads the data
+beside the repository (`../shared/data`); a machine that does other work as well makes times long and uneven, so compare only
+what one run measured side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One line of a corpus."""
+
+    id: str
+    title: str
+    text: str
+
+    @property
+    def searchable(self) -> str:
+        """What every search here sees: the title's line, then the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A finished process: wall clock from start to end, peak resident memory, what it printed."""
+
+    seconds: float
+    peak_megabytes: float
+    output: str
+
+
+def data_folder(name: str) -> Path:
+    """The folder of a data set; ends the program where it is not there."""
+    folder = DATA / name
+    if not folder.is_dir():
+        sys.exit(f"there is no data at {folder}: this benchmark reads evaluation data from beside the repository")
+    return folder
+
+
+def read_passages(name: str) -> list[Passage]:
+    """The corpus of a data set, in order."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.lines import read_lines
+
+    lines = (line.content for line in read_lines(load_dataset(data_folder(name)).corpus))
+    return [Passage(line["id"], line["title"], line["text"]) for line in lines]
+
+
+def run_measured(command: Sequence[str | Path], expected: Iterable[int] = (0,)) -> Measured:
+    """Run a process to its end, in the repository's root; its standard error goes where ours goes.
+
+    The peak is that of the process itself: what it starts is not counted.
+    """
+    started = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen([str(part) for part in command], stdout=output, cwd=ROOT)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in expected:
+            sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}")
+        output.seek(0)
+        return Measured(seconds, usage.ru_maxrss / 1024, output.read())
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A Markdown table; floats get three significant digits."""
+    print("| " + " | ".join(header) + " |")
+    print("|---" + "|--:" * (len(header) - 1) + "|")
+    for row in rows:
+        print("| " + " | ".join(shown(cell) for cell in row) + " |")
+    print(flush=True)
+
+
+def shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """With `--out`, which every benchmark has."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
+    return made
+
+
+def write_results(out: Path | None, results: object) -> None:
+    """Dataclasses and plain values, as JSON."""
+    if out is not None:
+        out.write_text(json.dumps(results, default=_plain, indent=1) + "\n", encoding="utf-8")
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

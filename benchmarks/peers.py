@@ -1,0 +1,97 @@
+"""The independent libraries that hoptrail is measured against: bm25s, and sentence-transformers with all-MiniLM-L6-v2.
+
+Both with their defaults. sentence-transformers runs in an interpreter that the caller names, in a process of its own
+(`python -m benchmarks.peers MODEL TEXTS.json VECTORS.npy`), because it brings a framework that hoptrail does not want.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common import Measured, run_measured
+
+Matrix = NDArray[np.float32]
+
+
+class Bm25s:
+    """bm25s with its default settings (Lucene's BM25, k1 = 1.5, b = 0.75) and its English stop words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import bm25s
+
+        self._library = bm25s
+        self._index = bm25s.BM25()
+        self._index.index(self._tokens(texts), show_progress=False)
+
+    def search(self, question: str, limit: int) -> list[int]:
+        """Positions of the best texts, best first."""
+        found, _ = self._index.retrieve(self._tokens([question]), k=limit, show_progress=False)
+        return [int(position) for position in found[0]]
+
+    def _tokens(self, texts: Sequence[str]) -> Any:
+        return self._library.tokenize(list(texts), stopwords="en", show_progress=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """`vectors` has one row a text; `seconds` are those of encoding alone, `process` is all of it."""
+
+    vectors: Matrix
+    seconds: float
+    process: Measured
+
+
+def nearest_rows(matrix: Matrix, vector: Matrix, limit: int) -> list[int]:
+    """The rows with the highest product, best first: what one writes with NumPy alone."""
+    scores = matrix @ vector
+    best = np.argpartition(scores, -limit)[-limit:]
+    return [int(row) for row in best[np.argsort(-scores[best])]]
+
+
+def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder: Path) -> Encoded:
+    """Encode in a process of another interpreter; `folder` holds what goes in and out."""
+    from hoptrail.models.minilm import packaged_folder
+
+    given, made = folder / "texts.json", folder / "vectors.npy"
+    given.write_text(json.dumps(list(texts)), encoding="utf-8")
+    process = run_measured([python, "-m", "benchmarks.peers", packaged_folder(), given, made])
+    return Encoded(np.load(made), float(process.output), process)
+
+
+def remembered_vectors(python: Path, texts: Sequence[str], folder: Path) -> Matrix:
+    """The peer's vectors, kept in `folder` under a sum of the texts, because making them takes many minutes."""
+    digest = hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
+    kept = folder / f"sentence-transformers-{digest}.npy"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(kept, encode_with_sentence_transformers(python, texts, folder).vectors)
+    vectors: Matrix = np.load(kept)
+    return vectors
+
+
+def main() -> None:
+    """Encode, save the vectors, print the seconds that encoding took."""
+    from sentence_transformers import SentenceTransformer
+
+    model, given, made = sys.argv[1:]
+    texts = json.loads(Path(given).read_text(encoding="utf-8"))
+    encoder = SentenceTransformer(model, device="cpu")
+    started = time.perf_counter()
+    vectors = encoder.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+    seconds = time.perf_counter() - started
+    np.save(made, np.asarray(vectors, dtype=np.float32))
+    print(seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""How many of the gold passages come up: our keyword, dense and hybrid search beside bm25s and sentence-transformers.
+
+    python -m benchmarks.retrieval [--work DIR] [--peer-python PYTHON] [--data A,B] [--out FILE.json]
+
+On the development questions, over the whole corpus, with the title's line and the text as what is searched. Ours goes through
+`hoptrail.evaluation` as `hoptrail evaluate --retrieval-only` does; the peers' rankings are scored by the same measures. The
+dense peer is exact cosine over vectors of the same published weights, computed by sentence-transformers, so it should agree
+with ours to the last question or two. Answers are not covered.
+
+`--work DIR` keeps indexes (in DIR/NAME/index, as `hoptrail evaluate --work DIR/NAME` does) and the peer's vectors.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.common import Passage, data_folder, parser, print_table, read_passages, write_results
+from benchmarks.peers import Bm25s, nearest_rows, remembered_vectors
+from hoptrail import Index, Watcher
+from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
+from hoptrail.evaluation.retrieval_measures import (
+    DEEPEST_CUTOFF,
+    JudgedRanking,
+    RetrievalSummary,
+    summarise_retrieval,
+)
+from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
+
+OURS = ("bm25", "dense", "hybrid")
+MEASURES = ("recall@2", "recall@5", "recall@10", "recall@20", "full@5")
+Search = Callable[[Question], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system on one data set; `scores` holds all measures, in hundredths."""
+
+    data: str
+    system: str
+    questions: int
+    scores: dict[str, float]
+
+
+def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
+    assert summary.overall is not None
+    scores = {name: 100 * value for name, value in summary.overall.scores.named().items()}
+    return Row(dataset.name, system, summary.overall.questions, scores)
+
+
+def ours(dataset: Dataset, work: Path) -> list[Row]:
+    """Results are made anew every time; only the index is kept."""
+    index = Index(work / INDEX_FOLDER)
+    with tempfile.TemporaryDirectory() as results:
+        report = evaluate(dataset, OURS, index, Path(results), "offline", Watcher(), retrieval_only=True)
+    return [row(dataset, f"hoptrail {name}", recipe.retrieval) for name, recipe in report.recipes]
+
+
+def judged(dataset: Dataset, system: str, search: Search) -> Row:
+    rankings = [
+        JudgedRanking(tuple(search(question)), frozenset(question.supporting), question.hops)
+        for question in dataset.questions
+    ]
+    return row(dataset, system, summarise_retrieval(rankings))
+
+
+def by_bm25s(passages: list[Passage]) -> Search:
+    peer = Bm25s([passage.searchable for passage in passages])
+    return lambda question: [passages[place].id for place in peer.search(question.question, DEEPEST_CUTOFF)]
+
+
+def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: Path, work: Path) -> Search:
+    asked = [question.question for question in dataset.questions]
+    vectors = remembered_vectors(python, [*(passage.searchable for passage in passages), *asked], work)
+    matrix, questions = vectors[: len(passages)], vectors[len(passages) :]
+    vector_of = dict(zip((question.id for question in dataset.questions), questions, strict=True))
+    return lambda question: [
+        passages[place].id for place in nearest_rows(matrix, vector_of[question.id], DEEPEST_CUTOFF)
+    ]
+
+
+def measure(name: str, work: Path, python: Path | None) -> list[Row]:
+    dataset, passages = load_dataset(data_folder(name)), read_passages(name)
+    rows = [*ours(dataset, work), judged(dataset, "bm25s", by_bm25s(passages))]
+    if python is not None:
+        search = by_sentence_transformers(dataset, passages, python, work)
+        rows.append(judged(dataset, "sentence-transformers", search))
+    return rows
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes and the peer's vectors here")
+    arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers")
+    arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
+    given = arguments.parse_args()
+    if given.peer_python is None:
+        print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        rows = [row for name in given.data.split(",") for row in measure(name, work / name, given.peer_python)]
+    print_table(
+        ("data", "system", "questions", *MEASURES),
+        [(one.data, one.system, one.questions, *(f"{one.scores[name]:.1f}" for name in MEASURES)) for one in rows],
+    )
+    write_results(given.out, rows)
+
+
+if __name__ == "__main__":
+    main()
