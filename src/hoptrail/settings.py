@@ -15,23 +15,10 @@ from typing import TYPE_CHECKING, Any
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
-from hoptrail.recipes.bm25 import Bm25Settings
-from hoptrail.recipes.dense import DenseSettings
-from hoptrail.recipes.hybrid import HybridSettings
-from hoptrail.recipes.selfask import SelfAskSettings
+from hoptrail.recipes.catalogue import RecipeSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeSettings:
-    """One field a recipe, under the recipe's name."""
-
-    bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    dense: DenseSettings = field(default_factory=DenseSettings)
-    hybrid: HybridSettings = field(default_factory=HybridSettings)
-    selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
 
 
 @dataclass(frozen=True, slots=True)

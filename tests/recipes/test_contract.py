@@ -12,9 +12,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import Decomposition, Reading, Step
 from hoptrail.recipes.answering import check_support
-from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, needed_structures, open_recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.settings import RecipeSettings
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Answer, Span, Verdict
 

@@ -1,23 +1,32 @@
-"""The recipes by name: the one table that a new recipe is entered in (its settings go into `settings.RecipeSettings`)."""
+"""The recipes by name, and their settings: the one place where a new recipe is entered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.bm25 import Bm25
-from hoptrail.recipes.dense import Dense
-from hoptrail.recipes.hybrid import Hybrid
+from hoptrail.recipes.bm25 import Bm25, Bm25Settings
+from hoptrail.recipes.dense import Dense, DenseSettings
+from hoptrail.recipes.hybrid import Hybrid, HybridSettings
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.recipes.selfask import SelfAsk
+from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.settings import RecipeSettings
 
 RECIPES: dict[str, type[Bm25] | type[Dense] | type[Hybrid] | type[SelfAsk]] = {
     recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk)
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeSettings:
+    """One field a recipe, under the recipe's name."""
+
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    dense: DenseSettings = field(default_factory=DenseSettings)
+    hybrid: HybridSettings = field(default_factory=HybridSettings)
+    selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
 
 
 def open_recipe(
