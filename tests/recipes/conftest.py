@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name
-from world import HashingEncoder
+from world import FACTS, HashingEncoder
 
 
-@pytest.fixture
-def corpus(tmp_path: Path, world: Path, encoder: HashingEncoder) -> Corpus:
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Read only, so that all tests share it."""
+    folder, encoder = tmp_path_factory.mktemp("corpus"), HashingEncoder()
+    for title, text in FACTS.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures = list(structures_by_name(PassageLimits()).values())
-    update_index(tmp_path / "index", [world], encoder, structures, ReadingLimits(), Watcher())
-    return Corpus(Snapshot.open(tmp_path / "index"), lambda: encoder)
+    update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, ReadingLimits(), Watcher())
+    return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
