@@ -1,6 +1,6 @@
 """Kills indexing and removing at random moments: does the index always hold the state before or after, and nothing else?
 
-    python -m benchmarks.kills [--trials N] [--real N] [--seed N] [--out FILE.json]
+    python -m benchmarks.kills [--kills N] [--real N] [--seed N] [--out FILE.json]
 
 Each trial takes a copy of an index, runs `hoptrail index` or `hoptrail remove` in a process, ends it by SIGKILL at a random
 moment of its work, and looks (`known_states.look`): the index must be whole and in the state before or after the command. Then
@@ -18,19 +18,21 @@ import multiprocessing
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
 from benchmarks.common import parser, print_table, write_results
 from benchmarks.known_states import NotingEncoder, Step, look, make_steps, write_world
+
 from hoptrail.store.lock import NOTE
 
 BATCH = 12
@@ -86,7 +88,9 @@ class Ground:
 
 @dataclass(slots=True)
 class Tally:
-    """What happened in the trials of one step. `repeated` is per trial how many passages were encoded a second time."""
+    """What happened in the trials of one step. `repeated` is per trial how many passages were encoded a second time; readers'
+    looks count where there was an index to see.
+    """
 
     step: str
     encoder: str
@@ -156,39 +160,51 @@ def executable(arguments: list[str]) -> Running:
 
 
 def prepare(step: Step, folder: Path, begin: Begin, journal: Path, encoder: NotingEncoder | None) -> Ground:
-    """Make the index before, and run the step once undisturbed."""
+    """Make the index before, and run the step undisturbed to learn how long it takes and what it encodes."""
     ground = Ground(step, folder, begin, journal, encoder)
     if step.before:
         write_world(step.before, folder / "world")
         assert begin(["index", str(folder / "world"), "--index", str(ground.template)]).wait() == 0
     write_world(step.after, folder / "world")
+    seconds = statistics.median(run_undisturbed(ground) for _ in range(3))
+    return replace(ground, seconds=seconds, encoded=journaled(journal))
+
+
+def run_undisturbed(ground: Ground) -> float:
+    """The seconds of the step; it must lead to the state after."""
     with ground.index() as index:
-        if ground.template.exists():
-            (index / NOTE).unlink(missing_ok=True)
-        running = begin(ground.arguments)
+        running = ground.begin(ground.arguments)
         started = time.perf_counter()
         assert running.wait() == 0
         seconds = time.perf_counter() - started
-        fault = look(index, [step.after], encoder).fault
+        fault = look(index, [ground.step.after], ground.encoder).fault
         assert not fault, fault
-        return Ground(step, folder, begin, journal, encoder, seconds, journaled(journal))
+        return seconds
+
+
+Beside = Callable[[Ground, Tally], AbstractContextManager[None]]
+
+
+def nothing(_: Ground, __: Tally) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def journaled(journal: Path) -> tuple[int, ...]:
     return tuple(int(line) for line in journal.read_text().split())
 
 
-def trial(ground: Ground, moment: float, tally: Tally) -> None:
-    """Kill after `moment` seconds, look, run again, look."""
+def trial(ground: Ground, moment: float, tally: Tally, beside: Beside = nothing) -> None:
+    """Kill after `moment` seconds, look, run again, look; `beside` says what else goes on meanwhile."""
     step, place = ground.step, f"{ground.step.name}, killed after {1000 * moment:.0f} ms"
-    with ground.index() as index:
+    with ground.index() as index, beside(ground, tally):
         running = ground.begin(ground.arguments)
         time.sleep(moment)
-        tally.trials += 1
-        tally.killed += running.kill() < 0
+        killed = running.kill() < 0
         seen = look(index, [step.before, step.after], ground.encoder)
-        tally.saw_before += seen.state == step.before
-        tally.saw_after += seen.state == step.after
+        tally.trials += 1
+        tally.killed += killed
+        tally.saw_before += killed and seen.state == step.before
+        tally.saw_after += killed and seen.state == step.after
         if seen.fault:
             tally.faults.append(f"{place}: {seen.fault}")
         if step.removed and seen.state == step.after:
@@ -202,30 +218,36 @@ def trial(ground: Ground, moment: float, tally: Tally) -> None:
 
 def read_on(index: Path, step: Step, line: Connection) -> None:
     """In a process of its own: look until told to stop; then tell how often, and what was wrong."""
-    looks, faults = 0, set()
+    looks = 0
+    faults: set[str] = set()
     line.send("looking")
     while not line.poll():
-        looks += 1
-        if fault := look(index, [step.before, step.after], NotingEncoder()).fault:
-            faults.add(fault)
+        seen = look(index, [step.before, step.after], NotingEncoder())
+        looks += bool(seen.state)
+        faults |= {seen.fault} - {""}
+        time.sleep(0.002)  # leaves the processor to the writer
     line.send((looks, sorted(faults)))
 
 
-@contextmanager
-def reader(context: ForkServerContext, ground: Ground, tally: Tally) -> Iterator[None]:
-    ours, theirs = context.Pipe()
-    process = context.Process(target=read_on, args=(ground.folder / "index", ground.step, theirs), daemon=True)
-    process.start()
-    ours.recv()
-    yield
-    ours.send("stop")
-    looks, faults = ours.recv()
-    process.join()
-    tally.looks_by_readers += looks
-    tally.faults += [f"{ground.step.name}, a reader: {fault}" for fault in faults]
+def reader(context: ForkServerContext) -> Beside:
+    @contextmanager
+    def beside(ground: Ground, tally: Tally) -> Iterator[None]:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=read_on, args=(ground.folder / "index", ground.step, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        ours.recv()
+        yield
+        ours.send("stop")
+        looks, faults = ours.recv()
+        process.join()
+        tally.looks_by_readers += looks
+        tally.faults += [f"{ground.step.name}, a reader: {fault}" for fault in faults]
+
+    return beside
 
 
-def forked_trials(steps: Sequence[Step], trials: int, chance: random.Random, folder: Path) -> list[Tally]:
+def forked_trials(steps: Sequence[Step], kills: int, chance: random.Random, folder: Path) -> list[Tally]:
     os.environ["PYTHONWARNINGS"] = "ignore:lancedb fork support is experimental:RuntimeWarning"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
@@ -234,31 +256,40 @@ def forked_trials(steps: Sequence[Step], trials: int, chance: random.Random, fol
     for number, step in enumerate(steps):
         ground = prepare(step, folder / f"forked-{number}", forked(context, journal), journal, encoder)
         tally = Tally(step.name, "small", batch=max(ground.encoded, default=0))
-        for turn in range(trials // len(steps)):
-            moment = chance.random() * ground.seconds
-            if turn % 2:
-                with reader(context, ground, tally):
-                    trial(ground, moment, tally)
-            else:
-                trial(ground, moment, tally)
+        kill_often(ground, kills // len(steps), chance, tally, [nothing, reader(context)])
         tallies.append(tally)
     return tallies
 
 
-def real_trials(steps: Sequence[Step], trials: int, chance: random.Random, folder: Path) -> list[Tally]:
+def real_trials(steps: Sequence[Step], kills: int, chance: random.Random, folder: Path) -> list[Tally]:
     tallies = []
     for number, step in enumerate(steps):
-        journal = folder / "no-journal"
-        ground = prepare(step, folder / f"real-{number}", executable, journal, None)
+        ground = prepare(step, folder / f"real-{number}", executable, folder / "no-journal", None)
         tally = Tally(step.name, "minilm")
-        for _ in range(trials // len(steps)):
-            trial(ground, chance.random() * ground.seconds, tally)
+        kill_often(ground, kills // len(steps), chance, tally, [nothing])
         tallies.append(tally)
     return tallies
+
+
+def kill_often(ground: Ground, kills: int, chance: random.Random, tally: Tally, beside: Sequence[Beside]) -> None:
+    """Until there were `kills`, or four times as many trials."""
+    while tally.killed < kills and tally.trials < 4 * kills:
+        trial(ground, chance.random() * ground.seconds, tally, beside[tally.trials % len(beside)])
 
 
 def show(tallies: Sequence[Tally]) -> None:
-    header = ("command", "encoder", "trials", "killed", "before", "after", "looks by readers", "encoded again", "worst", "faults")
+    header = (
+        "command",
+        "encoder",
+        "trials",
+        "killed",
+        "before",
+        "after",
+        "looks by readers",
+        "encoded again",
+        "worst",
+        "faults",
+    )
     print_table(
         header,
         [
@@ -283,13 +314,13 @@ def show(tallies: Sequence[Tally]) -> None:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--trials", type=int, default=240, metavar="N", help="with the small encoder, forked")
+    arguments.add_argument("--kills", type=int, default=210, metavar="N", help="with the small encoder, forked")
     arguments.add_argument("--real", type=int, default=30, metavar="N", help="with the executable and its encoder")
     arguments.add_argument("--seed", type=int, default=20260401)
     given = arguments.parse_args()
     chance, steps = random.Random(given.seed), make_steps(given.seed)
     with tempfile.TemporaryDirectory() as folder:
-        tallies = forked_trials(steps, given.trials, chance, Path(folder)) if given.trials else []
+        tallies = forked_trials(steps, given.kills, chance, Path(folder)) if given.kills else []
         tallies += real_trials(steps, given.real, chance, Path(folder)) if given.real else []
     show(tallies)
     write_results(given.out, tallies)

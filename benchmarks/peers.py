@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.common import Measured, run_measured
+from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 

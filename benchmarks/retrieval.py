@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.common import Passage, data_folder, parser, print_table, read_passages, write_results
 from benchmarks.peers import Bm25s, nearest_rows, remembered_vectors
+
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.retrieval_measures import (
@@ -94,7 +95,9 @@ def measure(name: str, work: Path, python: Path | None) -> list[Row]:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes and the peer's vectors here")
-    arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers")
+    arguments.add_argument(
+        "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
+    )
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
     given = arguments.parse_args()
     if given.peer_python is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command import Hoptrail
 from hoptrail.types import Document
 from world import FACTS, HashingEncoder, make_document
 
@@ -28,3 +29,10 @@ def world(tmp_path: Path) -> Path:
     for title, text in FACTS.items():
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def hoptrail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hoptrail:
+    """The command line in this process, with no settings from outside."""
+    monkeypatch.delenv("HOPTRAIL_SETTINGS", raising=False)
+    return Hoptrail(monkeypatch, capsys)

@@ -9,20 +9,32 @@ HoptrailError
 │   └── IndexMismatch        made by another encoder, or by a newer format
 ├── StorageError             the disk refused: full, read-only, not permitted
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
+│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; asked once, never again
 ├── TaskFailed               one language task got no usable reply; costs that unit only
 ├── DataError                a data folder or predictions file is not as documented
-└── Interrupted              stopped on request; the same command goes on from here (exit code 3)
+│   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
+└── Interrupted              stopped before the end; the same command goes on from here (exit code 3)
+    ├── BudgetExhausted      the limit on calls, tokens or money is reached
+    └── EndpointBusy         the endpoint kept asking us to wait
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hoptrail.types import Usage
 
 
 class HoptrailError(Exception):
     """The root: catch this to catch everything below."""
 
 
-class UsageError(HoptrailError):
-    """The call cannot be meant: an unknown recipe, an empty question, a value out of range."""
+class UsageError(HoptrailError, ValueError):
+    """The call cannot be meant: an unknown recipe, an empty question, a value out of range.
+
+    Also a ValueError, so that settings classes may raise it and the checking library gathers it with the other faults.
+    """
 
 
 class DocumentError(HoptrailError):
@@ -61,13 +73,33 @@ class ModelUnavailable(HoptrailError):
     """Weights are missing, an optional package is not installed, or an endpoint does not answer sensibly."""
 
 
+class EndpointRefused(ModelUnavailable):
+    """An endpoint will not serve this user or this model. Asking again would change nothing, so nothing is asked again."""
+
+
 class TaskFailed(HoptrailError):
-    """A language task got no usable reply."""
+    """A language task got no usable reply. `usage` is what trying cost, where that is known."""
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 class DataError(HoptrailError):
     """Evaluation data or a predictions file is missing or not in the documented layout."""
 
 
+class RecordingError(DataError):
+    """A recording of replies does not hold what the run asks for."""
+
+
 class Interrupted(HoptrailError):
-    """Work was stopped on request after saving what was finished."""
+    """Work was stopped after saving what was finished: on request, or because going on must wait."""
+
+
+class BudgetExhausted(Interrupted):
+    """The next call could pass the limit on calls, tokens or money."""
+
+
+class EndpointBusy(Interrupted):
+    """An endpoint asked us to wait for longer, or more often, than the settings allow."""

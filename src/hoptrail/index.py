@@ -11,10 +11,11 @@ from threading import Lock
 
 from hoptrail.errors import UsageError
 from hoptrail.indexing import IndexingReport, Watcher, remove_documents, repair_index, update_index
-from hoptrail.language.opening import open_language
+from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder
+from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import check_names, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
@@ -81,7 +82,9 @@ class Index:
         structures = self._structures(recipes or (self.settings.recipe,))
         limits = self.settings.reading
         self._close()
-        return update_index(self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher())
+        report = update_index(self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher())
+        self._forget_replies()
+        return report
 
     def remove(self, documents: Iterable[str]) -> list[str]:
         """Remove documents, each named by id, path or title, and all that stands on them alone; gives their titles.
@@ -94,6 +97,7 @@ class Index:
         structures = self._structures(())
         self._close()
         removed = remove_documents(self.folder, list(documents), self.encoder, structures)
+        self._forget_replies()
         return [entry.title for entry in removed]
 
     def recipe(
@@ -114,8 +118,16 @@ class Index:
                 f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
         if language is None or isinstance(language, str):
-            language = open_language(language or self.settings.language, self.encoder)
+            language = self.language(language)
         return open_recipe(name, corpus, language, self.settings.recipes, limit)
+
+    def language(self, name: str | None = None) -> Language:
+        """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here.
+
+        Raises:
+            UsageError: there is no such language, or it cannot be used.
+        """
+        return open_language(name or self.settings.language, self._language_context)
 
     def ask(self, question: str, recipe: str | None = None, language: Language | str | None = None) -> Answer:
         """Answer a question, or abstain, with evidence and trail.
@@ -166,6 +178,19 @@ class Index:
         structures = structures_by_name(self.settings.passages)
         self._close()
         return repair_index(self.folder, self.encoder, structures, watcher or Watcher())
+
+    @cached_property
+    def _language_context(self) -> LanguageContext:
+        return LanguageContext(self.encoder, self.folder, self.settings.chat)
+
+    def _forget_replies(self) -> None:
+        """Forget what a chat model said about documents that are no longer here."""
+        replies = RememberedReplies(self.folder / FILE)
+        mentioned = replies.documents()
+        if mentioned:
+            replies.forget(mentioned - {entry.id for entry in self._snapshot().entries})
+            self._close()
+        replies.close()
 
     def _snapshot(self) -> Snapshot:
         """The last committed state; opened anew only when it has changed, since that reads every vector again."""

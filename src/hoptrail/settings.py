@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.catalogue import RecipeSettings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Settings:
     language: str = "offline"
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
+    chat: ChatSettings = field(default_factory=ChatSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
 
 
@@ -51,22 +53,23 @@ def load_settings(path: Path | None) -> Settings:
 
 
 def settings_from(content: dict[str, Any], origin: str) -> Settings:
-    """Settings from nested keys and values as TOML gives them; `origin` is named in errors."""
-    from pydantic import ConfigDict, RootModel, ValidationError
+    """Settings from nested keys and values as TOML gives them; `origin` is named in errors.
 
-    class Checked(RootModel[Settings]):
-        model_config = ConfigDict(strict=False)
+    Raises:
+        UsageError: a key or a value is not a setting; all are listed, each with its full path.
+    """
+    from pydantic import TypeAdapter, ValidationError
 
-    unknown = _unknown_keys(content, Settings())
-    if unknown:
-        raise UsageError(
-            f"{origin} has unknown settings: {', '.join(unknown)}. `hoptrail settings` lists those there are."
-        )
+    faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
+    settings = Settings()
     try:
-        return Checked.model_validate(content).root
+        # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
+        settings = TypeAdapter(Settings).validate_json(json.dumps(content, default=str), strict=True)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise UsageError(f"{origin} has impossible settings: {faults}.") from error
+        faults += [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+    if faults:
+        raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
+    return settings
 
 
 def to_toml(settings: DataclassInstance, path: str = "") -> str:
@@ -77,7 +80,10 @@ def to_toml(settings: DataclassInstance, path: str = "") -> str:
         if is_dataclass(value) and not isinstance(value, type):
             tables.append(to_toml(value, f"{path}{key}."))
         else:
-            values.append(f"{key} = {json.dumps(value, ensure_ascii=False)}\n")
+            text = json.dumps(value, ensure_ascii=False).replace(
+                "\x7f", "\\u007f"
+            )  # which TOML wants escaped, JSON not
+            values.append(f"{key} = {text}\n")
     header = f"\n[{path[:-1]}]\n" if path and values else ""
     return header + "".join(values) + "".join(tables)
 
@@ -86,8 +92,9 @@ def _unknown_keys(content: dict[str, Any], default: DataclassInstance, path: str
     """Paths of keys that no field answers to. (The checking library ignores them for plain dataclasses.)"""
     unknown = []
     for key, value in content.items():
+        table = getattr(default, key, None)
         if key not in default.__dataclass_fields__:
             unknown.append(path + key)
-        elif isinstance(value, dict):
-            unknown += _unknown_keys(value, getattr(default, key), f"{path}{key}.")
+        elif isinstance(value, dict) and is_dataclass(table) and not isinstance(table, type):
+            unknown += _unknown_keys(value, table, f"{path}{key}.")
     return unknown

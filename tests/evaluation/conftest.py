@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.bench import CORPUS, QUESTIONS, Bench
+
 WriteLines = Callable[[str, Iterable[object]], Path]
 
 
@@ -31,3 +33,11 @@ def write_lines(tmp_path: Path) -> WriteLines:
         return path
 
     return write
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    bench = Bench(tmp_path)
+    bench.write("corpus.jsonl", CORPUS)
+    bench.write("questions.jsonl", QUESTIONS)
+    return bench

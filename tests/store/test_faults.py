@@ -18,7 +18,7 @@ import pytest
 
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index, update_index
 from hoptrail.store import lock
 from hoptrail.store.head import FORMAT
@@ -371,3 +371,28 @@ def test_an_index_that_may_only_be_read_is_read(indexed: Path, documents: list[D
         for path in [indexed, *indexed.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
     assert len(documents) == len(before[0])
+
+
+def test_a_kill_during_the_very_first_commit_leaves_nothing_in_the_way(
+    tmp_path: Path, world: Path, encoder: HashingEncoder
+) -> None:
+    """The folders and files that such a kill was seen to leave: tables begun, a head without a version."""
+    folder = tmp_path / "index"
+    for part in ("head.lance/data", "head.lance/_versions", "documents.lance/_transactions", "unit-passage.lance"):
+        (folder / part).mkdir(parents=True)
+    (folder / "head.lance/data/begun.lance").write_bytes(b"half a file")
+    with pytest.raises(IndexUnavailable, match="there is no index"):
+        Snapshot.open(folder)
+    index(folder, world, encoder)
+    assert len(state(folder)[0]) == len(FACTS)
+
+
+def test_a_head_whose_versions_vanished_is_damage_and_nothing_is_dropped(
+    indexed: Path, encoder: HashingEncoder, world: Path
+) -> None:
+    for manifest in (indexed / "head.lance" / "_versions").glob("*.manifest"):
+        manifest.unlink()
+    for attempt in (lambda: Snapshot.open(indexed), lambda: index(indexed, world, encoder)):
+        with pytest.raises(IndexDamaged, match=r"head\.lance"):
+            attempt()
+    assert (indexed / "documents.lance").is_dir()

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
 from hoptrail.evaluation.scoring import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
 
@@ -32,7 +33,8 @@ class QuestionResult:
 
     `score` is None when only retrieval was run. `error` says why the question failed; a failed question has no prediction
     and has not abstained. `passages` are the ids found, best first, without repeats, at least as many as the deepest
-    cutoff asks for. `tokens` are prompt and completion together.
+    cutoff asks for. `tokens` are prompt and completion together. `asked` is the fingerprint of the question with its gold
+    annotations, so that one that was corrected since is asked again.
     """
 
     question: str
@@ -45,6 +47,7 @@ class QuestionResult:
     seconds_language: float = 0.0
     calls: int = 0
     tokens: int = 0
+    asked: str = ""
 
     def to_line(self, fingerprint: str) -> str:
         """One line of JSON, without the line break, marked with the settings that it was made under."""
@@ -178,10 +181,11 @@ class AnswerReport:
 
 @dataclass(frozen=True, slots=True)
 class RecipeReport:
-    """One recipe over one dataset. `answers` is None when only retrieval was run.
+    """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
 
     `failed` counts errors and questions without a result; seconds are means per question that has a result; calls and
-    tokens are sums. `pool_size` is the number of passages that retrieval chose from.
+    tokens are sums. `pool_size` is the number of passages that retrieval chose from. `failures` are the questions (by id) with
+    an error, and what it was; they are for people, and not in the JSON.
     """
 
     n: int
@@ -195,11 +199,14 @@ class RecipeReport:
     calls: int
     tokens: int
     fingerprint: str
+    failures: tuple[tuple[str, str], ...] = ()
+    oracle: OracleShare | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The object that stands under the recipe's name."""
         counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
-        return counts | _answers_json(self.answers) | _retrieval_json(self.retrieval) | self._cost_json()
+        answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
+        return counts | answers | _retrieval_json(self.retrieval) | self._cost_json()
 
     def _cost_json(self) -> dict[str, Any]:
         return {
@@ -237,8 +244,11 @@ def summarise_recipe(
     pool_size: int,
     fingerprint: str,
     retrieval_only: bool = False,
+    by_oracle: bool = False,
 ) -> RecipeReport:
     """Put one recipe's results together over all `questions` (at least one); results of others are passed over.
+
+    `by_oracle` says that the oracle answered: which questions have an answer is then a measure of its own.
 
     Raises:
         UsageError: there are no questions, but answers are to be averaged.
@@ -257,7 +267,14 @@ def summarise_recipe(
         calls=sum(result.calls for result in present),
         tokens=sum(result.tokens for result in present),
         fingerprint=fingerprint,
+        failures=tuple((result.question, result.error) for result in present if result.error is not None),
+        oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
     )
+
+
+def _answered(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
+    pairs = zip(questions, given, strict=True)
+    return [(question.hops, result is not None and result.prediction is not None) for question, result in pairs]
 
 
 def _summarise_answers(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> AnswerReport:

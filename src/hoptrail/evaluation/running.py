@@ -13,17 +13,28 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from hoptrail.errors import DataError, HoptrailError, Interrupted
+from hoptrail.documents.text import cleaned
+from hoptrail.documents.walking import shown
+from hoptrail.errors import (
+    DataError,
+    EndpointRefused,
+    HoptrailError,
+    Interrupted,
+    RecordingError,
+    TaskFailed,
+    UsageError,
+)
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.opening import open_language
 from hoptrail.language.tasks import Language, Reply, Task
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import checked_question
+from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.types import Ranking, Unit, Usage, content_id
 
 T = TypeVar("T")
@@ -46,17 +57,30 @@ class RunIdentity:
 
 
 class TimedLanguage:
-    """A language that keeps the seconds spent in it, so that they can be told from retrieval's."""
+    """A language that keeps the seconds spent in it, so that they can be told from retrieval's, and why it last failed."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
         self.name = language.name
+        self.start()
+
+    def start(self) -> None:
+        """Forget what was before: another question comes."""
         self.seconds = 0.0
+        self.failure: str | None = None
+
+    def follow(self, question: Question, names: Mapping[str, Sequence[str]], corpus: Corpus) -> None:
+        """Let the oracle know the question and its corpus's ids by document; other languages must not."""
+        if isinstance(self._language, OracleLanguage):
+            self._language.follow(question, names, corpus.documents)
 
     def perform(self, task: Task[T]) -> Reply[T]:
         started = time.perf_counter()
         try:
             return self._language.perform(task)
+        except TaskFailed as failure:
+            self.failure = str(failure)
+            raise
         finally:
             self.seconds += time.perf_counter() - started
 
@@ -74,13 +98,17 @@ def evaluate(
     """Index the corpus (only what is not there yet), run every recipe over every question, and put the results together.
 
     Raises:
+        UsageError: no recipe is named, or one that there is not.
         DataError: a passage of the corpus could not be read.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
+    if not recipes:
+        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
     failures = index.add([dataset.corpus], recipes, watcher).failures
     if failures:
         raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
-    performer = TimedLanguage(open_language(language, index.encoder))
+    _leave_only_the_corpus(index, dataset)
+    performer = TimedLanguage(_open_performer(language, index))
     reports = [
         (
             name,
@@ -96,7 +124,8 @@ def run_recipe(
 ) -> RecipeReport:
     """One recipe over all questions. Results that are already in `work` under the same fingerprint are not made again."""
     identity = fingerprint(_identity(recipe, language.name, retrieval_only))
-    passages_of = partial(corpus_ids, ids=_corpus_ids_by_document(recipe, dataset))
+    names = _corpus_ids_by_document(recipe, dataset)
+    passages_of = partial(corpus_ids, ids=names)
     folder = work / RESULTS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with ResultsFile(folder / f"{dataset.name}-{recipe.name}.jsonl", identity) as results:
@@ -106,7 +135,8 @@ def run_recipe(
                     "stopped; finished questions are kept. Run the same command with the same --work to go on."
                 )
             before = results.finished.get(question.id)
-            if before is None or before.error is not None:
+            if before is None or before.error is not None or before.asked != fingerprint(question):
+                language.follow(question, names, recipe.corpus)
                 results.append(_run_question(recipe, language, question, dataset, passages_of, retrieval_only))
             watcher.report(recipe.name, done + 1, len(dataset.questions))
         return summarise_recipe(
@@ -115,7 +145,13 @@ def run_recipe(
             pool_size=sum(recipe.corpus.snapshot.count(kind) for kind in recipe.corpus.snapshot.kinds),
             fingerprint=fingerprint(recipe.settings),
             retrieval_only=retrieval_only,
+            by_oracle=language.name == OracleLanguage.name,
         )
+
+
+def _open_performer(language: str, index: Index) -> Language:
+    """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
+    return OracleLanguage() if language == OracleLanguage.name else index.language(language)
 
 
 def _run_question(
@@ -126,7 +162,7 @@ def _run_question(
     passages_of: Callable[[Unit], Sequence[str]],
     retrieval_only: bool,
 ) -> QuestionResult:
-    language.seconds = 0.0
+    language.start()
     started = time.perf_counter()
     prediction: str | None = None
     error: str | None = None
@@ -139,6 +175,10 @@ def _run_question(
         else:
             answer = recipe.answer(text)
             prediction, ranking, usage = answer.text, answer.ranking, answer.usage
+            # Whoever abstains because a task failed has not judged the question: that is no result to keep.
+            error = language.failure if answer.abstained else None
+    except (Interrupted, EndpointRefused, RecordingError):
+        raise  # the next question would meet the same; what is finished is kept
     except HoptrailError as failure:
         error = str(failure)
     seconds = time.perf_counter() - started
@@ -154,7 +194,19 @@ def _run_question(
         seconds_language=language.seconds,
         calls=usage.calls,
         tokens=usage.prompt_tokens + usage.completion_tokens,
+        asked=fingerprint(question),
     )
+
+
+def _leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
+    """Take out of a kept index what the corpus no longer holds: retrieval must choose from the corpus and nothing else."""
+    prefix = _source_prefix(dataset)
+    sources = {prefix + cleaned(line.content["id"]).text for line in read_lines(dataset.corpus)}
+    strangers = [
+        source for document in index.contents().documents for source in document.sources if source not in sources
+    ]
+    if strangers:
+        index.remove(strangers)
 
 
 def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
@@ -164,11 +216,16 @@ def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _corpus_ids_by_document(recipe: Recipe, dataset: Dataset) -> dict[str, list[str]]:
     """Document id to the ids its content has in corpus.jsonl (several, if the corpus repeats itself)."""
-    prefix = f"{dataset.corpus.resolve().as_posix()}#"
+    prefix = _source_prefix(dataset)
     return {
         entry.id: [source.removeprefix(prefix) for source in entry.sources if source.startswith(prefix)]
         for entry in recipe.corpus.snapshot.entries
     }
+
+
+def _source_prefix(dataset: Dataset) -> str:
+    """What the sources of all passages begin with; their ids follow."""
+    return f"{shown(dataset.corpus.resolve())}#"
 
 
 def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:

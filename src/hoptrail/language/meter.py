@@ -47,8 +47,9 @@ class Meter:
         try:
             reply = self._language.perform(task)
             spent = reply.usage
-        except TaskFailed:
+        except TaskFailed as failure:
             self._failures += 1
+            spent = failure.usage or spent
             raise
         finally:
             self._usage += replace(spent, seconds=time.perf_counter() - started)

@@ -3,36 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Language
+from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder import Encoder
 
+if TYPE_CHECKING:
+    from hoptrail.models.paying import PaidChat
 
-def open_language(name: str, encoder: Encoder | None = None) -> Language:
-    """The language called `name`: `offline`, or `scripted:FILE` (replies from a JSONL file).
+
+@dataclass(frozen=True)
+class LanguageContext:
+    """What a language may need: an encoder, the folder where paid replies are kept, how to reach a chat model.
+
+    Hold on to it: all languages opened from one context share one endpoint, one limiter and one ledger.
+    """
+
+    encoder: Encoder | None = None
+    folder: Path | None = None
+    chat: ChatSettings = field(default_factory=ChatSettings)
+
+    @cached_property
+    def paid_chat(self) -> PaidChat:
+        """The chat model of the settings and the environment, which is read here.
+
+        Raises:
+            UsageError: no address, no model, no folder, or a limit on money without a price.
+        """
+        from hoptrail.models.chat import ChatEndpoint
+        from hoptrail.models.environment import find_address
+        from hoptrail.models.paying import PaidChat
+        from hoptrail.models.remembered import FILE, RememberedReplies
+
+        if self.folder is None:
+            raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
+        address = find_address("the language chat", self.chat.base_url, self.chat.model, self.chat.api_key_variable)
+        return PaidChat(ChatEndpoint(address, self.chat), self.chat, RememberedReplies(self.folder / FILE))
+
+
+def open_language(name: str, context: LanguageContext | None = None) -> Language:
+    """The language called `name`.
+
+        offline          rules, no model
+        scripted:FILE    replies from a JSONL file
+        chat             the chat model of the settings and the environment
+        replay:FILE      the replies of a recorded run (`hoptrail replies`), without a network
 
     Raises:
-        UsageError: no such language, or its file cannot be used.
+        UsageError: no such language, or its file or its endpoint cannot be used.
+        RecordingError: the recording was altered.
     """
     kind, colon, argument = name.partition(":")
     opened = _LANGUAGES.get(kind)
     if opened is None or bool(colon) != (kind in _WITH_ARGUMENT):
         available = ", ".join(f"{known}:FILE" if known in _WITH_ARGUMENT else known for known in _LANGUAGES)
         raise UsageError(f"there is no language {name!r}; available: {available}")
-    return opened(argument, encoder)
+    return opened(argument, context or LanguageContext())
 
 
-def _offline(_argument: str, encoder: Encoder | None) -> Language:
-    return OfflineLanguage(encoder)
+def _offline(_argument: str, context: LanguageContext) -> Language:
+    return OfflineLanguage(context.encoder)
 
 
-def _scripted(argument: str, _encoder: Encoder | None) -> Language:
+def _scripted(argument: str, _context: LanguageContext) -> Language:
     return ScriptedLanguage.from_file(Path(argument))
 
 
-_LANGUAGES: dict[str, Callable[[str, Encoder | None], Language]] = {"offline": _offline, "scripted": _scripted}
-_WITH_ARGUMENT = frozenset({"scripted"})
+def _chat(_argument: str, context: LanguageContext) -> Language:
+    from hoptrail.language.chat.performer import ChatLanguage
+
+    return ChatLanguage(context.paid_chat, context.chat)
+
+
+def _replay(argument: str, context: LanguageContext) -> Language:
+    from hoptrail.language.chat.performer import ChatLanguage
+    from hoptrail.models.environment import wanted_model
+    from hoptrail.models.recording import RecordedChat
+
+    return ChatLanguage(RecordedChat.open(Path(argument), wanted_model(context.chat.model)), context.chat)
+
+
+_LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {
+    "offline": _offline,
+    "scripted": _scripted,
+    "chat": _chat,
+    "replay": _replay,
+}
+_WITH_ARGUMENT = frozenset({"scripted", "replay"})

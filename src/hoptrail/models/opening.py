@@ -6,18 +6,18 @@
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package
 
-The environment is read when an endpoint is opened, and nowhere else.
+The environment is read when an endpoint is opened (`environment.py`), and nowhere else.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.environment import find_address
 from hoptrail.models.extras import FastEmbedEncoder, SentenceTransformersEncoder
 from hoptrail.models.folder import encoder_from_folder
 from hoptrail.models.minilm import MiniLmEncoder
@@ -45,13 +45,8 @@ def open_encoder(name: str) -> Encoder:
 
 
 def _endpoint(model: str) -> Encoder:
-    address = os.environ.get("OPENAI_BASE_URL", "")
-    if not address:
-        raise UsageError(
-            f"the encoder endpoint:{model} needs an address: set OPENAI_BASE_URL, for example to http://localhost:11434/v1 "
-            "(Ollama) or https://api.openai.com/v1, and OPENAI_API_KEY if the endpoint wants a key"
-        )
-    return EndpointEncoder(EndpointSettings(model, address, os.environ.get("OPENAI_API_KEY") or "none"))
+    address = find_address(f"the encoder endpoint:{model}", model=model)
+    return EndpointEncoder(EndpointSettings(model, address.base_url, address.key))
 
 
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {

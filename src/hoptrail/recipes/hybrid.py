@@ -22,6 +22,11 @@ class HybridSettings(SinglePassSettings):
     reranker: str = ""
     rerank_depth: int = 50
 
+    def __post_init__(self) -> None:
+        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        if self.rerank_depth < 1:
+            raise ValueError("rerank_depth is at least 1")
+
 
 @dataclass(frozen=True)
 class Hybrid(SinglePass):

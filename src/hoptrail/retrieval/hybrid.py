@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hoptrail.retrieval.corpus import Corpus
@@ -29,8 +30,8 @@ class HybridSearchSettings:
             raise ValueError(f"fusion is convex or rrf, not {self.fusion}")
         if not 0 <= self.dense_weight <= 1:
             raise ValueError(f"dense_weight lies between 0 and 1, not {self.dense_weight}")
-        if self.depth < 1 or self.rrf_constant < 0:
-            raise ValueError("depth is at least 1 and rrf_constant at least 0")
+        if self.depth < 1 or not 0 <= self.rrf_constant < math.inf:
+            raise ValueError("depth is at least 1 and rrf_constant at least 0 and finite")
 
 
 def hybrid_search(

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
+from hoptrail.models.text import estimated_tokens
 from hoptrail.types import Ranking, Span, Unit
 
-CHARACTERS_PER_TOKEN = 4
-"""A common rule of thumb for English prose with current tokenisers; budgets need no more."""
-
-
-def estimated_tokens(text: str) -> int:
-    """Tokens of a text, estimated: characters by the rule of thumb, but at least one for each character beyond Latin."""
-    beyond = sum(character > "\u024f" for character in text)
-    return beyond + -(-(len(text) - beyond) // CHARACTERS_PER_TOKEN)
+__all__ = ["estimated_tokens", "pack"]
 
 
 def pack(ranking: Ranking, tokens: int) -> Ranking:

@@ -21,12 +21,14 @@ from rich.console import Console
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.opening import open_language
+from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.serving import contract, render
 from hoptrail.serving.progress import progress_reports
 from hoptrail.settings import load_settings
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
+INTERRUPTED = 130
+"""What the command-line library ends with when a command that does not watch for signals is interrupted."""
 
 app = typer.Typer(
     name="hoptrail",
@@ -67,7 +69,7 @@ def index(
         raise UsageError("name at least one file or folder to index.")
     with _watching() as watcher:
         report = opened.add(sources or [], _names(recipes), watcher)
-    _console(error=True).print(render.render_indexing(report))
+    _console(error=True).print(render.render_indexing(report), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
@@ -82,7 +84,7 @@ def remove(
 ) -> None:
     """Remove documents and everything derived from them alone."""
     for title in _open(folder, settings).remove(documents):
-        _console(error=True).print(render.plain(f"removed: {title}"))
+        _console(error=True).print(render.plain(f"removed: {title}"), soft_wrap=True)
 
 
 @app.command()
@@ -143,7 +145,7 @@ def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     with _watching() as watcher:
         damaged = _open(folder, settings).repair(watcher)
     for name in damaged:
-        _console(error=True).print(render.plain(f"was damaged: {name}"))
+        _console(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
     _console(error=True).print(f"{len(damaged)} damaged files; the index is whole.")
 
 
@@ -163,20 +165,27 @@ def evaluate(
 ) -> None:
     """Measure recipes on a data set: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
 
     dataset = load_dataset(data, questions, limit)
     with tempfile.TemporaryDirectory() as temporary, _watching() as watcher:
         folder = work or Path(temporary)
-        opened = _open(folder / INDEX_FOLDER, settings, language)
+        # The oracle cannot build anything, so the index keeps the language of the settings.
+        builder = None if language == OracleLanguage.name else language
+        opened = _open(folder / INDEX_FOLDER / dataset.name, settings, builder)
+        if work is None and (language or opened.settings.language) == "chat":
+            raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
         names = _names(recipes)
         report = run(
-            dataset, names, opened, folder, opened.settings.language, watcher, retrieval_only=retrieval_only
-        ).to_json()
+            dataset, names, opened, folder, language or opened.settings.language, watcher, retrieval_only=retrieval_only
+        )
     if out is not None:
-        _write(out, contract.to_text(report) + "\n")
-    _console().print(render.render_evaluation(report))
+        _write(out, contract.to_text(report.to_json()) + "\n")
+    for line in render.failures(report):
+        _console(error=True).print(line, soft_wrap=True)
+    _console().print(render.render_evaluation(report.to_json()))
 
 
 @app.command()
@@ -222,6 +231,38 @@ def recipes(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def replies(
+    folder: IndexFolder,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="Where to write the recording.")],
+) -> None:
+    """Write the chat model's replies kept in an index as a recording, for `--language replay:FILE`."""
+    from hoptrail.models.recording import write_recording
+    from hoptrail.models.remembered import FILE, RememberedReplies
+
+    remembered = RememberedReplies(folder / FILE)
+    count = write_recording(remembered.stored(), out)
+    _console(error=True).print(render.render_ledger(count, remembered.ledger()))
+
+
+@app.command()
+def doctor(
+    folder: Annotated[
+        Path | None, typer.Option("--index", metavar="DIR", help="The index whose ledger the checks are entered in.")
+    ] = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Whether the chat endpoint, its model, its reply formats and the embeddings work, and what to do if not."""
+    from hoptrail.serving.doctor import examine
+
+    harmed = False
+    for check in examine(load_settings(settings), folder):
+        harmed = harmed or (check.needed and not check.works)
+        _console().print(render.render_check(check), soft_wrap=True)
+    if harmed:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
 def settings(settings: SettingsFile = None) -> None:
     """Every setting with the value in force, as the TOML that sets it."""
     from hoptrail.settings import to_toml
@@ -238,6 +279,8 @@ def main() -> NoReturn:
     except HoptrailError as error:
         _console(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
         sys.exit(_exit_code(error))
+    except SystemExit as ended:
+        sys.exit(STOPPED if ended.code == INTERRUPTED else ended.code)
     except KeyboardInterrupt:
         sys.exit(STOPPED)
 
@@ -251,7 +294,7 @@ def _exit_code(error: HoptrailError) -> int:
 def _open(folder: Path, settings_file: Path | None, language: str | None = None) -> Index:
     loaded = load_settings(settings_file)
     if language is not None:
-        open_language(language, None)
+        open_language(language, LanguageContext(None, folder, loaded.chat))
         loaded = replace(loaded, language=language)
     return Index(folder, loaded)
 
@@ -284,7 +327,9 @@ def _names(listed: str) -> list[str]:
 def _console(*, error: bool = False) -> Console:
     """Files and pipes get lines of a fixed width, so that what scripts read does not hang on a window."""
     console = Console(stderr=error, highlight=False, markup=False, emoji=False)
-    return console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
+    return (
+        console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
+    )
 
 
 def _print_json(content: contract.Json | list[contract.Json]) -> None:

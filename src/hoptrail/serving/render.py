@@ -13,8 +13,11 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.evaluation.results import EvaluationReport
 from hoptrail.index import Contents
 from hoptrail.indexing import IndexingReport
+from hoptrail.models.spending import Ledger
+from hoptrail.serving.doctor import Check
 from hoptrail.types import Answer, Evidence, Hop, Ranking
 
 SHOWN_DOCUMENTS = 50
@@ -112,6 +115,17 @@ def render_indexing(report: IndexingReport) -> RenderableType:
     return Group(*lines)
 
 
+def failures(report: EvaluationReport) -> list[Text]:
+    """A line for each question that failed, with the reason; of many, the first."""
+    lines = [
+        plain(f"failed: {name}, question {question}: {reason}")
+        for name, recipe in report.recipes
+        for question, reason in recipe.failures
+    ]
+    hidden = len(lines) - SHOWN_NOTES
+    return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
+
+
 def render_evaluation(report: dict[str, Any]) -> RenderableType:
     """The contract's object as a table, one row a recipe."""
     table = Table(box=None, pad_edge=False)
@@ -138,6 +152,32 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
         recalls = [_share(retrieval.get(key)) for key in ("recall@2", "recall@5", "recall@10", "full@5")]
         table.add_row(name, *counts, *answers, *recalls, f"{seconds['retrieval'] + seconds['language']:.3f}")
     return Group(Text(f"{report['data']}: {report['questions']} questions, language {report['language']}"), table)
+
+
+def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
+    counted = (
+        f"{ledger.calls:,} calls, {ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
+    )
+    notes = [
+        f"{number:,} {what}"
+        for number, what in (
+            (ledger.unsettled, "without a reply, at their estimate"),
+            (ledger.estimated - ledger.unsettled, "counted by us"),
+            (ledger.unpriced, "of unknown price"),
+        )
+        if number > 0
+    ]
+    return Text(
+        f"{replies:,} replies. The ledger: {counted}, {ledger.money:.6g} in money{''.join(f'; {note}' for note in notes)}."
+    )
+
+
+def render_check(check: Check) -> RenderableType:
+    state = (
+        Text("works  ", style="green") if check.works else Text("fails  ", style="red" if check.needed else "yellow")
+    )
+    line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
+    return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line
 
 
 def _share(value: float | None) -> str:

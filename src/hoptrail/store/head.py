@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, RootModel, ValidationError
@@ -61,13 +62,13 @@ class _Payload(RootModel[Head]):
     model_config = ConfigDict(strict=True)
 
 
-def write_head(database: DBConnection, head: Head) -> None:
+def write_head(database: DBConnection, place: str, head: Head) -> None:
     """Commit `head` as the one row of its table: an atomic act, on a local folder as on an object store."""
     import pyarrow as pa
 
     payload = _Payload(head).model_dump_json()
     row = pa.table({"format": [FORMAT], "payload": [payload], "crc": [zlib.crc32(payload.encode())]})
-    if HEAD in database.list_tables().tables:
+    if _ever_committed(place):
         database.open_table(HEAD).add(row, mode="overwrite")
     else:
         database.create_table(HEAD, data=row)
@@ -80,7 +81,7 @@ def read_head(database: DBConnection, place: str) -> Head | None:
         IndexMismatch: written by a newer hoptrail.
         IndexDamaged: the record cannot be read back.
     """
-    if HEAD not in database.list_tables().tables:
+    if not _ever_committed(place):
         return None
     try:
         rows = database.open_table(HEAD).to_arrow().to_pylist()
@@ -101,6 +102,12 @@ def read_head(database: DBConnection, place: str) -> Head | None:
         return _Payload.model_validate_json(payload).root
     except ValidationError as error:
         raise IndexDamaged(_damaged(place, f"is not a head record ({error.error_count()} faults)")) from error
+
+
+def _ever_committed(place: str) -> bool:
+    """Whether a head was ever written here. A kill during the very first write leaves its folder, but no version in it."""
+    versions = Path(place, f"{HEAD}.lance", "_versions")
+    return versions.is_dir() and any(versions.iterdir())
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:

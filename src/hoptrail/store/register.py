@@ -56,7 +56,7 @@ class Register:
         """
         if name in self._entries:
             return self._all_places([name])
-        path = Path(name).expanduser().resolve().as_posix()
+        path = _resolved(name)
         for source in (name, path):
             if self._documents_at.get(source):
                 return [(self._entries[document], source) for document in sorted(self._documents_at[source])]
@@ -99,3 +99,11 @@ class Register:
                 f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
             )
         return found[0]
+
+
+def _resolved(name: str) -> str:
+    """The source string of a path; of what can be no path (a title may hold anything), the name itself."""
+    try:
+        return Path(name).expanduser().resolve().as_posix()
+    except (OSError, RuntimeError, ValueError):
+        return name

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hoptrail.errors import IndexDamaged
+from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.store import layout
 from hoptrail.store.head import Head, read_head, write_head
 from hoptrail.store.integrity import damaged_files
@@ -35,9 +35,12 @@ def set_damage_aside(folder: Path) -> Damage:
     """Make the index in `folder` open again. Where anything is lost, it holds no structure until those are built again.
 
     Raises:
+        IndexUnavailable: there is no such folder.
         IndexDamaged: documents are damaged, or no head can be read; nothing has been touched.
         IndexBusy: another process is writing.
     """
+    if not folder.is_dir():
+        raise IndexUnavailable(f"there is no index at {folder}, so nothing to repair.")
     with writers_lock(folder), writing(folder):
         database = connect(folder)
         head, broken = _last_readable_head(database, folder)
@@ -52,11 +55,10 @@ def set_damage_aside(folder: Path) -> Damage:
         lost = set(damaged) - stale
         if lost:
             kept = {name: version for name, version in head.tables.items() if name not in lost}
-            write_head(
-                database, replace(head, tables=kept, structures={}, pending={}, pending_structures={}, checksums=None)
-            )
+            emptied = replace(head, tables=kept, structures={}, pending={}, pending_structures={}, checksums=None)
+            write_head(database, str(folder), emptied)
         elif broken or stale:
-            write_head(database, replace(head, checksums=None))
+            write_head(database, str(folder), replace(head, checksums=None))
         return Damage((*broken, *files), frozenset(head.structures), frozenset(stale))
 
 

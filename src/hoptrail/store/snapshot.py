@@ -145,6 +145,7 @@ class Snapshot:
         of the kind. The store breaks ties as it likes, so somewhat more is read than is returned.
         """
         table = self._tables.get(layout.unit_table(kind))
+        limit = min(limit, self.count(kind))  # the store breaks on limits far above what there is
         if table is None or limit < 1:
             return []
         from lancedb.query import MatchQuery

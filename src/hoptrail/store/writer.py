@@ -168,7 +168,7 @@ class Writer:
 
     def _commit(self, head: Head) -> None:
         with writing(self.folder):
-            write_head(self._database, head)
+            write_head(self._database, str(self.folder), head)
         self.head = head
 
     def _roll_back(self) -> None:

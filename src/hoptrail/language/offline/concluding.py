@@ -1,7 +1,8 @@
-"""Whole questions: planned as hops, read hop by hop within the evidence, concluded from the answers.
+"""Whole questions: planned as hops, read hop by hop within the evidence, concluded from the answers or weighed against others.
 
 A plan is what `comparing` or `decomposing` makes of the question; a question that neither takes apart is its own plan of one.
-Where the first hop finds nothing the question is tried once as a whole, with less confidence, and otherwise left unanswered.
+Beside the plan's answer stand the best of all candidates by the learned scorer and, where the question offers its answers, the
+better side; the one that the calibration holds most probably right is the answer, if that is probable enough.
 """
 
 from __future__ import annotations
@@ -9,16 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from hoptrail.language.offline.choosing import choose, find_sides
 from hoptrail.language.offline.comparing import Comparison, find_comparison
 from hoptrail.language.offline.completing import complete, unresolved
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.entities import find_mentions
-from hoptrail.language.offline.reading import Found, Reader, weaker
+from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.features import FEATURES, Planned, Seen, describe
+from hoptrail.language.offline.paths import Paths
+from hoptrail.language.offline.questions import Wanted
+from hoptrail.language.offline.reading import Found, Reader
+from hoptrail.language.offline.scorer import Floats, Scorer, stored_scorer
+from hoptrail.language.offline.searching import NOT_WEIGHED, Weighed, share_of, weigh
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
-
-_WHOLE_FACTOR = 0.5
-"""Confidence in an answer read without the hops that the question asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,30 @@ class Plan:
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A plan and its hops as far as they were read, with the answer they conclude (None: they do not)."""
+
+    plan: Plan
+    hops: tuple[tuple[str, Found], ...]
+    answer: str | None
+
+    @property
+    def planned(self) -> Planned:
+        """The same, as the learned scorer sees it."""
+        confidence = min((hop.confidence for _, hop in self.hops), default=0.0) if self.answer is not None else 0.0
+        return Planned(len(self.plan.questions), tuple(hop.answer for _, hop in self.hops), self.answer, confidence)
+
+    @property
+    def settled(self) -> bool:
+        """Whether a comparison or a yes or no concludes, which the weighing of candidates cannot give."""
+        return self.answer is not None and (self.plan.comparison is not None or self.answer in {"yes", "no"})
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(Step(asked, hop.answer, hop.support) for asked, hop in self.hops)
+
+
 def make_plan(question: str, settings: OfflineSettings) -> Plan:
     """The hops of `question`: at most `settings.most_hops`; one for a question too long to analyse."""
     if len(question) > settings.question_characters:
@@ -47,40 +79,123 @@ def make_plan(question: str, settings: OfflineSettings) -> Plan:
     return Plan(chain(question, settings.most_hops))
 
 
-def read_by_hops(question: str, reader: Reader, settings: OfflineSettings) -> Reading:
-    """Answer `question` hop by hop, one step each with its support."""
-    plan = make_plan(question[: settings.question_characters], settings)
-    named = [mention.text for mention in find_mentions(question[: settings.question_characters], question=True)]
-    found = _follow(plan, reader, named)
-    answer = plan.conclude([hop.answer for _, hop in found])
-    if answer is not None:
-        return _reading(question, plan, found, answer)
-    untried = not found and len(plan.questions) > 1 and not plan.comparison
-    whole = reader.read(question[: settings.question_characters]) if untried else None
-    if whole is None:
-        steps = tuple(Step(asked, hop.answer, hop.support) for asked, hop in found)
-        return Reading(None, steps)
-    whole = weaker(whole, _WHOLE_FACTOR)
-    return Reading(whole.answer, (Step(question, whole.answer, whole.support),), whole.confidence)
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A possible conclusion, with what the calibration looks at (in the order of `scorer.JUDGED`)."""
+
+    answer: str
+    judged: tuple[float, ...]
+    by: Found | Weighed | None
+    """The choice or the candidate that gives it; None: the plan."""
 
 
-def _follow(plan: Plan, reader: Reader, named: Sequence[str]) -> list[tuple[str, Found]]:
-    """The hops read in order, up to the first that finds nothing; what the question `named` is no hop's answer."""
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """A question with what its evidence offers, before anything learned: plan, choice, candidates (texts and features)."""
+
+    question: str
+    followed: Followed
+    chosen: Found | None
+    paths: Paths
+    seen: tuple[Seen, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(one.candidate.text for one in self.seen)
+
+    @property
+    def values(self) -> Floats:
+        return np.array([one.values for one in self.seen], dtype=np.float64).reshape(len(self.seen), len(FEATURES))
+
+
+def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Studied:
+    """Follow the plan and gather all candidates; none for questions of yes or no, or with a choice."""
+    followed = follow(make_plan(question, settings), reader, question)
+    paths = Paths(question, followed.plan.questions, evidence)
+    chosen = choose(question, paths) if followed.answer is None else None
+    open_ended = paths.question is not None and paths.question.wanted is not Wanted.YES_NO and find_sides(question) is None
+    seen = describe(paths, followed.planned, settings.places) if open_ended else ()
+    return Studied(question, followed, chosen, paths, tuple(seen))
+
+
+def options(followed: Followed, chosen: Found | None, weighed: Sequence[Weighed]) -> list[Option]:
+    """The best candidate, the plan's answer and the choice, as far as there are."""
+    found = []
+    silent = float(followed.answer is None)
+    several = float(len(followed.plan.questions) > 1)
+    if followed.answer is not None:
+        found.append(_planned(followed.answer, followed, weighed))
+    if chosen is not None:
+        nothing = (0.0,) * 7
+        found.append(Option(chosen.answer, (*nothing, 1.0, chosen.confidence, 0.0, 0.0, *NOT_WEIGHED.asked, 0.0, 0.0, 0.0), chosen))
+    if weighed and not (followed.answer is not None and _agree(weighed[0].answer, followed.answer)):
+        best, planned = weighed[0], followed.answer is not None
+        against = float(planned and followed.settled), float(planned and not followed.settled)
+        nothing = (0.0,) * 7
+        unanswered = silent * (1 - several), silent * several, silent * best.asked[-1]
+        found.append(Option(best.answer, (best.share, best.lead, *nothing, *against, *best.asked, *unanswered), best))
+    return found
+
+
+def _planned(answer: str, followed: Followed, weighed: Sequence[Weighed]) -> Option:
+    agreed = bool(weighed) and _agree(weighed[0].answer, answer)
+    own = weighed[0] if agreed else share_of(answer, weighed)
+    free = float(not followed.settled)
+    planned = followed.planned
+    judged = (
+        own.share, own.lead, float(agreed), free, free * float(planned.hops > 1), free * planned.confidence,
+        float(followed.settled), 0.0, 0.0, 0.0, 0.0, *own.asked, 0.0, 0.0, 0.0,
+    )  # fmt: skip
+    return Option(answer, judged, None)
+
+
+def _agree(one: str, other: str) -> bool:
+    return one == other or same_value(one, other)
+
+
+def likeliest(found: Sequence[Option], scorer: Scorer) -> tuple[Option, float] | None:
+    """The option that is most probably right, and how probably."""
+    judged = [(option, scorer.judge(option.judged)) for option in found]
+    return max(judged, key=lambda one: one[1], default=None)
+
+
+def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Reading:
+    """Answer `question` hop by hop, one step each with its support, or by what all the evidence says together."""
+    studied = study(question[: settings.question_characters], evidence, reader, settings)
+    followed = studied.followed
+    scorer = stored_scorer()
+    best = likeliest(options(followed, studied.chosen, weigh(studied.texts, studied.values, scorer)), scorer)
+    if best is None or best[1] < settings.least_confidence:
+        return Reading(None, followed.steps)
+    option, confidence = best
+    if option.by is None:
+        return _by_plan(studied.question, followed, round(confidence, 4))
+    if isinstance(option.by, Found):
+        support = option.by.support
+    else:
+        support = studied.paths.support(studied.seen[option.by.at].place)
+    return Reading(option.answer, (Step(studied.question, option.answer, support),), round(confidence, 4))
+
+
+def follow(plan: Plan, reader: Reader, question: str) -> Followed:
+    """The hops read in order, up to the first that finds nothing; what the question names is no hop's answer."""
+    named = [mention.text for mention in find_mentions(question, question=True)]
     found: list[tuple[str, Found]] = []
     findings: list[Finding] = []
-    for question in plan.questions:
-        asked = complete(question, findings) if findings else question
+    for hop_question in plan.questions:
+        asked = complete(hop_question, findings) if findings else hop_question
         hop = None if unresolved(asked) else reader.read(asked, named)
         if hop is None:
             break
         found.append((asked, hop))
-        findings.append(Finding(question, asked, hop.answer))
-    return found
+        findings.append(Finding(hop_question, asked, hop.answer))
+    return Followed(plan, tuple(found), plan.conclude([hop.answer for _, hop in found]))
 
 
-def _reading(question: str, plan: Plan, found: Sequence[tuple[str, Found]], answer: str) -> Reading:
-    steps = [Step(asked, hop.answer, hop.support) for asked, hop in found]
-    if plan.comparison:
+def _by_plan(question: str, followed: Followed, confidence: float) -> Reading:
+    """The plan's answer in the plan's words, with its steps."""
+    steps = followed.steps
+    if followed.plan.comparison and followed.answer is not None:
         spans = dict.fromkeys(span for step in steps for span in step.support)
-        steps.append(Step(question, answer, tuple(spans)))
-    return Reading(answer, tuple(steps), min(hop.confidence for _, hop in found))
+        steps = (*steps, Step(question, followed.answer, tuple(spans)))
+    return Reading(followed.answer, steps, confidence)

@@ -96,7 +96,8 @@ class OfflineLanguage:
         return Decomposition(questions[at : at + 1] if answered else ())
 
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
-        return read_by_hops(question, Reader(evidence, self._settings, self._similarity()), self._settings)
+        reader = Reader(evidence, self._settings, self._similarity())
+        return read_by_hops(question, evidence, reader, self._settings)
 
     def _assess(self, task: Assess) -> float:
         evidence = open_evidence(task.evidence, self._settings)

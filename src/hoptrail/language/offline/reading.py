@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page, base_title
@@ -242,6 +242,3 @@ def _same_answer(one: str, other: str) -> bool:
     return one == other or (bool(first and second) and (first <= second or second <= first))
 
 
-def weaker(found: Found, factor: float) -> Found:
-    """The same answer, held with less confidence."""
-    return replace(found, confidence=round(found.confidence * factor, 4))

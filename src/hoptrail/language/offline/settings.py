@@ -31,6 +31,11 @@ class OfflineSettings:
     dense_sentences: int = 64
     """Sentences handed to the encoder at most, best by words first."""
 
+    places: int = 14
+    """Sentences whose candidates are scored, those that with others say most of the question."""
+    least_confidence: float = 0.2
+    """Below this calibrated confidence a question is left unanswered."""
+
     least_anchor: float = 0.5
     least_score: float = 0.5
     """Below one of these the reader abstains."""

@@ -1,0 +1,152 @@
+"""What indexing costs beyond encoding: seconds, memory and disk of `hoptrail index`, beside the encoding of the same texts.
+
+    python -m benchmarks.indexing [--data NAME] [--passages N] [--peer-python PYTHON] [--out FILE.json]
+
+Each row is a process of its own, one after the other, so start-up is in all of them: our encoder alone, `hoptrail index` of the
+corpus, sentence-transformers alone (its defaults: 32 texts a batch). The target is that indexing takes at most 1.25 times our
+encoder alone; where other work shares the machine, the CPU seconds of all threads, and the seconds that the same process spent
+encoding, tell more than the clock. Then, on the same index: the same again with nothing changed, one document more, one
+document less, beside a process that only imports what they need.
+
+`--passages N` takes the first N only; the texts of the encoding rows are the corpus's, which hoptrail splits where they are long.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.common import (
+    Measured,
+    Passage,
+    parser,
+    print_table,
+    read_passages,
+    run_measured,
+    size_of,
+    write_results,
+)
+from benchmarks.peers import encode_with_sentence_transformers
+
+EXECUTABLE = Path(sys.executable).parent / "hoptrail"
+ENCODE = """
+import json, sys, time
+from hoptrail.models.minilm import MiniLmEncoder
+texts = json.load(open(sys.argv[1]))
+started = time.perf_counter()
+MiniLmEncoder().encode(texts)
+print(time.perf_counter() - started)
+"""
+INDEX = """
+import atexit, sys, time
+from hoptrail.models.local import LocalEncoder
+from hoptrail.serving import cli
+spent, encode = [], LocalEncoder.encode
+def timed(*arguments):
+    started = time.perf_counter()
+    vectors = encode(*arguments)
+    spent.append(time.perf_counter() - started)
+    return vectors
+LocalEncoder.encode = timed
+atexit.register(lambda: print(sum(spent)))
+cli.main()
+"""
+IMPORT = "import hoptrail.serving.cli, lancedb"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One process. `encoding` is how many of its seconds it encoded; `disk_megabytes` is what it left in the index folder."""
+
+    what: str
+    seconds: float
+    cpu_seconds: float
+    peak_megabytes: float
+    encoding: float | None = None
+    disk_megabytes: float | None = None
+
+
+def row(what: str, measured: Measured, index: Path | None = None) -> Row:
+    disk = size_of(index) / 1e6 if index else None
+    encoding = float(measured.output) if measured.output else None
+    return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
+
+
+def write_corpus(passages: list[Passage], path: Path) -> None:
+    lines = (json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in passages)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def measure_building(passages: list[Passage], folder: Path, peer: Path | None) -> list[Row]:
+    corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
+    searchable = [passage.searchable for passage in passages]
+    write_corpus(passages, corpus)
+    texts.write_text(json.dumps(searchable), encoding="utf-8")
+    rows = [
+        row("our encoder alone", run_measured([sys.executable, "-c", ENCODE, texts])),
+        row("hoptrail index", run_measured([sys.executable, "-c", INDEX, "index", corpus, "--index", index]), index),
+    ]
+    if peer is not None:
+        rows.append(
+            row("sentence-transformers alone", encode_with_sentence_transformers(peer, searchable, folder).process)
+        )
+    return rows
+
+
+def measure_changes(folder: Path) -> list[Row]:
+    corpus, index = folder / "corpus.jsonl", folder / "index"
+    note = folder / "one more.txt"
+    note.write_text(
+        "The ferry at Wrenmouth crosses the Isk every hour. It is the oldest ferry of the coast.", encoding="utf-8"
+    )
+    return [
+        row("importing alone", run_measured([sys.executable, "-c", IMPORT])),
+        row("index again, nothing changed", run_measured([EXECUTABLE, "index", corpus, "--index", index]), index),
+        row("add one document", run_measured([EXECUTABLE, "index", note, "--index", index]), index),
+        row("remove one document", run_measured([EXECUTABLE, "remove", note, "--index", index]), index),
+    ]
+
+
+def show(rows: list[Row], passages: int) -> None:
+    alone = rows[0]
+    print(f"{passages:,} passages; ratios are to {alone.what}:\n")
+    print_table(
+        ("process", "seconds", "of which encoding", "ratio", "CPU seconds", "ratio", "peak MB", "disk MB"),
+        [
+            (
+                one.what,
+                one.seconds,
+                one.encoding or "",
+                one.seconds / alone.seconds,
+                one.cpu_seconds,
+                one.cpu_seconds / alone.cpu_seconds,
+                one.peak_megabytes,
+                one.disk_megabytes or "",
+            )
+            for one in rows
+        ],
+    )
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", default="2wiki", metavar="NAME")
+    arguments.add_argument("--passages", type=int, metavar="N")
+    arguments.add_argument(
+        "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
+    )
+    given = arguments.parse_args()
+    if given.peer_python is None:
+        print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
+    passages = read_passages(given.data)[: given.passages]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = measure_building(passages, Path(folder), given.peer_python) + measure_changes(Path(folder))
+    show(rows, len(passages))
+    write_results(given.out, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""How long a search takes: our keyword and dense search beside bm25s and a plain NumPy product, and what opening costs.
+
+    python -m benchmarks.latency [--units N,N] [--questions N] [--out FILE.json]
+
+Indexes of 6,119 units (the corpus of 2wiki) and of 100,000 (all corpora beside the repository, each passage once as it is,
+then mixtures of two until there are enough, so that words keep their frequencies). Vectors are random unit vectors put
+through the store's writer: search does not care where they come from, and nothing needs encoding. Questions are those of the
+development sets; a dense question is a random vector too, since encoding a question is measured by `encoders.py`.
+
+Ours and the peer take turns, question by question, in one process, so that other work on the machine hits both; `ratio` is of
+medians. CPU time counts all threads. Ours gives units with texts and sources read from disk, the peers positions in a list.
+Opening is measured in a process of its own for each kind of search, whose peak memory stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import (
+    DATA,
+    Passage,
+    data_folder,
+    parser,
+    percentile,
+    print_table,
+    read_passages,
+    run_measured,
+    write_results,
+)
+from benchmarks.peers import Bm25s, Matrix, nearest_rows
+
+from hoptrail import Kind, Span, Unit, Usage
+from hoptrail.evaluation.datasets import load_dataset
+from hoptrail.models.encoder import Encoder, EncoderIdentity
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import nearest
+from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import writing_to
+
+DIMENSION = 384
+LIMIT = 20
+BLOCK = 4096
+SEED = 20260401
+IDENTITY = EncoderIdentity("random", "0" * 64, DIMENSION)
+QUESTION_SETS = ("2wiki", "hotpotqa", "musique")
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """One search over one index, in milliseconds a question."""
+
+    units: int
+    search: str
+    median: float
+    p95: float
+    cpu: float
+    peer: str
+    peer_median: float
+    peer_p95: float
+    peer_cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A process that opens an index and asks one question, in seconds; `imports` comes before all."""
+
+    units: int
+    search: str
+    imports: float
+    opening: float
+    first: float
+    second: float
+    peak_megabytes: float
+
+
+def make_passages(number: int) -> list[Passage]:
+    """The passages of 2wiki, then of all corpora, then mixtures: the first half of one's words with the second of another's."""
+    names = ["2wiki", *sorted(folder.name for folder in DATA.iterdir() if any(folder.glob("corpus.jsonl*")))]
+    real: dict[str, Passage] = {}
+    for name in dict.fromkeys(names):
+        if len(real) < number:
+            real |= {passage.id: passage for passage in read_passages(name)}
+    passages, chance = list(real.values())[:number], random.Random(SEED)
+    for place in range(len(passages), number):
+        one, other = chance.choice(passages), chance.choice(passages)
+        words = one.text.split()[::2] + other.text.split()[1::2]
+        passages.append(Passage(f"m{place}", one.title, " ".join(words)))
+    return passages
+
+
+def make_vectors(number: int, seed: int) -> Matrix:
+    vectors = np.random.default_rng(seed).standard_normal((number, DIMENSION), dtype=np.float32)
+    scaled: Matrix = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return scaled
+
+
+def make_index(passages: Sequence[Passage], vectors: Matrix, folder: Path) -> float:
+    """Write and publish; gives the seconds. Documents are left out: searching does not look at them."""
+    units = [
+        Unit(one.id, Kind.PASSAGE, one.title, one.text, (Span(f"d{one.id}", 0, len(one.text)),)) for one in passages
+    ]
+    started = time.perf_counter()
+    with writing_to(folder, IDENTITY) as writer:
+        for start in range(0, len(units), BLOCK):
+            writer.put_units(units[start : start + BLOCK], vectors[start : start + BLOCK])
+        writer.publish(Usage())
+    return time.perf_counter() - started
+
+
+def questions(number: int) -> list[str]:
+    """The first of each set in turn."""
+    sets = [load_dataset(data_folder(name)).questions for name in QUESTION_SETS]
+    return [question.question for together in zip(*sets, strict=False) for question in together][:number]
+
+
+def no_encoder() -> Encoder:
+    raise AssertionError("vectors are given here")
+
+
+Timed = tuple[list[float], float]
+
+
+def take_turns(ours: Callable[[int], object], peer: Callable[[int], object], number: int) -> tuple[Timed, Timed]:
+    """Milliseconds of each call, and of CPU a call. The first twentieth warms up and is not counted."""
+    warm = max(3, number // 20)
+    results: tuple[Timed, Timed] = ([], 0.0), ([], 0.0)
+    for place in range(number):
+        timed = [_timed(work, place) for work in ((ours, peer) if place % 2 else (peer, ours))]
+        if place >= warm:
+            pair = timed if place % 2 else timed[::-1]
+            results = tuple(  # type: ignore[assignment]  # two in, two out
+                ([*each, wall], cpu + spent) for (each, cpu), (wall, spent) in zip(results, pair, strict=True)
+            )
+    counted = number - warm
+    (one, one_cpu), (other, other_cpu) = results
+    return (one, one_cpu / counted), (other, other_cpu / counted)
+
+
+def _timed(work: Callable[[int], object], place: int) -> tuple[float, float]:
+    started, processor = time.perf_counter(), time.process_time()
+    work(place)
+    return 1000 * (time.perf_counter() - started), 1000 * (time.process_time() - processor)
+
+
+def latency(units: int, search: str, ours: Timed, peer: str, theirs: Timed) -> Latency:
+    (one, one_cpu), (other, other_cpu) = ours, theirs
+    return Latency(
+        units,
+        search,
+        percentile(one, 0.5),
+        percentile(one, 0.95),
+        one_cpu,
+        peer,
+        percentile(other, 0.5),
+        percentile(other, 0.95),
+        other_cpu,
+    )
+
+
+def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, number: int) -> Iterator[Latency]:
+    asked, corpus = questions(number), Corpus(Snapshot.open(folder), no_encoder)
+    asked_vectors, bm25s = make_vectors(len(asked), SEED + 1), Bm25s([one.searchable for one in passages])
+    turns = take_turns(
+        lambda place: keyword_search(corpus, asked[place], LIMIT),
+        lambda place: bm25s.search(asked[place], LIMIT),
+        len(asked),
+    )
+    yield latency(len(passages), "keyword", turns[0], "bm25s in memory", turns[1])
+    turns = take_turns(
+        lambda place: nearest(corpus, asked_vectors[place], LIMIT, Kind.PASSAGE),
+        lambda place: nearest_rows(vectors, asked_vectors[place], LIMIT),
+        len(asked),
+    )
+    yield latency(len(passages), "dense", turns[0], "NumPy product", turns[1])
+
+
+def open_once(search: str, folder: Path) -> None:
+    """In a process of its own: import what is needed, open, ask twice, print the seconds of each."""
+    started = time.perf_counter()
+    for module in ("lancedb", "lancedb.query"):
+        import_module(module)
+    points = [time.perf_counter()]
+    corpus = Corpus(Snapshot.open(folder), no_encoder)
+    points.append(time.perf_counter())
+    vector = make_vectors(1, SEED)[0]
+    for question in ("Who designed the bridge?", "Where was the director of the film born?"):
+        if search == "keyword":
+            keyword_search(corpus, question, LIMIT)
+        else:
+            nearest(corpus, vector, LIMIT, Kind.PASSAGE)
+        points.append(time.perf_counter())
+    print(json.dumps([after - before for before, after in zip([started, *points], points, strict=False)]))
+
+
+def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
+    for search in ("keyword", "dense"):
+        done = run_measured([sys.executable, "-m", "benchmarks.latency", "--opening", search, str(folder)])
+        imports, opening, first, second = json.loads(done.output)
+        yield Opening(units, search, imports, opening, first, second, done.peak_megabytes)
+
+
+def show(latencies: Sequence[Latency], openings: Sequence[Opening]) -> None:
+    print("Milliseconds a question:\n")
+    print_table(
+        ("units", "search", "median", "p95", "CPU", "peer", "its median", "its p95", "its CPU", "ratio"),
+        [(*astuple(one), one.median / one.peer_median) for one in latencies],
+    )
+    print("Seconds from the start of a process (the first dense question reads all vectors into memory):\n")
+    print_table(
+        ("units", "search", "imports", "opening", "first question", "second", "peak MB"),
+        [astuple(one) for one in openings],
+    )
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--units", default="6119,100000", metavar="N,N")
+    arguments.add_argument("--questions", type=int, default=300, metavar="N")
+    arguments.add_argument("--opening", nargs=2, metavar=("SEARCH", "FOLDER"), help="measure one opening and print it")
+    given = arguments.parse_args()
+    if given.opening:
+        open_once(given.opening[0], Path(given.opening[1]))
+        return
+    latencies: list[Latency] = []
+    openings: list[Opening] = []
+    for units in map(int, given.units.split(",")):
+        passages, vectors = make_passages(units), make_vectors(units, SEED)
+        with tempfile.TemporaryDirectory() as folder:
+            seconds = make_index(passages, vectors, Path(folder))
+            print(f"{units:,} units were written in {seconds:.1f} s, without encoding", file=sys.stderr)
+            latencies += measure_search(passages, vectors, Path(folder), given.questions)
+            openings += measure_opening(units, Path(folder))
+    show(latencies, openings)
+    write_results(given.out, {"searches": latencies, "openings": openings})
+
+
+if __name__ == "__main__":
+    main()

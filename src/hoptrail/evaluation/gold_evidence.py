@@ -1,0 +1,77 @@
+"""Which gold passages are in the evidence that a language was handed, and which of its sentences to cite for an answer.
+
+A unit stands for the passages whose documents it was made from, so one sentence of a gold passage counts as the passage.
+Sentence numbers are the data set's: where the corpus does not give the sentences, they may count others than ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from hoptrail.types import Document, Span, Unit
+
+_CLOSED_ANSWERS = frozenset({"yes", "no"})
+"""No sentence holds these as an answer, whatever words are in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldEvidence:
+    """Ways from evidence to gold.
+
+    `names` are the corpus's own ids of a document (by id), `documents` gives documents by id, `sentences` are the
+    supporting sentences (passage id, sentence index).
+    """
+
+    names: Mapping[str, Sequence[str]]
+    documents: Callable[[set[str]], Mapping[str, Document]]
+    sentences: tuple[tuple[str, int], ...]
+
+    def shows(self, passages: Collection[str], evidence: Sequence[Unit]) -> bool:
+        """Whether every one of these passages, at least one, is in the evidence."""
+        seen = {name for unit in evidence for span in unit.sources for name in self.names.get(span.document, ())}
+        return bool(passages) and seen.issuperset(passages)
+
+    def support(self, passages: Collection[str], answers: Sequence[str], evidence: Sequence[Unit]) -> tuple[Span, ...]:
+        """Spans inside the evidence, for each document of these passages that is in it.
+
+        The sentence that holds an answer (a supporting one before others), else the supporting sentences, else all that
+        the evidence has of the document.
+        """
+        sources: dict[str, list[Span]] = {}
+        for span in dict.fromkeys(span for unit in evidence for span in unit.sources):
+            if not set(passages).isdisjoint(self.names.get(span.document, ())):
+                sources.setdefault(span.document, []).append(span)
+        documents = self.documents(set(sources))
+        return tuple(span for name, spans in sources.items() for span in self._best(documents[name], spans, answers))
+
+    def _best(self, document: Document, sources: Sequence[Span], answers: Sequence[str]) -> Sequence[Span]:
+        numbers = {number for passage, number in self.sentences if passage in self.names[document.id]}
+        sentences = [
+            (number in numbers, piece)
+            for number, sentence in enumerate(document.sentences())
+            for source in sources
+            if (piece := _common(document, sentence, source)) is not None
+        ]
+        supporting = [piece for marked, piece in sentences if marked]
+        for piece in (*supporting, *(piece for _, piece in sentences)):
+            if any(_holds(document.slice(piece), answer) for answer in answers):
+                return [piece]
+        return supporting or sources
+
+
+def _common(document: Document, sentence: Span, source: Span) -> Span | None:
+    """What two spans of a document have in common, without white space around it; None for nothing."""
+    start, end = max(sentence.start, source.start), min(sentence.end, source.end)
+    text = document.text[start:end] if start < end else ""
+    if not text.strip():
+        return None
+    return Span(document.id, start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip()))
+
+
+def _holds(text: str, answer: str) -> bool:
+    wanted = answer.strip()
+    if not wanted or wanted.lower() in _CLOSED_ANSWERS:
+        return False
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE) is not None

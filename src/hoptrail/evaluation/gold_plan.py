@@ -1,0 +1,146 @@
+"""A question's gold decomposition as a plan to follow: which steps there are, on which others each rests, where a recipe is.
+
+Sub-questions are told apart by their words (case, punctuation and spacing aside). Knows neither evidence nor languages.
+Not covered: a decomposition of which a step has no answer or no passage cannot be followed, so such a question, like one
+without decomposition, is a plan of one step: the question itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from hoptrail.evaluation.datasets import Question
+from hoptrail.language.tasks import Finding
+
+REFERENCE = re.compile(r"#(\d+)")
+"""Stands for the answer to the step of that number, counted from 1."""
+
+_ARROW = " >> "
+"""Between head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Something to be answered: its accepted answers (gold first) and the passages (corpus ids) that all must be seen.
+
+    `needs` are the positions of the earlier steps whose answers its words refer to.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    passages: frozenset[str]
+    needs: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPlan:
+    """The question as one goal, and its steps in order; without a usable decomposition, the whole is the one step."""
+
+    whole: Goal
+    steps: tuple[Goal, ...]
+
+    def is_whole(self, text: str) -> bool:
+        return _key(text) == _key(self.whole.question)
+
+    def completed(self, position: int, answered: Collection[int]) -> str:
+        """The words of a step with gold answers in place of references, as far as those steps are among `answered`."""
+        step = self.steps[position]
+        known = step.needs.intersection(answered)
+        return REFERENCE.sub(lambda found: self._answer(int(found[1]) - 1, found[0], known), step.question)
+
+    def asked_as(self, text: str) -> tuple[int, ...]:
+        """The steps that these words ask, with every reference resolved."""
+        everything = range(len(self.steps))
+        return tuple(position for position in everything if _key(text) == _key(self.completed(position, everything)))
+
+    def worded_as(self, text: str) -> tuple[int, ...]:
+        """The steps that these words ask, with or without references."""
+        as_written = (position for position, step in enumerate(self.steps) if _key(text) == _key(step.question))
+        return tuple(dict.fromkeys((*as_written, *self.asked_as(text))))
+
+    def asked(self, findings: Sequence[Finding]) -> frozenset[int]:
+        """The steps that these findings are about, answered or not."""
+        return frozenset(step for place in range(len(findings)) for step in self._steps_of(findings, place))
+
+    def answered(self, findings: Sequence[Finding]) -> frozenset[int]:
+        """The steps that these findings have answered."""
+        places = (place for place, finding in enumerate(findings) if finding.answer is not None)
+        return frozenset(step for place in places for step in self._steps_of(findings, place))
+
+    def following(self, findings: Sequence[Finding]) -> int | None:
+        """The first step that was not asked yet, None when all were."""
+        asked = self.asked(findings)
+        return next((position for position in range(len(self.steps)) if position not in asked), None)
+
+    def _steps_of(self, findings: Sequence[Finding], place: int) -> tuple[int, ...]:
+        """By its words; an answer to the whole question is one to every step; other words mean the step of that place."""
+        finding = findings[place]
+        by_words = self.worded_as(finding.question) or self.worded_as(finding.asked)
+        if not by_words and self.is_whole(finding.question):
+            return () if finding.answer is None else tuple(range(len(self.steps)))
+        return by_words or ((place,) if place < len(self.steps) else ())
+
+    def _answer(self, position: int, reference: str, known: Collection[int]) -> str:
+        return self.steps[position].answers[0] if position in known else reference
+
+
+def gold_plan(question: Question) -> GoldPlan:
+    """The plan of a question.
+
+    Steps that are triples name their head outright, also where only an earlier step can have told it; such a head becomes
+    a reference, or the plan would give the earlier answer away.
+    """
+    whole = Goal(question.question, question.answers, frozenset(question.supporting))
+    written = [step.question for step in question.decomposition]
+    if not any(REFERENCE.search(text) for text in written):
+        written = _with_references(question)
+    steps = tuple(
+        Goal(text, (step.answer,), frozenset({step.supporting}), _needs(text, position))
+        for position, (text, step) in enumerate(zip(written, question.decomposition, strict=True))
+        if step.answer is not None and step.supporting is not None
+    )
+    followed = bool(steps) and len(steps) == len(written)
+    return GoldPlan(whole, steps if followed else (whole,))
+
+
+def _needs(text: str, position: int) -> frozenset[int]:
+    return frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
+
+
+def _with_references(question: Question) -> list[str]:
+    texts: list[str] = []
+    earlier: list[str] = []
+    for step in question.decomposition:
+        head, arrow, relation = step.question.partition(_ARROW)
+        position = _told_by(head, earlier, question.question) if arrow else None
+        texts.append(step.question if position is None else f"#{position + 1}{arrow}{relation}")
+        earlier.append(step.answer or "")
+    return texts
+
+
+def _told_by(head: str, earlier: Sequence[str], question: str) -> int | None:
+    """The earlier step whose answer names `head`; None when the question names it itself.
+
+    The same name first; names vary, so else the answer that shares most words with a head that the question lacks.
+    """
+    name = _bare(head)
+    if not name:
+        return None
+    answers = [_bare(answer) for answer in earlier]
+    if name in answers:
+        return answers.index(name)
+    if f" {name} " in f" {_bare(question)} ":
+        return None
+    shared = [len(set(name.split()) & set(answer.split())) for answer in answers]
+    return shared.index(max(shared)) if any(shared) else None
+
+
+def _bare(name: str) -> str:
+    """A name without what stands in brackets: "Ann Lee (poet)" is "ann lee"."""
+    return _key(re.sub(r"\([^)]*\)", " ", name))
+
+
+def _key(text: str) -> str:
+    return " ".join(re.findall(r"#\d+|\w+", text.casefold()))

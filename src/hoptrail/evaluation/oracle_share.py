@@ -1,0 +1,35 @@
+"""The share of questions that a perfect reader would answer with what a recipe retrieved and did.
+
+It is the share that the oracle answered. Questions without gold passages are left out: the oracle has nothing to go by there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hoptrail.evaluation.scoring import mean
+
+
+@dataclass(frozen=True, slots=True)
+class OracleShare:
+    """Between 0 and 1, overall and by number of hops (rising)."""
+
+    overall: float
+    by_hops: tuple[tuple[int, float], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Keys for a recipe's report."""
+        by_hops = {str(hops): share for hops, share in self.by_hops}
+        return {"oracle_answerable": self.overall, "oracle_answerable_by_hops": by_hops}
+
+
+def summarise_oracle(answered: Sequence[tuple[int, bool]]) -> OracleShare | None:
+    """From each question's number of hops (0: no gold passages) and whether it was answered; None without any to go by."""
+    judged = [(hops, float(done)) for hops, done in answered if hops]
+    if not judged:
+        return None
+    counts = sorted({hops for hops, _ in judged})
+    by_hops = tuple((count, mean([done for hops, done in judged if hops == count])) for count in counts)
+    return OracleShare(mean([done for _, done in judged]), by_hops)

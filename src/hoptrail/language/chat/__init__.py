@@ -1,0 +1,1 @@
+"""The performer `chat`: every language task by a chat model."""

@@ -1,0 +1,92 @@
+"""From the numbers and quotes of a model's reply to spans of documents. What it cites beyond what it was shown does not count.
+
+A span is a whole sentence: the one quoted, else those that hold the step's answer, else all of the piece. Everything comes
+from the units' own text, so a citation cannot say what the document does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
+from hoptrail.language.chat.parsing import settled
+from hoptrail.language.chat.schemas import ReadingReply, StepReply
+from hoptrail.language.offline.evidence import support_of
+from hoptrail.language.offline.text import sentence_spans
+from hoptrail.language.tasks import Reading, Step
+from hoptrail.types import Span, Unit
+
+SHORTEST_QUOTE = 12
+"""Characters below which a quote or a sentence says too little to be recognised by."""
+_YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
+
+
+def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
+    """The reading that a reply amounts to, its steps cited from `units` (in the order in which they were numbered)."""
+    answer = settled(reply.answer)
+    if answer is None:
+        return Reading(None)
+    steps = [
+        Step(one_line(step.question) or question, found, support_of_step(step, found, units))
+        for step in reply.steps
+        if (found := settled(step.answer)) is not None
+    ]
+    if not steps or steps[-1].answer.casefold() != answer.casefold():
+        last = steps[-1].support if steps else _told_by(answer, units)
+        steps.append(Step(question, answer, last))
+    return Reading(answer, tuple(steps), reply.confidence)
+
+
+def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+    """The sentences a step rests on, without repeats."""
+    cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
+    quote = _folded(step.quote or "")
+    if not cited:
+        cited = [unit for unit in units if len(quote) >= SHORTEST_QUOTE and quote in _folded(unit.text)][:1]
+    if not cited:
+        return _told_by(answer, units)
+    spans = [span for unit in cited for span in _sentences_in(unit, quote, _folded(answer))]
+    return tuple(dict.fromkeys(spans))
+
+
+def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
+    found = [sentence for sentence in _sentences(unit) if _quotes(quote, _folded(sentence.text))]
+    if not found and answer not in _YES_NO:
+        found = [sentence for sentence in _sentences(unit) if _names(answer, _folded(sentence.text))]
+    if not found:
+        return support_of(unit, 0, len(unit.text))
+    return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
+
+
+def _told_by(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+    """Where nothing was cited: the first sentence of the evidence that holds the answer word for word, if one does."""
+    folded = _folded(answer)
+    if folded in _YES_NO:
+        return ()
+    for unit in units:
+        for sentence in _sentences(unit):
+            if _names(folded, _folded(sentence.text)):
+                return support_of(unit, sentence.start, sentence.end)
+    return ()
+
+
+def _quotes(quote: str, sentence: str) -> bool:
+    if len(quote) < SHORTEST_QUOTE:
+        return False
+    return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
+
+
+def _names(answer: str, sentence: str) -> bool:
+    """Whether the answer stands in the sentence, not inside another word."""
+    if not answer.isascii():  # scripts without spaces have no word edges
+        return bool(answer) and answer in sentence
+    return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
+
+
+def _sentences(unit: Unit) -> list[Sentence]:
+    return [Sentence(unit.text[start:end], start, end) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
+
+
+def _folded(text: str) -> str:
+    return one_line(text).strip("\"'“”‘’").casefold()

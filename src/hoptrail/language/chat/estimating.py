@@ -1,0 +1,95 @@
+"""What asking or indexing with a chat model may cost, said before anything is spent: an interval, not a promise.
+
+The low end is a model that answers shortly at the first try; the high end fills every evidence budget, goes every hop, and
+repairs a fifth of the replies. Knows the tasks that recipes use, not what a question needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hoptrail.language.chat.context import MARGIN
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.spending import cost_of
+from hoptrail.models.text import estimated_tokens
+
+PROMPT_TOKENS = (250, 900)
+"""A prompt without its evidence, the schema of its reply included, over the eight tasks."""
+REPLY_TOKENS = (5, 350)
+"""A reply other than an extraction."""
+EVIDENCE_SHARE = (0.02, 1.35)
+"""How much of the evidence budget a question uses: small corpora fill little of it, and tokenisers differ from our estimate."""
+EXTRACTED_SHARE = (0.3, 4.0)
+"""Tokens of an extraction for each token of its text."""
+REPAIRED = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Between `low` and `high`, both included."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.low:,.6g} to {self.high:,.6g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What something may cost; `money` is None where a price is not known."""
+
+    calls: Interval
+    prompt_tokens: Interval
+    completion_tokens: Interval
+    money: Interval | None
+
+    def __str__(self) -> str:
+        tokens = f"{self.calls} calls, {self.prompt_tokens} prompt tokens, {self.completion_tokens} completion tokens"
+        if self.money is None:
+            return f"{tokens}; in money unknown, because prompt_price and completion_price under [chat] are not set"
+        free = " (the prices are set to 0)" if self.money.high == 0 else ""
+        return f"{tokens}; {self.money} in money{free}"
+
+
+def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, hops: int = 0) -> Estimate:
+    """For asking `questions` questions with a recipe that reads up to `evidence_tokens` at a time.
+
+    `hops` is 0 for a recipe that reads once, else the most sub-questions it asks one at a time: each is planned, completed
+    from the second on, and read; one more is planned in vain; then it concludes.
+    """
+    reads = (2, hops + 1) if hops else (1, 1)
+    plans = (2, 2 * hops) if hops else (0, 0)
+    evidence = min(evidence_tokens, settings.context_window * MARGIN)
+    calls = Interval(questions * (reads[0] + plans[0]), questions * (reads[1] + plans[1]) * REPAIRED + 3)
+    prompt = Interval(
+        calls.low * PROMPT_TOKENS[0] + questions * reads[0] * evidence * EVIDENCE_SHARE[0],
+        calls.high * PROMPT_TOKENS[1] + questions * reads[1] * evidence * EVIDENCE_SHARE[1] * REPAIRED,
+    )
+    reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
+    return _priced(calls, prompt, reply, settings)
+
+
+def estimate_indexing(texts: Iterable[str], settings: ChatSettings) -> Estimate:
+    """For extracting entities and facts from `texts`, one call each."""
+    sizes = [estimated_tokens(text) for text in texts]
+    calls = Interval(len(sizes), len(sizes) * REPAIRED + 3)
+    prompt = Interval(
+        calls.low * PROMPT_TOKENS[0] + sum(sizes) * 0.7, calls.high * PROMPT_TOKENS[1] + sum(sizes) * 2 * REPAIRED
+    )
+    most = sum(min(settings.max_output_tokens * 2, 60 + size * EXTRACTED_SHARE[1]) for size in sizes)
+    reply = Interval(sum(sizes) * EXTRACTED_SHARE[0], most * REPAIRED)
+    return _priced(calls, prompt, reply, settings)
+
+
+def _priced(calls: Interval, prompt: Interval, reply: Interval, settings: ChatSettings) -> Estimate:
+    ends = [
+        cost_of(round(tokens), round(answer), settings).money
+        for tokens, answer in ((prompt.low, reply.low), (prompt.high, reply.high))
+    ]
+    money = None if ends[0] is None or ends[1] is None else Interval(ends[0], ends[1])
+    return Estimate(calls, prompt, reply, money)

@@ -1,0 +1,225 @@
+"""Getting a reply of the form asked for from a model that may not know how: rung by rung, one repair, one change of room.
+
+    JSON schema  ->  JSON mode  ->  schema in the prompt  ->  one repair that quotes the error  ->  TaskFailed
+
+A rung is left when the endpoint refuses it or when it gave nonsense before it ever worked; the rung that works is remembered
+per model. What is remembered is always looked at first, on every rung, so that a second run takes the same way and pays
+nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more with more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.chat.context import Room
+from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
+from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.schemas import schema_of
+from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.paying import Chat
+from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.text import estimated_tokens
+from hoptrail.types import Unit, Usage
+
+R = TypeVar("R", bound=BaseModel)
+
+QUOTED = 2_000
+"""Characters of an unusable reply that the repair shows the model again."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A prompt as it would go out, and the units it shows, in the order of their numbers."""
+
+    messages: tuple[Message, ...]
+    units: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Climbed(Generic[R]):
+    """A usable reply (None: the model declined), the draft that it answers, and what it cost."""
+
+    reply: R | None
+    draft: Draft
+    usage: Usage
+
+
+class Ladder:
+    """Asks `chat` for replies of a given form. For any number of threads."""
+
+    def __init__(self, chat: Chat, settings: ChatSettings) -> None:
+        self._chat = chat
+        self._settings = settings
+
+    def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R]) -> Climbed[R]:
+        """A reply to what `draft` makes of the room it is given.
+
+        Raises:
+            TaskFailed: no usable reply; the message says why and carries what it cost.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
+        """
+        return _Climb(self._chat, self._settings, task, reply).run(draft)
+
+
+class _Cramped(Exception):
+    """The prompt (`less` helps) or the reply had too little room."""
+
+    def __init__(self, reason: str, *, less: bool = False) -> None:
+        super().__init__(reason)
+        self.less = less
+
+
+class _Climb(Generic[R]):
+    """One task on its way."""
+
+    def __init__(self, chat: Chat, settings: ChatSettings, task: str, reply: type[R]) -> None:
+        self._chat = chat
+        self._settings = settings
+        self._task = task
+        self._reply = reply
+        self._usage = Usage()
+
+    def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
+        room = Room(self._settings.context_window, self._settings.max_output_tokens)
+        try:
+            drafted = draft(room)
+            try:
+                return Climbed(self._usable(drafted, room), drafted, self._usage)
+            except _Cramped as cramped:
+                _log.info("%s: %s; asked once more with other room", self._task, cramped)
+                room = _other_room(room, drafted, less=cramped.less)
+                drafted = draft(room)
+                return Climbed(self._usable(drafted, room), drafted, self._usage)
+        except (_Cramped, Unusable) as fault:
+            raise self._failed(f"got no usable reply: {fault}") from None
+        except CallFailed as failure:
+            raise self._failed(failure.reason) from None
+
+    def _failed(self, reason: str) -> TaskFailed:
+        return TaskFailed(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
+
+    def _usable(self, draft: Draft, room: Room) -> R | None:
+        """The reply of the first rung that gives one; the last one's is repaired once."""
+        working = self._working()
+        request, fault = None, None
+        for rung in self._rungs():
+            asked = self._request(draft, rung, room)
+            heard = self._hear(asked, send=working is None or not _above(rung, working))
+            if heard is None:
+                continue
+            try:
+                found = self._read(heard)
+            except Unusable as unusable:
+                request, fault = self._repair(asked, heard, unusable), unusable
+                if rung is working or self._chat.knows(request):
+                    break
+                continue
+            self._works(rung, working)
+            return found
+        if request is None:
+            raise Unusable("it refuses every form of request. Check the model and the endpoint with `hoptrail doctor`")
+        _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
+        return self._repaired(request, working)
+
+    def _repaired(self, request: ChatRequest, working: Rung | None) -> R | None:
+        heard = self._hear(request, send=True)
+        if heard is None:
+            raise Unusable("it refused the request to repair its reply")
+        found = self._read(heard)
+        self._works(request.rung, working)
+        return found
+
+    def _works(self, rung: Rung, working: Rung | None) -> None:
+        if working is None or _above(working, rung):
+            self._chat.remember_rung(rung)
+
+    def _hear(self, request: ChatRequest, *, send: bool) -> ChatReply | None:
+        """The reply, remembered or asked for; None where it may not be asked for or the rung is refused.
+
+        Raises:
+            CallFailed: there is none.
+        """
+        heard = self._chat.remembered(request)
+        if heard is None:
+            if not send:
+                return None
+            try:
+                heard = self._chat.ask(request)
+            except CallFailed as failure:
+                if failure.kind is not FailureKind.FORMAT or request.rung is Rung.PROMPT:
+                    raise
+                _log.info("%s: the rung %s is refused: %s", self._task, request.rung, failure.reason)
+                return None
+        self._usage += heard.spent
+        return heard.reply
+
+    def _read(self, reply: ChatReply) -> R | None:
+        """A reply's content; None where the model declined.
+
+        Raises:
+            _Cramped: the prompt did not fit, or the reply was cut off or is empty.
+            Unusable: it is not what was asked for.
+        """
+        if reply.finish == TOO_LONG:
+            raise _Cramped("the prompt is too long for the model", less=True)
+        if reply.refusal or reply.finish == "content_filter":
+            return None
+        try:
+            return parse_reply(reply.text, self._reply)
+        except Unusable:
+            if is_refusal(reply.text):
+                return None
+            if not own_channel(reply.text):
+                raise _Cramped("the reply is empty") from None
+            if reply.finish == "length" and start_of_loop(reply.text) is None:
+                raise _Cramped("the reply was cut off at its limit") from None
+            raise
+
+    def _request(self, draft: Draft, rung: Rung, room: Room) -> ChatRequest:
+        schema = schema_of(self._reply)
+        messages = draft.messages
+        if rung is Rung.PROMPT:
+            form = load_prompt("schema").fill({"schema": schema})[-1].text
+            messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
+        documents = dict.fromkeys(span.document for unit in draft.units for span in unit.sources)
+        settings = self._settings
+        return ChatRequest(
+            *(self._chat.place, self._chat.model, self._task, messages, rung, schema),
+            *(settings.temperature, room.output, tuple(documents)),
+        )
+
+    def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:
+        """The same request, what came of it, and what is wrong with that."""
+        said = heard.text[: min(QUOTED, start_of_loop(heard.text) or QUOTED)]
+        plea = load_prompt("repair").fill({"error": str(fault)})[-1]
+        return replace(request, messages=(*request.messages, Message("assistant", said), plea))
+
+    def _rungs(self) -> tuple[Rung, ...]:
+        return tuple(Rung) if self._settings.structured == "auto" else (Rung(self._settings.structured),)
+
+    def _working(self) -> Rung | None:
+        rungs = self._rungs()
+        return rungs[0] if len(rungs) == 1 else self._chat.working_rung
+
+
+def _above(rung: Rung, other: Rung) -> bool:
+    order = list(Rung)
+    return order.index(rung) < order.index(other)
+
+
+def _other_room(room: Room, draft: Draft, *, less: bool) -> Room:
+    """Half the evidence where the prompt did not fit, else twice the room for the reply, as far as half the window goes."""
+    output = min(room.output * 2, room.tokens // 2)
+    if less or output <= room.output:
+        return replace(room, evidence=sum(estimated_tokens(unit.searchable) for unit in draft.units) // 2)
+    return replace(room, output=output)

@@ -1,0 +1,193 @@
+"""From a model's words to a checked reply, however it is wrapped: prose, code fences, reasoning, tool syntax, sloppy JSON.
+
+Nothing is evaluated and nothing is invented: an object that is cut off, ambiguous (two values for one key) or not of the form
+asked for is refused with the reason, for the repair to quote. Only the reply's own wrapping is stripped: `<think>` inside a
+quoted sentence stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hoptrail.models.repetition import is_endless
+
+R = TypeVar("R", bound=BaseModel)
+
+LONGEST = 200_000
+"""Characters of a reply that are looked at."""
+TRIES = 20
+"""Places where a reply may begin that are looked at."""
+SHOWN = 300
+"""Characters of an error that are passed on."""
+
+
+class Unusable(Exception):
+    """A reply is not what was asked for; the message says why, for the model and for people."""
+
+
+def parse_reply(text: str, reply: type[R]) -> R:
+    """The first object in `text` that is such a reply.
+
+    Raises:
+        Unusable: there is none; the reason is that of the most promising one.
+    """
+    own = own_channel(text)[:LONGEST]
+    fault = "it holds no JSON object" if own else "it is empty"
+    for content in _objects(own):
+        if isinstance(content, str):
+            fault = content
+            continue
+        try:
+            return reply.model_validate(_unwrapped(content, reply))
+        except ValidationError as error:
+            faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+            fault = f"wrong form: {'; '.join(faults)}"
+    if is_endless(own):
+        fault = "it repeats itself without end"
+    raise Unusable(fault[:SHOWN])
+
+
+_THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(
+    r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?</think>\s*(?=\{)", re.DOTALL | re.IGNORECASE
+)
+_TOOL = re.compile(r"\A\s*(?:<\|?[\w./-]+\|?>|\[/?[A-Z_]{3,}\])")
+
+
+def own_channel(text: str) -> str:
+    """`text` without the reasoning and the tool syntax before what is meant for us. What begins with `{` is left as it is."""
+    while True:
+        before = text
+        text = text.strip()
+        if text.startswith("{"):
+            return text
+        if matched := _THOUGHT.match(text):
+            text = text[matched.end() :]
+        elif (ended := _THOUGHT_END.match(text)) or (ended := _TOOL.match(text)):
+            text = text[ended.end() :]
+        if text == before:
+            return text
+
+
+_REFUSAL = re.compile(
+    r"\W*(?:i['’]?m (?:very )?sorry|sorry|apologies|as an ai|i (?:cannot|can['’]?t|can not|won['’]?t|am (?:not able|unable))|"
+    r"i['’]m (?:not able|unable)|unfortunately,? i)\b",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(
+    r"(?:(?:the )?(?:answer|it|this)(?: is|['’]s)? )?"
+    r"(?:un(?:known|answerable|clear|determined|specified)|null|none|nil|n/?a|"
+    r"not (?:available|stated|mentioned|specified|provided|known|given|found|clear|enough (?:information|evidence))|"
+    r"no (?:answer|information|evidence)(?: (?:available|found|given))?|insufficient (?:information|evidence|context|data)|"
+    r"(?:cannot|can['’]?t|could not) be (?:determined|answered|known|inferred|found).*|"
+    r"(?:i|we) (?:do not|don['’]?t|cannot|can['’]?t) (?:know|tell|say|determine|answer|help).*|"
+    r"(?:the |this )?(?:evidence|context|texts?|documents?|passages?|information) (?:provided |given )?"
+    r"(?:does|do|did) ?n(?:o|['’])t .*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reply in plain words declines to answer."""
+    return bool(_REFUSAL.match(own_channel(text)))
+
+
+def settled(answer: str | None) -> str | None:
+    """An answer on one line, or None where its words say that there is none."""
+    words = " ".join((answer or "").split())
+    bare = words.strip(" .!?\"'“”()[]<>*_")
+    return None if not bare or _UNKNOWN.fullmatch(bare) or _REFUSAL.match(bare) else words
+
+
+def _objects(text: str) -> Iterator[dict[str, Any] | str]:
+    """The objects in `text`, outermost only; for what looks like one and is none, the fault."""
+    at = text.find("{")
+    for _ in range(TRIES):
+        if at < 0:
+            return
+        content, length = _object_at(text[at:])
+        yield content
+        at = text.find("{", at + length)
+
+
+def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
+    """The object that `text` begins with, strictly read or else tidied, and its length; or the fault, and where to go on."""
+    fault = ""
+    end = _closing(text)
+    for candidate in (text, _tidied(text[:end])):
+        try:
+            content, length = _DECODER.raw_decode(candidate)
+        except RecursionError:
+            return "too deeply nested", len(text)
+        except ValueError as error:
+            fault = fault or f"not valid JSON: {error}"
+            continue
+        return content, length if candidate is text else end
+    return fault, end
+
+
+def _closing(text: str) -> int:
+    """Where the braces that `text` opens are closed, strings not regarded; its length if they never are."""
+    depth = 0
+    for brace in re.finditer(r"[{}]", text):
+        depth += 1 if brace.group() == "{" else -1
+        if depth == 0:
+            return brace.end()
+    return len(text)
+
+
+def _without_contradiction(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if content.setdefault(key, value) != value:
+            raise ValueError(f"two different values for {key[:40]!r}")
+    return content
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_constant=_no_number, strict=False)
+
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|//[^\n]*|/\*.*?\*/|[{}\[\]:,]|[^\s{}\[\]:,"\'/]+|\s+|.', re.DOTALL
+)
+_WORDS = {"True": "true", "False": "false", "None": "null"}
+
+
+def _tidied(text: str) -> str:
+    """Sloppy JSON as JSON: commas before a bracket and comments dropped, single quotes doubled, Python's words, bare keys."""
+    kept: list[str] = []
+    for matched in _TOKEN.finditer(text):
+        piece = matched.group()
+        if piece.startswith(("//", "/*")) or piece.isspace():
+            continue
+        if piece in "}]" and kept and kept[-1] == ",":
+            kept.pop()
+        if piece == ":" and kept and kept[-1].isidentifier():
+            kept[-1] = json.dumps(kept[-1])
+        if len(piece) > 1 and piece[0] == piece[-1] == "'":
+            piece = '"' + piece[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+        kept.append(_WORDS.get(piece, piece))
+    return "".join(kept)
+
+
+def _unwrapped(content: dict[str, Any], reply: type[BaseModel]) -> dict[str, Any]:
+    """The reply inside a tool call or under a single key."""
+    if set(content) & set(reply.model_fields):
+        return content
+    inner = content.get("arguments", content.get("parameters"))
+    if inner is None and len(content) == 1:
+        inner = next(iter(content.values()))
+    if isinstance(inner, str):
+        try:
+            inner = json.loads(inner)
+        except (ValueError, RecursionError):
+            return content
+    return inner if isinstance(inner, dict) else content

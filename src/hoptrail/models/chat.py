@@ -1,0 +1,265 @@
+"""What a chat call is, and one try of it at an endpoint that speaks the OpenAI chat API, at the address configured and no other.
+
+What comes back is treated as data from a stranger (`completion.py`). Redirects are not followed, the client's own retries are
+off (retries have one owner, `limiter.py`), and one deadline holds for the whole exchange. A connection serves one call: that
+is what lets the deadline cut it. Knows nothing of tasks, prompts, money or what was asked before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from hoptrail.errors import UsageError
+from hoptrail.models.completion import ChatReply, read_completion, read_stream
+from hoptrail.models.deadline import Deadline, attach
+from hoptrail.models.environment import Address
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.text import estimated_tokens, whole_text
+
+MESSAGE_TOKENS = 4
+"""What a message costs beside its text: role and separators. The usual figure for chat templates."""
+
+
+class Rung(StrEnum):
+    """How the form of a reply is asked for, from the strictest down."""
+
+    SCHEMA = "schema"
+    JSON = "json"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """One endpoint and how it is used. What is empty comes from the environment, see `environment.py`; the key always does.
+
+    `structured` is `auto` or a rung to stay on (`schema`, `json`, `prompt`). A `temperature` below 0 is not sent. Prices are
+    for a million tokens in any currency, negative where unknown. Limits hold for all that was ever entered in one ledger; 0 is
+    no limit.
+    """
+
+    base_url: str = ""
+    model: str = ""
+    api_key_variable: str = "OPENAI_API_KEY"
+    temperature: float = 0.0
+    max_output_tokens: int = 1024
+    output_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    context_window: int = 8192
+    structured: Literal["auto", "schema", "json", "prompt"] = "auto"
+    stream: bool = False
+    concurrency: int = 4
+    deadline_seconds: float = 120.0
+    attempts: int = 4
+    backoff_seconds: float = 0.5
+    longest_wait_seconds: float = 120.0
+    prompt_price: float = -1.0
+    completion_price: float = -1.0
+    limit_calls: int = 0
+    limit_tokens: int = 0
+    limit_money: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.max_output_tokens, self.concurrency, self.attempts) < 1:
+            raise UsageError("max_output_tokens, concurrency and attempts are at least 1")
+        if self.context_window < 2 * self.max_output_tokens:
+            raise UsageError("context_window is at least twice max_output_tokens: a prompt needs room as well")
+        if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
+            raise UsageError("deadline_seconds is above 0")
+        if min(self.backoff_seconds, self.longest_wait_seconds) < 0:
+            raise UsageError("backoff_seconds and longest_wait_seconds are not negative")
+        if min(self.limit_calls, self.limit_tokens, self.limit_money) < 0:
+            raise UsageError("limit_calls, limit_tokens and limit_money are not negative; 0 is no limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """Everything that shapes a reply, and what it is for.
+
+    `task` names the schema; `schema` is JSON text, sent on the rung `schema` alone; `documents` are those whose text the
+    messages hold.
+    """
+
+    place: str
+    model: str
+    task: str
+    messages: tuple[Message, ...]
+    rung: Rung
+    schema: str
+    temperature: float
+    max_output_tokens: int
+    documents: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """The identity of the request by content: 32 hex digits."""
+        form = self.schema if self.rung is Rung.SCHEMA else ""
+        messages = [[message.role, message.text] for message in self.messages]
+        parts = [self.place, self.model, self.task, messages, self.rung, form, self.temperature, self.max_output_tokens]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """Estimated, the schema included."""
+        form = self.schema if self.rung is Rung.SCHEMA else ""
+        return estimated_tokens(form) + sum(
+            estimated_tokens(message.text) + MESSAGE_TOKENS for message in self.messages
+        )
+
+
+class ChatEndpoint:
+    """One try of a call. For any number of threads."""
+
+    def __init__(self, address: Address, settings: ChatSettings) -> None:
+        self.address = address
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        """Ask once.
+
+        Raises:
+            CallFailed: no reply, or nothing that is one. Its reason never holds the key.
+        """
+        import httpx2
+        import openai
+
+        deadline = Deadline(self._settings.deadline_seconds)
+        failure: CallFailed
+        try:
+            with deadline:
+                return self._exchange(request)
+        except CallFailed as error:
+            failure = error
+        except openai.APIStatusError as error:
+            failure = failure_of_status(error.status_code, error.response.headers, _words_of(error))
+        except (openai.APIConnectionError, httpx2.TransportError) as error:
+            failure = _lost_connection(error)
+        except (openai.OpenAIError, ValueError) as error:
+            # An error object inside a stream, or an event that is no JSON.
+            failure = CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words_of(error)})", paid=True)
+        if deadline.expired:
+            spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
+            failure = CallFailed(FailureKind.PASSING, spent, paid=True)
+        # Without its cause: the library's errors carry the request, and servers echo the key.
+        raise CallFailed(
+            failure.kind, self._without_key(failure.reason), paid=failure.paid, wait=failure.wait
+        ) from None
+
+    def _exchange(self, request: ChatRequest) -> ChatReply:
+        completions = self.client().chat.completions
+        if self._settings.stream:
+            options = {"include_usage": True}
+            with completions.create(**self._body(request), stream=True, stream_options=options) as events:
+                return read_stream(events, request.prompt_tokens)
+        with completions.with_streaming_response.create(**self._body(request)) as response:
+            return read_completion(response.iter_bytes(), request.prompt_tokens)
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
+            self._settings.output_parameter: request.max_output_tokens,
+        }
+        if request.temperature >= 0:
+            body["temperature"] = request.temperature
+        if request.rung is Rung.SCHEMA:
+            form = {"name": request.task, "schema": json.loads(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif request.rung is Rung.JSON:
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    def client(self) -> Any:
+        """The HTTP client, made on first use: that takes up to a second, so it is done before a call is entered as sent."""
+        import httpx2
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                self._client = openai.OpenAI(
+                    base_url=self.address.base_url,
+                    api_key=self.address.key,
+                    max_retries=0,
+                    timeout=self._settings.deadline_seconds,
+                    http_client=openai.DefaultHttpxClient(
+                        follow_redirects=False,
+                        event_hooks={"request": [attach]},
+                        limits=httpx2.Limits(max_keepalive_connections=0),
+                    ),
+                )
+            return self._client
+
+    def _without_key(self, text: str) -> str:
+        key = self.address.key
+        return text.replace(key, "(key)") if len(key) > len("none") else text
+
+
+_NO_CREDIT = re.compile(
+    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded your current quota|billing", re.IGNORECASE
+)
+_TOO_LONG = re.compile(
+    r"context[_ ]length|context (?:window|size)|maximum context|maximum.{0,20}tokens|too many tokens|prompt is too long",
+    re.IGNORECASE,
+)
+
+
+def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> CallFailed:
+    """What a status other than 200 calls for, by its number and, where that says too little, by the server's words."""
+    reason = f"answered with status {status}" + (f": {words}" if words else "")
+    if status in {401, 402, 403, 404} or (status == 429 and _NO_CREDIT.search(words)):
+        return CallFailed(FailureKind.REFUSED, reason)
+    wait = _wait(headers)
+    if status == 429 or (status in {503, 529} and wait is not None):
+        return CallFailed(FailureKind.BUSY, reason, wait=wait)
+    if status in {400, 413, 422} and _TOO_LONG.search(words):
+        return CallFailed(FailureKind.CONTEXT, reason)
+    if status in {400, 422, 501}:
+        return CallFailed(FailureKind.FORMAT, reason)
+    if status in {408, 409, 425} or status >= 500:
+        return CallFailed(FailureKind.PASSING, reason)
+    return CallFailed(FailureKind.NONSENSE, reason)
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that `Retry-After` asks for, given as such or as a date by the server's own clock; None where it does not."""
+    named = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(?:\.\d+)?", named):
+        return float(named)
+    try:
+        until = parsedate_to_datetime(named)
+        now = parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _lost_connection(error: Exception) -> CallFailed:
+    """A connection that was never made cost nothing; after that nobody knows."""
+    import httpx2
+
+    cause = error.__cause__ or error
+    never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+    words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
+    return CallFailed(FailureKind.PASSING, f"could not be asked: {words or type(cause).__name__}", paid=not never)
+
+
+def _words_of(error: Exception) -> str:
+    words = " ".join(str(getattr(error, "message", None) or error).split())
+    return re.sub(r"^Error code: \d+(?: - )?", "", words)[:500]

@@ -1,0 +1,141 @@
+"""Reading what a chat endpoint sends: one JSON body or a stream of events, to the reply's text and what it cost.
+
+Strict where a wrong guess would cost (an HTML page with status 200 is no reply, a stream without an end is none either),
+lenient where servers differ (no usage, no role, content in parts). Usage that cannot be right is replaced by an estimate, and
+flagged. Size is bounded while reading.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.repetition import is_endless
+from hoptrail.models.text import estimated_tokens, whole_text
+
+LARGEST_BODY = 64_000_000
+"""Bytes of a reply that are read at all."""
+LARGEST_TEXT = 400_000
+"""Characters of a reply's text that are kept; no model writes as much in one reply."""
+ABSURD_FACTOR = 20
+"""A server's count of prompt tokens that differs from our estimate by more than this factor cannot be right."""
+ABSURD_COMPLETION = 1_000_000
+"""Completion tokens that no call uses, reasoning included."""
+CHECK_EVERY = 2_000
+"""Characters of a stream between two looks at whether it repeats itself without end."""
+
+TOO_LONG = "context"
+"""The `finish` of what stands in for a reply where the prompt did not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A reply as received: its text (reasoning that came in a field of its own left out), why it ended, what it cost.
+
+    `finish` is the server's word, mostly `stop`, `length` or `content_filter`; `refusal` is the field of that name.
+    `estimated` says that the server's own count was missing or could not be right.
+    """
+
+    text: str
+    finish: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    refusal: str = ""
+
+
+def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
+    """A reply from the bytes of a JSON body; `prompt_tokens` is our own estimate, for where the server gives none.
+
+    Raises:
+        CallFailed: it is no reply of a chat endpoint.
+    """
+    body = b"".join(_bounded(chunks))
+    try:
+        content = json.loads(body)
+        choice = content["choices"][0]
+        message = choice["message"]
+        text = whole_text(_text_of(message.get("content")))
+        refusal = message.get("refusal")
+        finish = choice.get("finish_reason")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise _no_reply(body) from error
+    reply = ChatReply(text[:LARGEST_TEXT], str(finish or "stop"), refusal=refusal if isinstance(refusal, str) else "")
+    return _with_usage(reply, content.get("usage"), prompt_tokens, len(text))
+
+
+def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
+    """A reply from the client's stream of chunks. One that repeats itself without end is cut there: reading on would cost.
+
+    Raises:
+        CallFailed: the stream ended before the model did.
+    """
+    parts: list[str] = []
+    length = checked = 0
+    finish, usage = "", None
+    for event in events:
+        usage = getattr(event, "usage", None) or usage
+        for choice in (getattr(event, "choices", None) or [])[:1]:
+            piece = getattr(choice.delta, "content", None) or ""
+            parts.append(piece)
+            length += len(piece)
+            finish = choice.finish_reason or finish
+        if length - checked >= CHECK_EVERY:
+            checked = length
+            if length > LARGEST_TEXT or is_endless("".join(parts)):
+                finish = "length"
+                break
+    if not finish:
+        raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
+    counted = usage.model_dump() if usage is not None else None
+    return _with_usage(ChatReply(whole_text("".join(parts))[:LARGEST_TEXT], finish), counted, prompt_tokens, length)
+
+
+def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > LARGEST_BODY:
+            raise CallFailed(FailureKind.NONSENSE, f"sent more than {LARGEST_BODY:,} bytes", paid=True)
+        yield chunk
+
+
+def _text_of(content: Any) -> str:
+    """Text given as such, as nothing, or in parts."""
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content if part.get("type") == "text")
+    if not isinstance(content, str):
+        raise TypeError("content is neither text nor parts")
+    return content
+
+
+def _no_reply(body: bytes) -> CallFailed:
+    start = " ".join(body[:200].decode("utf-8", "replace").split())
+    if start.lower().startswith(("<!doctype", "<html")):
+        what = "a web page, perhaps a login"
+        return CallFailed(FailureKind.NONSENSE, f"answered with {what}, not with a chat reply: {start[:80]}")
+    return CallFailed(
+        FailureKind.PASSING, f"answered with something that is not a chat reply: {start[:80]!r}", paid=True
+    )
+
+
+def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -> ChatReply:
+    """`reply` with the server's count, or with our own where that cannot be right. A text cut here is counted whole."""
+    counted = usage if isinstance(usage, dict) else {}
+    prompt, completion = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    near = prompt_tokens / ABSURD_FACTOR <= prompt <= prompt_tokens * ABSURD_FACTOR + ABSURD_FACTOR
+    fine = near and 0 <= completion <= ABSURD_COMPLETION and (completion > 0 or not reply.text)
+    if not fine:
+        prompt, completion = prompt_tokens, max(estimated_tokens(reply.text), length // 4)
+    return ChatReply(reply.text, reply.finish, prompt, completion, not fine, reply.refusal)
+
+
+def _count(usage: dict[str, Any], name: str) -> int:
+    """A number of tokens as the server gives it; -1 where it gives none."""
+    count = usage.get(name)
+    return count if type(count) is int else -1

@@ -1,0 +1,74 @@
+"""A deadline for a whole HTTP exchange. The HTTP library's own time limits are per read: one byte a second outlives them all.
+
+When the time is up the connection is shut from another thread, which wakes the one that waits in it, whether for the
+status line, for headers or for the body. Does not bound the look-up of a host's name, which the operating system limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+class Deadline:
+    """Holds for every request of this thread that `attach` has seen while inside `with`. Connections must not be reused."""
+
+    def __init__(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self.expired = False
+
+    def __enter__(self) -> Deadline:
+        self._token = _CURRENT.set(self)
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        _CURRENT.reset(self._token)
+        with self._lock:
+            for copy in self._sockets:
+                copy.close()
+            self._sockets.clear()
+
+    def watch(self, event: str, details: dict[str, Any]) -> None:
+        """Called by the HTTP library at every step; a new connection is noted."""
+        if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
+            return
+        original = details["return_value"].get_extra_info("socket")
+        if original is None:
+            return
+        # A second handle on the same connection: shutting it does not meddle with the state of the first, TLS included.
+        copy = socket.fromfd(original.fileno(), original.family, original.type)
+        with self._lock:
+            self._sockets.append(copy)
+            if self.expired:
+                _shut(copy)
+
+    def _expire(self) -> None:
+        with self._lock:
+            self.expired = True
+            for copy in self._sockets:
+                _shut(copy)
+
+
+def attach(request: Any) -> None:
+    """A request hook for the HTTP client: lets the deadline in force see the request's connection."""
+    deadline = _CURRENT.get()
+    if deadline is not None:
+        request.extensions = {**request.extensions, "trace": deadline.watch}
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side was faster
+        connection.shutdown(socket.SHUT_RDWR)

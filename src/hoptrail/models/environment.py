@@ -1,0 +1,62 @@
+"""The one place where the environment says which endpoint to use: OPENAI_BASE_URL, OPENAI_API_KEY, HOPTRAIL_MODEL.
+
+Read when an endpoint is opened, never at import. A key lives in an `Address` only, and shows in none of its forms.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from hoptrail.errors import UsageError
+
+NO_KEY = "none"
+"""What is sent to servers that want no key: the client insists on one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an endpoint is, which of its models is meant, and with what key."""
+
+    base_url: str
+    model: str
+    key: str = field(default=NO_KEY, repr=False)
+
+    @property
+    def place(self) -> str:
+        """The endpoint without what is nobody's business: user, password, query. Replies are kept under it."""
+        parts = urlsplit(self.base_url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
+
+
+def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
+    """The address for `what`; what is not given comes from the environment.
+
+    Raises:
+        UsageError: no address or no model is set anywhere, or the address is not one; the message says what to set.
+    """
+    base_url = base_url or os.environ.get("OPENAI_BASE_URL", "")
+    model = wanted_model(model)
+    if not base_url:
+        raise UsageError(
+            f"{what} needs an address: set OPENAI_BASE_URL, for example to http://localhost:11434/v1 (Ollama) or "
+            "https://api.openai.com/v1, and OPENAI_API_KEY if the endpoint wants a key"
+        )
+    if not model:
+        raise UsageError(f"{what} needs a model: set HOPTRAIL_MODEL, or `model` under [chat] in the settings file")
+    address = Address(base_url, model, os.environ.get(key_variable) or NO_KEY)
+    try:
+        usable = urlsplit(base_url).scheme in {"http", "https"} and bool(urlsplit(base_url).hostname)
+        usable = usable and bool(address.place)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"{what} has an address that is none; it must begin with http:// or https:// and name a host")
+    return address
+
+
+def wanted_model(model: str = "") -> str:
+    """`model`, or the one that the environment names; empty where neither does."""
+    return model or os.environ.get("HOPTRAIL_MODEL", "")

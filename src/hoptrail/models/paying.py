@@ -1,0 +1,156 @@
+"""A chat model that is paid for: one request in, its reply out, never paid twice, never past the limits.
+
+Puts the parts together: what is remembered (`remembered.py`), who may call (`limiter.py`), the call itself (`chat.py`). The
+`Chat` protocol is what the language tasks see; a recording satisfies it too (`recording.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Rung
+from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.limiter import Limiter
+from hoptrail.models.remembered import RememberedReplies
+from hoptrail.models.spending import Limits, cost_of
+from hoptrail.types import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A reply, and what hearing it spent: nothing where it was remembered."""
+
+    reply: ChatReply
+    spent: Usage = field(default_factory=Usage)
+
+
+class Chat(Protocol):
+    """A chat model as the language tasks see it."""
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def working_rung(self) -> Rung | None:
+        """The rung of the ladder that is known to work, if any is."""
+        ...
+
+    def remember_rung(self, rung: Rung) -> None: ...
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        """The reply that is there already, or None."""
+        ...
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether the reply is there already; asking this changes nothing."""
+        ...
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The reply.
+
+        Raises:
+            CallFailed: this call got none; others may.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will, for now.
+        """
+        ...
+
+
+class PaidChat:
+    """The model behind `endpoint`, with its replies kept in `replies`. For any number of threads."""
+
+    def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
+        self._endpoint = endpoint
+        self._settings = settings
+        self._replies = replies
+        self._limits = Limits.of(settings)
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self.limiter = Limiter(settings, f"{endpoint.address.model} at {self.place}")
+
+    @property
+    def place(self) -> str:
+        return self._endpoint.address.place
+
+    @property
+    def model(self) -> str:
+        return self._endpoint.address.model
+
+    @property
+    def working_rung(self) -> Rung | None:
+        return self._replies.rung(self.place, self.model)
+
+    def remember_rung(self, rung: Rung) -> None:
+        self._replies.remember_rung(self.place, self.model, rung)
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        reply = self._replies.reply(request.key)
+        return None if reply is None else Heard(reply)
+
+    def knows(self, request: ChatRequest) -> bool:
+        return self._replies.reply(request.key) is not None
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The reply, remembered or paid for; see `Chat.ask`."""
+        with self._locks[request.key]:  # the same request at once from two threads is paid once
+            known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
+            if known is not None:
+                return Heard(known)
+            return self.ask_anew(request)
+
+    def ask_anew(self, request: ChatRequest) -> Heard:
+        """The reply, paid for even if it is there already; see `Chat.ask`."""
+        return self.limiter.run(lambda: self._pay(request))
+
+    def _pay(self, request: ChatRequest) -> Heard:
+        self._endpoint.client()
+        most = cost_of(request.prompt_tokens, request.max_output_tokens, self._settings)
+        call = self._replies.reserve(request, most, self._limits)
+        try:
+            reply = self._endpoint.send(request)
+        except CallFailed as failure:
+            self._replies.close_call(call, failure.reason, paid=failure.paid)
+            if failure.kind is not FailureKind.CONTEXT:
+                raise
+            reply = ChatReply("", TOO_LONG)
+            self._replies.keep(request, reply)
+            return Heard(reply)
+        self._replies.settle(
+            call, request, reply, cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
+        )
+        return Heard(reply, Usage(1, reply.prompt_tokens, reply.completion_tokens))
+
+
+class Unremembering:
+    """`chat`, asked anew each time: for finding out whether it works now. What it costs is entered like all else."""
+
+    working_rung: Rung | None = None
+
+    def __init__(self, chat: PaidChat) -> None:
+        self._chat = chat
+
+    @property
+    def place(self) -> str:
+        return self._chat.place
+
+    @property
+    def model(self) -> str:
+        return self._chat.model
+
+    def remember_rung(self, rung: Rung) -> None:
+        """Nothing: what works for one question is no proof for all."""
+
+    def remembered(self, request: ChatRequest) -> Heard | None:  # noqa: ARG002 - the protocol's
+        return None
+
+    def knows(self, request: ChatRequest) -> bool:  # noqa: ARG002 - the protocol's
+        return False
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The reply, paid for; see `Chat.ask`."""
+        return self._chat.ask_anew(request)

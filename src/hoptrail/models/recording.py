@@ -1,0 +1,141 @@
+"""Replies saved to a file and played back without a network: JSON lines, one reply each, with a checksum.
+
+A recording is made from remembered replies, so every run has made one already. It holds replies, not prompts: a request is
+found by its key, which changes with every character of the prompt and every setting that shapes the reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hoptrail.errors import RecordingError, StorageError, UsageError
+from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.paying import Heard
+from hoptrail.models.remembered import StoredReply
+from hoptrail.types import Usage
+
+T = TypeVar("T")
+SHOWN = 200
+
+
+def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
+    """Write replies as JSON lines; how many.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    lines = [_line(reply) for reply in replies]
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error
+    return len(lines)
+
+
+class RecordedChat:
+    """The chat model of a recording. Satisfies `paying.Chat`."""
+
+    working_rung: Rung | None = Rung.PROMPT
+    """The last: so what was recorded on any rung is found, and nothing is missed before the last has been looked at."""
+
+    def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
+        self._path = path
+        self._replies = replies
+        self._heard: set[str] = set()
+        self.place = place
+        self.model = model
+
+    @classmethod
+    def open(cls, path: Path, model: str = "") -> RecordedChat:
+        """The recording at `path`; `model` chooses where it holds replies of several.
+
+        Raises:
+            RecordingError: a line was altered or is none of ours; the message names it.
+            UsageError: the file cannot be read, is empty, or holds several models and none is chosen.
+        """
+        stored = _read(path)
+        origins = sorted({(reply.place, reply.model) for reply in stored if not model or reply.model == model})
+        if len(origins) != 1:
+            found = ", ".join(f"{name} at {place}" for place, name in origins) or "none"
+            raise UsageError(
+                f"a replay is of one model, and the recording {path} holds {found}"
+                + (f" called {model}" if model and not origins else "")
+                + ". Name one of them as HOPTRAIL_MODEL, or as model under [chat]"
+            )
+        place, name = origins[0]
+        replies = {reply.key: reply.reply for reply in stored if (reply.place, reply.model) == origins[0]}
+        return cls(path, replies, place, name)
+
+    def remember_rung(self, rung: Rung) -> None:
+        """Nothing: a recording never tries a rung."""
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        """With the usage of then when first heard, so that a replay reports what the run did."""
+        reply = self._replies.get(request.key)
+        if reply is None:
+            return None
+        paid = reply.prompt_tokens + reply.completion_tokens > 0
+        if request.key in self._heard:
+            return Heard(reply)
+        self._heard.add(request.key)
+        return Heard(reply, Usage(int(paid), reply.prompt_tokens, reply.completion_tokens))
+
+    def knows(self, request: ChatRequest) -> bool:
+        return request.key in self._replies
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The recorded reply.
+
+        Raises:
+            RecordingError: there is none; the message names the call.
+        """
+        heard = self.remembered(request)
+        if heard is None:
+            words = " ".join(request.messages[-1].text.split())
+            raise RecordingError(
+                f"the recording {self._path} has no reply to the call {request.key} ({request.task}, by {request.model}): "
+                f"...{words[-SHOWN:]} Record the run again with the same documents, settings and version"
+            )
+        return heard
+
+
+def _line(stored: StoredReply) -> str:
+    content = {"key": stored.key, "task": stored.task, "place": stored.place, "model": stored.model}
+    whole = content | {"reply": asdict(stored.reply)}
+    return json.dumps(whole | {"sum": _sum(whole)}, sort_keys=True) + "\n"
+
+
+def _sum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _read(path: Path) -> list[StoredReply]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the recording {path} cannot be read: {error}") from error
+    return [_stored(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _stored(line: str, path: Path, number: int) -> StoredReply:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        content = json.loads(line)
+        told = content.pop("sum", None)
+        fine = told == _sum(content)
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        raise RecordingError(f"{path}:{number} is no line of a recording. Record the run again") from None
+    if not fine:
+        call = f"{content.get('key')} ({content.get('task')})"
+        raise RecordingError(f"{path}:{number} was altered: the reply to the call {call} does not match its checksum")
+    try:
+        return TypeAdapter(StoredReply).validate_python(content, strict=False)
+    except ValidationError as error:
+        raise RecordingError(f"{path}:{number} is no line of a recording: {error.errors()[0]['msg']}") from None

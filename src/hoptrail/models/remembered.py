@@ -1,0 +1,270 @@
+"""Replies that were paid for, and the ledger of what they cost, in one SQLite file.
+
+A call is entered as sent, with the most it may cost, before it goes out; its reply and its real cost are entered together, in
+one transaction, before anybody uses the reply. So a crash at any moment leaves either nothing, a call that counts with its
+estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live one is making
+is waited for. Knows nothing of HTTP, retries or tasks.
+
+    calls      one row a try that went out: its state (sent, settled, lost, refused), what it cost
+    replies    one row a request answered: the reply, the call that paid for it
+    mentions   which documents' text a request held, so that forgetting a document forgets its replies
+    rungs      the rung of the ladder that works, per endpoint and model
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hoptrail.errors import StorageError
+from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.spending import Cost, Ledger, Limits
+
+FILE = "replies.sqlite"
+FORMAT = 1
+WAIT_SECONDS = 60.0
+"""How long a writer waits for another's transaction."""
+POLL_SECONDS = 0.05
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL,
+    state TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL,
+    estimated INTEGER NOT NULL, process INTEGER NOT NULL, sent REAL NOT NULL, reason TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key) WHERE state = 'sent';
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
+CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
+"""
+_ENTER = """
+INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
+VALUES (?, ?, ?, ?, 'sent', ?, ?, ?, 1, ?, ?)
+"""
+_SETTLE = """
+UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
+"""
+_SUMS = """
+SELECT count(*) FILTER (WHERE paid), coalesce(sum(prompt_tokens) FILTER (WHERE paid), 0),
+    coalesce(sum(completion_tokens) FILTER (WHERE paid), 0), coalesce(sum(money) FILTER (WHERE paid), 0.0),
+    count(*) FILTER (WHERE state IN ('sent', 'lost')), count(*) FILTER (WHERE paid AND estimated),
+    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL)
+FROM (SELECT *, state != 'refused' AS paid FROM calls)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A reply with what it answers, as exported."""
+
+    key: str
+    task: str
+    place: str
+    model: str
+    reply: ChatReply
+
+
+class RememberedReplies:
+    """The file at `path`, made on first use. Opening it reads nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._owner = 0
+
+    def reply(self, key: str) -> ChatReply | None:
+        """The reply to the request of that key, if it was ever given."""
+        if self._connection is None and not self.path.exists():
+            return None
+        with self._transaction(write=False) as connection:
+            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return _parse(row[0]) if row else None
+
+    def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
+        """The reply to a request that another process is asking right now, once it is there; None when nobody is asking."""
+        while self._asked_elsewhere(key, longest):
+            time.sleep(POLL_SECONDS)
+        return self.reply(key)
+
+    def reserve(self, request: ChatRequest, most: Cost, limits: Limits) -> int:
+        """Enter a call that is about to go out, at the most it may cost; gives its number.
+
+        Raises:
+            BudgetExhausted: it could pass a limit. Nothing is entered.
+        """
+        with self._transaction() as connection:
+            if limits != Limits():
+                limits.check(_sums(connection), most, str(self.path))
+            made = connection.execute(
+                _ENTER,
+                (
+                    *(request.key, request.task, request.place, request.model),
+                    *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
+                ),
+            )
+            assert made.lastrowid is not None  # noqa: S101 - an insert has one
+            return made.lastrowid
+
+    def settle(self, call: int, request: ChatRequest, reply: ChatReply, cost: Cost) -> None:
+        """Enter the reply and what it really cost, at once."""
+        with self._transaction() as connection:
+            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, reply.estimated, call))
+            _keep(connection, request, reply, call)
+
+    def keep(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Remember what cost nothing but would be asked again: a prompt that does not fit."""
+        with self._transaction() as connection:
+            _keep(connection, request, reply, None)
+
+    def close_call(self, call: int, reason: str, *, paid: bool) -> None:
+        """Enter that a call got no reply. One that may have been `paid` keeps counting, at its estimate."""
+        with self._transaction() as connection:
+            state = "lost" if paid else "refused"
+            connection.execute("UPDATE calls SET state = ?, reason = ? WHERE id = ?", (state, reason[:300], call))
+
+    def ledger(self) -> Ledger:
+        """The sums over every call ever entered, those in flight included."""
+        if not self.path.exists():
+            return Ledger()
+        with self._transaction(write=False) as connection:
+            return _sums(connection)
+
+    def rung(self, place: str, model: str) -> Rung | None:
+        """The rung that is known to work for a model."""
+        if not self.path.exists():
+            return None
+        with self._transaction(write=False) as connection:
+            row = connection.execute("SELECT rung FROM rungs WHERE place = ? AND model = ?", (place, model)).fetchone()
+        return Rung(row[0]) if row and row[0] in set(Rung) else None
+
+    def remember_rung(self, place: str, model: str, rung: Rung) -> None:
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", (place, model, rung.value))
+
+    def stored(self) -> Iterator[StoredReply]:
+        """Every reply, in the order of keys: the same on every run."""
+        if not self.path.exists():
+            return
+        with self._transaction(write=False) as connection:
+            rows = connection.execute("SELECT key, task, place, model, reply FROM replies ORDER BY key").fetchall()
+        for key, task, place, model, reply in rows:
+            yield StoredReply(key, task, place, model, _parse(reply))
+
+    def documents(self) -> set[str]:
+        """Every document whose text a remembered request held."""
+        if not self.path.exists():
+            return set()
+        with self._transaction(write=False) as connection:
+            return {row[0] for row in connection.execute("SELECT DISTINCT document FROM mentions")}
+
+    def forget(self, documents: Iterable[str]) -> int:
+        """Forget every reply to a request that held text of these documents; how many. What they cost stays in the ledger."""
+        if not self.path.exists():
+            return 0
+        with self._transaction() as connection:
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS gone (key TEXT PRIMARY KEY)")
+            connection.execute("DELETE FROM gone")
+            connection.executemany(
+                "INSERT OR IGNORE INTO gone SELECT key FROM mentions WHERE document = ?",
+                [(document,) for document in documents],
+            )
+            count = connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM gone)").rowcount
+            connection.execute("DELETE FROM mentions WHERE key IN (SELECT key FROM gone)")
+        with self._transaction(write=False) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _asked_elsewhere(self, key: str, longest: float) -> bool:
+        if not self.path.exists():
+            return False
+        with self._transaction(write=False) as connection:
+            rows = connection.execute(
+                "SELECT process, sent FROM calls WHERE key = ? AND state = 'sent'", (key,)
+            ).fetchall()
+        now = time.time()
+        return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
+
+    @contextmanager
+    def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                connection = self._connected()
+                if write:
+                    connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    if write:
+                        connection.execute("ROLLBACK")
+                    raise
+                if write:
+                    connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions; if the file is "
+                "damaged, move it away, and only what it held is paid again"
+            ) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection of this process; after a fork the child makes its own."""
+        if self._connection is None or self._owner != os.getpid():
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"cannot make the folder of {self.path}: {error.strerror or error}.") from error
+            connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                connection.close()
+                raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
+            connection.executescript(
+                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; {_TABLES}"
+                f"PRAGMA user_version = {FORMAT};"
+            )
+            self._connection, self._owner = connection, os.getpid()
+        return self._connection
+
+
+def _sums(connection: sqlite3.Connection) -> Ledger:
+    return Ledger(*connection.execute(_SUMS).fetchone())
+
+
+def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int | None) -> None:
+    content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
+    connection.execute(
+        "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
+        (request.key, request.task, request.place, request.model, content, call),
+    )
+    mentions = [(document, request.key) for document in request.documents]
+    connection.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", mentions)
+
+
+def _parse(text: str) -> ChatReply:
+    fields: dict[str, Any] = json.loads(text)
+    return ChatReply(**fields)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

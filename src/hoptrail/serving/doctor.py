@@ -1,0 +1,97 @@
+"""Whether what the settings name is there and works: the chat endpoint, its model, each way of asking for a form, embeddings.
+
+Asks a handful of tiny questions, for real, and enters them in the ledger of the index where one is named. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hoptrail.errors import HoptrailError, UsageError
+from hoptrail.language.chat.estimating import estimate_asking
+from hoptrail.language.chat.ladder import Draft, Ladder
+from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.schemas import DecomposeReply
+from hoptrail.language.opening import LanguageContext
+from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models.opening import open_encoder
+from hoptrail.models.paying import PaidChat, Unremembering
+from hoptrail.settings import Settings
+
+QUESTIONS = 100
+"""How many questions the estimate is for."""
+_HINTS = {
+    Rung.SCHEMA: "without it replies are asked for as plain JSON, which works nearly as well",
+    Rung.JSON: "without it the form of replies is asked for in the prompt, and some more replies need a repair",
+    Rung.PROMPT: "if no way works, the model is too small for this, or it is not a chat model: name another one",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: whether it works, what was seen, and what to do if it does not.
+
+    A check that is not `needed` may fail without harm.
+    """
+
+    what: str
+    works: bool
+    says: str
+    advice: str = ""
+    needed: bool = True
+
+
+def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
+    """Look at everything that the settings name, the chat endpoint first. `folder` is the index whose ledger is used."""
+    with tempfile.TemporaryDirectory() as temporary:
+        context = LanguageContext(None, folder or Path(temporary), settings.chat)
+        try:
+            chat = context.paid_chat
+        except UsageError as error:
+            yield Check("endpoint", works=False, says=str(error))
+        else:
+            yield from _chat_checks(chat, settings.chat)
+    if settings.encoder.startswith("endpoint:"):
+        yield _embeddings(settings.encoder)
+    yield _estimate(settings)
+
+
+def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
+    yield Check("endpoint", works=True, says=f"{chat.model} at {chat.place}")
+    rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
+    results = [_rung(chat, settings, rung) for rung in rungs]
+    any_works = any(result.works for result in results)
+    for result in results:
+        yield replace(result, needed=not any_works)
+
+
+def _rung(chat: PaidChat, settings: ChatSettings, rung: Rung) -> Check:
+    """Ask for a decomposition in this one way."""
+    only = replace(settings, structured=rung.value)
+    messages = load_prompt("decompose").fill(
+        {"question": "Which river flows through the birthplace of Ada Lunt?", "findings": "(nothing yet)"}
+    )
+    what = f"replies by {rung}"
+    try:
+        Ladder(Unremembering(chat), only).climb("decompose", lambda _: Draft(messages), DecomposeReply)
+    except HoptrailError as error:
+        return Check(what, works=False, says=str(error), advice=_HINTS[rung])
+    return Check(what, works=True, says="works")
+
+
+def _embeddings(name: str) -> Check:
+    try:
+        dimension = open_encoder(name).identity.dimension
+    except HoptrailError as error:
+        return Check("embeddings", works=False, says=str(error))
+    return Check("embeddings", works=True, says=f"{name}, {dimension} dimensions")
+
+
+def _estimate(settings: Settings) -> Check:
+    own = getattr(settings.recipes, settings.recipe)
+    evidence, hops = getattr(own, "evidence_tokens", 6000), getattr(own, "hops", 0)
+    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=evidence, hops=hops)
+    return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

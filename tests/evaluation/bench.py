@@ -1,0 +1,90 @@
+"""A tiny data set whose values are worked out by hand, and runs over it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hoptrail import Index, Settings
+from hoptrail.evaluation.datasets import load_dataset
+from hoptrail.evaluation.results import EvaluationReport
+from hoptrail.evaluation.running import evaluate
+from hoptrail.indexing import Watcher
+from hoptrail.models.encoder import FloatMatrix, Progress
+from world import HashingEncoder
+
+CORPUS = [
+    {"id": "a", "title": "Orla Finch", "text": "Orla Finch was born in Wrenmouth."},
+    {"id": "b", "title": "Wrenmouth", "text": "The river Isk flows through Wrenmouth."},
+    {"id": "b2", "title": "Wrenmouth", "text": "The river Isk flows through Wrenmouth."},
+    {"id": "c", "title": "Dunmere", "text": "Dunmere is a port."},
+]
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "q1", "question": "Orla Finch?", "answers": ["Isk"], "supporting": ["a", "b"]},
+    {"id": "q2", "question": "Isk?", "answers": ["Isk"], "supporting": ["b2"]},
+    {"id": "q3", "question": "Zeppelin?", "answers": ["one"], "supporting": ["c"]},
+    {"id": "q4", "question": "Dunmere?", "answers": ["port"]},
+]
+REPLIES = [
+    {"task": "answer", "reply": {"answer": "Isk"}, "prompt_tokens": 10, "completion_tokens": 2},
+    {"task": "answer", "reply": {"answer": "the river Isk"}, "prompt_tokens": 20, "completion_tokens": 3},
+    {"task": "answer", "reply": {"answer": None}},
+    {"task": "answer", "fail": "overloaded"},
+]
+
+
+@dataclass(frozen=True)
+class Counting(HashingEncoder):
+    """Keeps every text that it was given."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        self.texts.extend(texts)
+        return super().encode(texts, progress)
+
+
+@dataclass
+class Bench:
+    """A data folder, a work folder, and evaluations over them with the recipe bm25 unless said otherwise."""
+
+    folder: Path
+    settings: Settings = field(default_factory=Settings)
+    encoder: Counting = field(default_factory=Counting)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "tiny"
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    def write(self, name: str, rows: Sequence[object]) -> Path:
+        path = self.data / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    def run(self, *recipes: str, replies: Sequence[object] | None = REPLIES, **more: Any) -> EvaluationReport:
+        """`replies` are what the language will say, None for the offline language."""
+        language = "offline" if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
+        index = Index(self.work / "index", self.settings)
+        index.encoder = self.encoder
+        dataset = load_dataset(self.data, more.pop("questions", None), more.pop("limit", None))
+        watcher = more.pop("watcher", Watcher())
+        return evaluate(dataset, recipes or ("bm25",), index, self.work, language, watcher, **more)
+
+    def result(self, *recipes: str, **more: Any) -> dict[str, Any]:
+        """The report under the one recipe's name."""
+        (result,) = self.run(*recipes, **more).to_json()["recipes"].values()
+        assert isinstance(result, dict)
+        return result
+
+    def kept(self, recipe: str = "bm25") -> list[dict[str, Any]]:
+        """Every result that was ever written down for it."""
+        path = self.work / "results" / f"tiny-{recipe}.jsonl"
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

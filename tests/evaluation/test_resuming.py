@@ -1,0 +1,171 @@
+"""Evaluation runs that were stopped go on, and nothing old is passed off as new."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
+from hoptrail import Index, Settings
+from hoptrail.errors import Interrupted
+from hoptrail.evaluation.datasets import load_dataset
+from hoptrail.evaluation.running import evaluate
+from hoptrail.indexing import Watcher
+from hoptrail.recipes.bm25 import Bm25Settings
+from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
+
+# --- going on
+
+
+class Stop:
+    """A watcher that says stop after so many questions; the corpus is indexed by then."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def report(self, what: str, *_: int) -> None:
+        self.left -= what in RECIPES
+
+    def __call__(self) -> bool:
+        return self.left <= 0
+
+    @property
+    def watcher(self) -> Watcher:
+        return Watcher(self.report, self)
+
+
+def test_a_stopped_run_asks_only_what_is_left(bench: Bench) -> None:
+    with pytest.raises(Interrupted, match="same --work"):
+        bench.run(watcher=Stop(2).watcher)
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    result = bench.result(replies=REPLIES[2:])
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+    assert (result["em"], result["calls"], result["tokens"]) == (1 / 4, 3, 35)
+    assert len(bench.encoder.texts) == 3
+
+
+def test_finished_questions_are_not_asked_again_but_failed_ones_are(bench: Bench) -> None:
+    bench.run()
+    result = bench.result(replies=[{"task": "answer", "reply": {"answer": "port"}}])
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4", "q4"]
+    assert (result["failed"], result["em"]) == (0, 2 / 4)
+    before = (bench.work / "results" / "tiny-bm25.jsonl").read_bytes()
+    assert bench.result(replies=[])["em"] == 2 / 4
+    assert (bench.work / "results" / "tiny-bm25.jsonl").read_bytes() == before
+
+
+def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything that is no error of ours ends the run, as a kill would."""
+    from hoptrail.language.scripted import ScriptedLanguage
+
+    perform = ScriptedLanguage.perform
+
+    def breaking(self: ScriptedLanguage, task: Any) -> Any:
+        if self.remaining == 2:
+            raise MemoryError
+        return perform(self, task)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ScriptedLanguage, "perform", breaking)
+        with pytest.raises(MemoryError):
+            bench.run()
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert bench.result(replies=REPLIES[2:])["calls"] == 3
+
+
+def test_more_questions_later_ask_only_the_new_ones(bench: Bench) -> None:
+    assert bench.result(limit=2)["n"] == 2
+    assert bench.result(replies=REPLIES[2:])["calls"] == 3
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+
+
+# --- nothing old passed off as new
+
+
+def asked_again(bench: Bench, **more: Any) -> list[str]:
+    """The questions that a second run asks."""
+    before = len(bench.kept())
+    bench.run(replies=None, **more)
+    return [row["question"] for row in bench.kept()[before:]]
+
+
+@pytest.fixture
+def finished(bench: Bench) -> Bench:
+    bench.run(replies=None)
+    assert asked_again(bench) == []
+    return bench
+
+
+def test_another_setting_of_the_recipe(finished: Bench) -> None:
+    finished.settings = Settings(recipes=replace(RecipeSettings(), bm25=Bm25Settings(k=1)))
+    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+    finished.settings = Settings()
+    assert asked_again(finished) == []
+
+
+def test_another_setting_of_another_recipe_changes_nothing(finished: Bench) -> None:
+    finished.settings = Settings(
+        recipe="dense", recipes=replace(RecipeSettings(), selfask=replace(RecipeSettings().selfask, k=1))
+    )
+    assert asked_again(finished) == []
+
+
+def test_other_passage_limits(finished: Bench) -> None:
+    finished.settings = Settings(passages=replace(Settings().passages, words=3, short_document_words=0))
+    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+
+
+def test_another_language_and_retrieval_only(finished: Bench) -> None:
+    assert asked_again(finished, retrieval_only=True) == ["q1", "q2", "q3", "q4"]
+    before = len(finished.kept())
+    finished.run(replies=REPLIES)
+    assert len(finished.kept()) == before + 4
+
+
+def test_a_passage_more(finished: Bench) -> None:
+    finished.write("corpus.jsonl", [*CORPUS, {"id": "e", "title": "Zeppelin", "text": "A zeppelin flies."}])
+    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+    assert finished.kept()[-2]["passages"] == ["e"]
+
+
+def test_a_passage_less(finished: Bench) -> None:
+    """It must not be found any more, though the index of the last run held it."""
+    finished.write("corpus.jsonl", CORPUS[1:])
+    finished.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["b"]}, *QUESTIONS[1:]])
+    result = finished.result(replies=None)
+    assert result["pool_size"] == 2
+    assert [row["passages"] for row in finished.kept()[4:]] == [[], ["b", "b2"], [], ["c"]]
+
+
+def test_one_of_two_equal_passages_less(finished: Bench) -> None:
+    finished.write("corpus.jsonl", [*CORPUS[:2], CORPUS[3]])
+    finished.write("questions.jsonl", [{**QUESTIONS[1], "supporting": ["b"]}])
+    assert finished.result(replies=None)["retrieval"]["recall@2"] == 1.0
+    assert finished.kept()[-1]["passages"] == ["b"]
+
+
+def test_another_text_of_a_passage(finished: Bench) -> None:
+    finished.write("corpus.jsonl", [{**CORPUS[0], "text": "Orla Finch was born in Lindeth."}, *CORPUS[1:]])
+    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+
+
+@pytest.mark.parametrize("change", [{"question": "Finch Orla?"}, {"answers": ["Arrow"]}, {"supporting": ["c"]}])
+def test_a_corrected_question(finished: Bench, change: dict[str, Any]) -> None:
+    finished.write("questions.jsonl", [{**QUESTIONS[0], **change}, *QUESTIONS[1:]])
+    assert asked_again(finished) == ["q1"]
+    assert asked_again(finished) == []
+
+
+def test_another_data_set_of_the_same_name(finished: Bench, tmp_path: Path) -> None:
+    elsewhere = Bench(tmp_path / "elsewhere", encoder=finished.encoder)
+    elsewhere.write("corpus.jsonl", [{"id": "z", "title": "Isk", "text": "The Isk is long."}])
+    elsewhere.write("questions.jsonl", [{**QUESTIONS[1], "supporting": ["z"]}])
+    index = Index(finished.work / "index")
+    index.encoder = finished.encoder
+    report = evaluate(load_dataset(elsewhere.data), ["bm25"], index, finished.work, "offline", Watcher())
+    ((_, result),) = report.recipes
+    assert result.pool_size == 1
+    assert finished.kept()[-1]["passages"] == ["z"]

@@ -1,0 +1,43 @@
+"""Clients of the server, set up for tests: quick to give up, with everything they keep in one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fakeai.server import FakeAI
+from hoptrail.language.opening import LanguageContext
+from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.environment import Address
+from hoptrail.models.paying import PaidChat
+from hoptrail.models.remembered import FILE, RememberedReplies
+
+KEY = "sk-test-0123456789-do-not-show"
+QUICK: dict[str, Any] = {"attempts": 3, "backoff_seconds": 0.02, "deadline_seconds": 5.0, "model": "fake"}
+
+
+def quick_settings(fake: FakeAI, **changes: Any) -> ChatSettings:
+    return ChatSettings(**{**QUICK, "base_url": fake.address, **changes})
+
+
+def endpoint_at(fake: FakeAI, **changes: Any) -> ChatEndpoint:
+    return ChatEndpoint(Address(fake.address, "fake", KEY), quick_settings(fake, **changes))
+
+
+def replies_in(folder: Path) -> RememberedReplies:
+    return RememberedReplies(folder / FILE)
+
+
+def paid_chat(fake: FakeAI, folder: Path, **changes: Any) -> PaidChat:
+    return PaidChat(endpoint_at(fake, **changes), quick_settings(fake, **changes), replies_in(folder))
+
+
+def context_at(fake: FakeAI, folder: Path, **changes: Any) -> LanguageContext:
+    return LanguageContext(None, folder, quick_settings(fake, **changes))
+
+
+def request(
+    text: str = "What is this?", *, tokens: int = 100, rung: Rung = Rung.PROMPT, place: str = ""
+) -> ChatRequest:
+    messages = (Message("system", "You are a test."), Message("user", text))
+    return ChatRequest(place or "http://test/v1", "fake", "answer", messages, rung, '{"type": "object"}', 0.0, tokens)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from hoptrail.language.chat.citing import reading_of
+from hoptrail.language.chat.schemas import ReadingReply
+from hoptrail.language.tasks import Reading, Step
+from hoptrail.types import Kind, Span, Unit
+
+QUESTION = "Where does the river that flows through Wrenmouth rise?"
+
+
+def reply(answer: object, *steps: dict[str, object]) -> ReadingReply:
+    return ReadingReply.model_validate({"answer": answer, "steps": list(steps), "confidence": 0.7})
+
+
+def cited(reading: Reading, *units: Unit) -> list[list[str]]:
+    """The text behind every step's spans."""
+    by_document = {unit.document: unit for unit in units}
+    return [
+        [by_document[span.document].text[span.start - 7 : span.end - 7] for span in step.support]
+        for step in reading.steps
+    ]
+
+
+def test_numbers_and_quotes_become_whole_sentences(isk: Unit, wrenmouth: Unit) -> None:
+    steps = (
+        {"question": "Which river?", "answer": "the Isk", "evidence": [2], "quote": "the river ISK flows  through"},
+        {
+            "question": "Where?",
+            "answer": "the Grey Hills",
+            "evidence": [1],
+            "quote": "It rises in the Grey Hills and is 90 km long.",
+        },
+    )
+    reading = reading_of(QUESTION, reply("the Grey Hills", *steps), (isk, wrenmouth))
+    assert reading.answer == "the Grey Hills"
+    assert reading.confidence == 0.7
+    assert cited(reading, isk, wrenmouth) == [
+        ["The river Isk flows through Wrenmouth."],
+        ["It rises in the Grey Hills and is 90 km long."],
+    ]
+
+
+def test_numbers_that_were_never_given_out_do_not_count(isk: Unit, wrenmouth: Unit) -> None:
+    step = {"question": "q", "answer": "Isk", "evidence": [0, 3, 99, 2], "quote": None}
+    assert cited(reading_of(QUESTION, reply("Isk", step), (isk, wrenmouth)), isk, wrenmouth) == [
+        ["The river Isk flows through Wrenmouth."]
+    ]
+
+
+def test_without_a_quote_the_sentences_with_the_answer_are_cited(isk: Unit) -> None:
+    step = {"question": "q", "answer": "90 km", "evidence": [1]}
+    assert cited(reading_of("How long?", reply("90 km", step), (isk,)), isk) == [
+        ["It rises in the Grey Hills and is 90 km long."]
+    ]
+
+
+def test_an_answer_inside_another_word_is_not_found_there(isk: Unit) -> None:
+    step = {"question": "q", "answer": "is", "evidence": []}
+    assert cited(reading_of("q", reply("is", step), (isk,)), isk) == [["The Isk is a river."]]
+    step = {"question": "q", "answer": "rise", "evidence": []}
+    assert cited(reading_of("q", reply("rise", step), (isk,)), isk) == [[]]
+
+
+def test_yes_without_a_quote_cites_the_piece_whole(isk: Unit) -> None:
+    step = {"question": "q", "answer": "yes", "evidence": [1]}
+    assert cited(reading_of("Is it long?", reply("yes", step), (isk,)), isk) == [[isk.text]]
+
+
+def test_nothing_cited_cites_where_the_answer_stands_or_nothing(isk: Unit, wrenmouth: Unit) -> None:
+    reading = reading_of(QUESTION, reply("Grey Hills"), (wrenmouth, isk))
+    assert cited(reading, isk, wrenmouth) == [["It rises in the Grey Hills and is 90 km long."]]
+    assert reading_of(QUESTION, reply("yes"), (isk,)).steps == (Step(QUESTION, "yes", ()),)
+    assert reading_of(QUESTION, reply("Blue Hills"), (isk,)).steps == (Step(QUESTION, "Blue Hills", ()),)
+
+
+def test_the_last_step_yields_the_answer(isk: Unit) -> None:
+    step = {"question": "Which river?", "answer": "Isk", "evidence": [1]}
+    reading = reading_of(QUESTION, reply("90 km", step), (isk,))
+    assert [one.answer for one in reading.steps] == ["Isk", "90 km"]
+    assert reading.steps[-1].support == reading.steps[0].support
+
+
+def test_steps_that_found_nothing_are_left_out(isk: Unit) -> None:
+    steps = (
+        {"question": "a", "answer": None},
+        {"question": "b", "answer": "unknown"},
+        {"question": "c", "answer": "Isk", "evidence": [1]},
+    )
+    assert [step.question for step in reading_of(QUESTION, reply("isk", *steps), (isk,)).steps] == ["c"]
+
+
+def test_an_abstention_has_no_steps(isk: Unit) -> None:
+    step = {"question": "q", "answer": "Isk", "evidence": [1]}
+    assert reading_of(QUESTION, reply(None, step), (isk,)) == Reading(None)
+
+
+def test_derived_units_cite_their_sources() -> None:
+    sources = (Span("d1", 5, 20), Span("d2", 0, 9))
+    unit = Unit("a", Kind.AGGREGATE, "Isk", "The Isk is long.\nIt is cold.", sources)
+    step = {"question": "q", "answer": "cold", "evidence": [1], "quote": "It is cold, cold."}
+    assert reading_of("q", reply("cold", step), (unit,)).steps[0].support == (sources[1],)
+
+
+def test_every_span_lies_inside_what_was_shown(isk: Unit, wrenmouth: Unit) -> None:
+    for quote in ("", "The Isk is a river. It rises in", "a sentence that nobody wrote", "Isk"):
+        for numbers in ([], [1], [2, 1], [7]):
+            step = {"question": "q", "answer": "Isk", "evidence": numbers, "quote": quote}
+            for one in reading_of("q", reply("Isk", step), (isk, wrenmouth)).steps:
+                assert all(any(unit.sources[0].covers(span) for unit in (isk, wrenmouth)) for span in one.support)

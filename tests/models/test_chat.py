@@ -1,0 +1,281 @@
+"""One try of a chat call against a real server that misbehaves. Rows A3, A4, A5, A6, A14, A16 and D12 of the fault table."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from fakeai.clients import KEY, endpoint_at, quick_settings, request
+from fakeai.server import FakeAI, serving
+from hoptrail.errors import UsageError
+from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung
+from hoptrail.models.environment import Address, find_address
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.settings import Settings, settings_from, to_toml
+
+WORDS = "日本の首都は東京です。 The capital is Tōkyō — 🗼."
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeAI]:
+    with serving(FakeAI(lambda _: WORDS)) as running:
+        yield running
+
+
+def failure(fake: FakeAI, fault: str, **changes: object) -> CallFailed:
+    fake.always = fault
+    with pytest.raises(CallFailed) as caught:
+        endpoint_at(fake, **changes).send(request())
+    return caught.value
+
+
+def test_a_call_sends_what_was_asked_and_reads_the_reply(fake: FakeAI) -> None:
+    reply = endpoint_at(fake).send(request("What is this?", tokens=77, rung=Rung.SCHEMA))
+    assert (reply.text, reply.finish, reply.estimated) == (WORDS, "stop", False)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (fake.bill.prompt_tokens, fake.bill.completion_tokens)
+    body = fake.log[0].body
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("fake", 0.0, 77)
+    assert body["messages"][1] == {"role": "user", "content": "What is this?"}
+    assert body["response_format"]["json_schema"]["name"] == "answer"
+    assert fake.log[0].key == f"Bearer {KEY}"
+
+
+def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
+    for rung in Rung:
+        endpoint_at(fake).send(request(rung=rung))
+    assert [asked.form for asked in fake.log] == ["json_schema", "json_object", ""]
+
+
+def test_settings_shape_the_request(fake: FakeAI) -> None:
+    endpoint = endpoint_at(fake, output_parameter="max_completion_tokens")
+    endpoint.send(replace(request(), temperature=-1.0))
+    assert "temperature" not in fake.log[0].body
+    assert fake.log[0].body["max_completion_tokens"] == 100
+    assert "max_tokens" not in fake.log[0].body
+
+
+def test_text_that_python_holds_but_unicode_does_not_is_sent_whole(fake: FakeAI) -> None:
+    endpoint_at(fake).send(request("lone \ud800 and paired \ud83d\ude00"))
+    assert fake.log[0].body["messages"][1]["content"] == "lone \ufffd and paired \U0001f600"
+
+
+@pytest.mark.parametrize(("fault", "paid"), [("500", False), ("502", False), ("reset", True), ("reset in body", True)])
+def test_a3_server_errors_and_resets_may_pass(fake: FakeAI, fault: str, paid: bool) -> None:
+    failed = failure(fake, fault)
+    assert failed.kind is FailureKind.PASSING
+    assert failed.paid is paid
+    assert len(fake.log) == 1, "retries have another owner"
+
+
+def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
+    nobody = ChatEndpoint(Address("http://127.0.0.1:9/v1", "fake", KEY), quick_settings(fake))
+    with pytest.raises(CallFailed, match="could not be asked") as caught:
+        nobody.send(request())
+    assert (caught.value.kind, caught.value.paid) == (FailureKind.PASSING, False)
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])
+def test_a4_refusals_are_final_and_never_show_the_key(fake: FakeAI, fault: str) -> None:
+    failed = failure(fake, fault)
+    assert failed.kind is FailureKind.REFUSED
+    assert not failed.paid
+    assert KEY not in "".join(traceback.format_exception(failed))
+
+
+@pytest.mark.parametrize("fault", ["hang", "drip", "drip headers"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a5_one_deadline_holds_for_the_whole_call(fake: FakeAI, fault: str, stream: bool) -> None:
+    fake.drip = 0.05  # far more often than any limit on a single read
+    started = time.monotonic()
+    failed = failure(fake, fault, deadline_seconds=0.4, stream=stream)
+    assert 0.3 < time.monotonic() - started < 1.5
+    assert "0.4 seconds" in failed.reason
+    assert (failed.kind, failed.paid) == (FailureKind.PASSING, True)
+
+
+def test_a5_a_deadline_cuts_its_own_call_only(fake: FakeAI) -> None:
+    fake.choose = lambda number, _: "drip" if number == 1 else None
+    endpoint = endpoint_at(fake, deadline_seconds=0.6)
+    slow: list[CallFailed] = []
+
+    def ask_slowly() -> None:
+        with pytest.raises(CallFailed) as caught:
+            endpoint.send(request())
+        slow.append(caught.value)
+
+    thread = threading.Thread(target=ask_slowly)
+    thread.start()
+    while not fake.log:
+        time.sleep(0.01)
+    assert [endpoint.send(request()).text for _ in range(5)] == [WORDS] * 5
+    thread.join()
+    assert len(slow) == 1
+
+
+@pytest.mark.parametrize("fault", ["stream cut", "stream malformed", "stream error"])
+def test_a6_a_stream_that_breaks_is_no_reply_but_may_be_asked_again(fake: FakeAI, fault: str) -> None:
+    failed = failure(fake, fault, stream=True)
+    assert (failed.kind, failed.paid) == (FailureKind.PASSING, True)
+
+
+@pytest.mark.parametrize("fault", [None, "stream by bytes", "stream without end mark"])
+def test_a6_a_whole_stream_is_read_however_it_is_cut_up(fake: FakeAI, fault: str | None) -> None:
+    fake.always = fault
+    reply = endpoint_at(fake, stream=True).send(request())
+    assert (reply.text, reply.finish, reply.estimated) == (WORDS, "stop", False)
+    assert reply.completion_tokens == fake.bill.completion_tokens
+
+
+def test_a9_an_endless_stream_is_cut_off_by_us(fake: FakeAI) -> None:
+    fake.always = "stream of loops"
+    reply = endpoint_at(fake, stream=True).send(request())
+    assert reply.finish == "length"
+    assert len(reply.text) < 10_000
+    assert reply.estimated
+
+
+@pytest.mark.parametrize("fault", ["no usage", "zero usage", "negative usage", "absurd usage", "usage of words"])
+def test_a14_usage_that_cannot_be_right_is_replaced_and_flagged(fake: FakeAI, fault: str) -> None:
+    fake.always = fault
+    reply = endpoint_at(fake).send(request("words " * 100))
+    assert reply.estimated
+    assert reply.prompt_tokens == request("words " * 100).prompt_tokens
+    assert 0 < reply.completion_tokens < 2 * fake.bill.completion_tokens
+
+
+def test_a16_redirects_are_not_followed(fake: FakeAI) -> None:
+    with serving(FakeAI(lambda _: "from elsewhere")) as other:
+        fake.elsewhere = other.address
+        failed = failure(fake, "redirect")
+        assert other.log == []
+    assert failed.kind is FailureKind.NONSENSE
+    assert "307" in failed.reason
+
+
+def test_a16_a_login_page_is_no_reply(fake: FakeAI) -> None:
+    failed = failure(fake, "web page")
+    assert failed.kind is FailureKind.NONSENSE
+    assert "web page" in failed.reason
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"[" * 100_000])
+def test_a_body_that_is_no_reply_is_refused(content: bytes) -> None:
+    from hoptrail.models.completion import read_completion
+
+    with pytest.raises(CallFailed, match="not a chat reply"):
+        read_completion([content], 1)
+
+
+def test_content_may_come_in_parts_or_not_at_all() -> None:
+    from hoptrail.models.completion import read_completion
+
+    parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
+    for content, text in ((parts, "ab"), (None, ""), ("c", "c")):
+        body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": None}]}).encode()
+        assert read_completion([body[:9], body[9:]], 1).text == text
+
+
+def test_a_body_without_end_is_not_read_to_its_end() -> None:
+    from hoptrail.models.completion import LARGEST_BODY, read_completion
+
+    def without_end() -> Iterator[bytes]:
+        while True:
+            yield b" " * (LARGEST_BODY // 4)
+
+    with pytest.raises(CallFailed, match="more than"):
+        read_completion(without_end(), 1)
+
+
+def test_a12_a_prompt_that_is_too_long_is_told_from_other_bad_requests(fake: FakeAI) -> None:
+    fake.always = "small window"
+    with pytest.raises(CallFailed) as caught:
+        endpoint_at(fake).send(request("word " * 2000))
+    assert caught.value.kind is FailureKind.CONTEXT
+    fake.always = "no format"
+    with pytest.raises(CallFailed) as caught:
+        endpoint_at(fake).send(request(rung=Rung.SCHEMA))
+    assert caught.value.kind is FailureKind.FORMAT
+
+
+def test_keys_differ_with_everything_that_shapes_the_reply() -> None:
+    base = request()
+    others = [
+        request("What is that?"),
+        request(tokens=101),
+        request(rung=Rung.SCHEMA),
+        request(rung=Rung.JSON),
+        request(place="http://other/v1"),
+        replace(base, model="other"),
+        replace(base, temperature=0.5),
+        replace(base, task="recall"),
+        replace(request(rung=Rung.SCHEMA), schema="{}"),
+    ]
+    assert len({one.key for one in [base, *others]}) == 10
+    assert request().key == base.key
+    assert replace(base, schema="{}", documents=("d1",)).key == base.key, "what is not sent does not count"
+
+
+def test_d12_the_key_shows_in_no_form_of_the_objects_that_hold_it(fake: FakeAI) -> None:
+    address = Address("http://user:password@host:8000/v1?token=abc", "m", KEY)
+    endpoint = endpoint_at(fake)
+    shown = repr(address) + str(endpoint) + repr(endpoint) + repr(vars(endpoint))
+    assert KEY not in shown
+    assert address.place == "http://host:8000/v1"
+
+
+def test_the_environment_is_read_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="set OPENAI_BASE_URL"):
+        find_address("chat")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:11434/v1/")
+    with pytest.raises(UsageError, match="set HOPTRAIL_MODEL"):
+        find_address("chat")
+    monkeypatch.setenv("HOPTRAIL_MODEL", "tiny")
+    monkeypatch.setenv("MY_KEY", KEY)
+    found = find_address("chat", key_variable="MY_KEY")
+    assert (found.place, found.model, found.key) == ("http://localhost:11434/v1", "tiny", KEY)
+    assert find_address("chat", "https://elsewhere/v1", "large").model == "large"
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000", "ftp://host/v1", "http://", "http://host:port/v1", "file:///etc"]
+)
+def test_addresses_that_are_none_are_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="http"):
+        find_address("chat", address, "m")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_output_tokens": 0},
+        {"concurrency": 0},
+        {"attempts": 0},
+        {"context_window": 1000},
+        {"deadline_seconds": 0.0},
+        {"backoff_seconds": -1.0},
+        {"limit_calls": -1},
+        {"structured": "xml"},
+        {"key": "sk-secret"},
+    ],
+)
+def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        settings_from({"chat": wrong}, "test.toml")
+
+
+def test_settings_come_back_from_their_toml_and_hold_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tomllib
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    settings = Settings(chat=ChatSettings(model="m", limit_money=2.5, stream=True))
+    text = to_toml(settings)
+    assert settings_from(tomllib.loads(text), "test.toml") == settings
+    assert KEY not in text

@@ -1,0 +1,139 @@
+"""Who may call, and whether again. Rows A1, A2, A3 and A4 of the fault table, against a real server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fakeai.clients import paid_chat, replies_in, request
+from fakeai.server import FakeAI, serving
+from hoptrail.errors import EndpointBusy, EndpointRefused
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.limiter import Limiter
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeAI]:
+    with serving(FakeAI(lambda _: "fine")) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("fault", "least"), [("busy seconds", 0.3), ("busy date", 1.0)])
+def test_a1_when_one_is_told_to_wait_everybody_waits(fake: FakeAI, tmp_path: Path, fault: str, least: float) -> None:
+    fake.plan = {5: fault}
+    fake.seconds = 0.05
+    chat = paid_chat(fake, tmp_path, concurrency=4)
+    with ThreadPoolExecutor(8) as workers:
+        heard = list(workers.map(lambda number: chat.ask(request(f"q{number}")), range(20)))
+    assert [one.reply.text for one in heard] == ["fine"] * 20
+    told = fake.log[4].seconds
+    # Those already on their way arrive; nobody else does before the time is up.
+    during = [asked for asked in fake.log[5:] if asked.seconds - told < least - 0.02]
+    assert len(during) <= 3
+    assert all(asked.seconds - told < 0.15 for asked in during)
+    assert len(fake.log) == 21
+    assert chat.limiter.pauses == 1
+    ledger = replies_in(tmp_path).ledger()
+    assert (ledger.calls, ledger.refused) == (20, 1)
+
+
+def test_a1_without_a_time_the_waits_grow(fake: FakeAI, tmp_path: Path) -> None:
+    fake.plan = {1: "busy", 2: "busy", 3: "busy"}
+    paid_chat(fake, tmp_path, attempts=4, backoff_seconds=0.1).ask(request())
+    waits = [after.seconds - before.seconds for before, after in zip(fake.log, fake.log[1:], strict=False)]
+    assert len(waits) == 3
+    assert 0.07 < waits[0] < waits[1] < waits[2] < 0.9
+
+
+def test_a1_jitter_depends_on_the_seed_alone() -> None:
+    def waits(seed: int) -> list[float]:
+        limiter = Limiter(ChatSettings(), "test", seed)
+        return [limiter._backoff(number) for number in range(1, 8)]
+
+    assert waits(1) == waits(1) != waits(2)
+    assert all(0.375 * 2**at <= wait <= 0.625 * 2**at for at, wait in enumerate(waits(3)))
+
+
+def test_a2_busy_for_ever_ends_resumably_at_the_limit_of_tries(fake: FakeAI, tmp_path: Path) -> None:
+    chat = paid_chat(fake, tmp_path)
+    chat.ask(request("before"))
+    fake.always = "busy"
+    with pytest.raises(EndpointBusy, match=r"429.*try 3 of 3.*run the same command again"):
+        chat.ask(request("during"))
+    assert len(fake.log) == 4
+    fake.always = None
+    again = paid_chat(fake, tmp_path)
+    assert again.ask(request("before")).spent.calls == 0
+    assert again.ask(request("during")).spent.calls == 1
+
+
+def test_a2_a_wait_longer_than_the_settings_allow_is_not_waited_for(fake: FakeAI, tmp_path: Path) -> None:
+    fake.always, fake.retry_after = "busy seconds", "3600"
+    started = time.monotonic()
+    with pytest.raises(EndpointBusy, match=r"to wait 3.6e\+03 s"):
+        paid_chat(fake, tmp_path).ask(request())
+    assert time.monotonic() - started < 2
+    assert len(fake.log) == 1
+
+
+@pytest.mark.parametrize("fault", ["500", "502", "unavailable", "reset", "reset in body"])
+def test_a3_bursts_are_outlived_within_bounds(fake: FakeAI, tmp_path: Path, fault: str) -> None:
+    fake.plan = {1: fault, 2: fault}
+    chat = paid_chat(fake, tmp_path)
+    assert chat.ask(request("one")).reply.text == "fine"
+    fake.plan = dict.fromkeys(range(4, 7), fault)
+    with pytest.raises(CallFailed):
+        chat.ask(request("two"))
+    assert len(fake.log) == 6
+    assert chat.ask(request("three")).reply.text == "fine", "others go on"
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])
+def test_a4_a_refusal_stops_everybody_at_once(fake: FakeAI, tmp_path: Path, fault: str) -> None:
+    fake.always = fault
+    chat = paid_chat(fake, tmp_path, concurrency=2)
+
+    def ask(number: int) -> str:
+        with pytest.raises(EndpointRefused) as caught:
+            chat.ask(request(f"q{number}"))
+        return str(caught.value)
+
+    with ThreadPoolExecutor(4) as workers:
+        reasons = list(workers.map(ask, range(20)))
+    assert len(fake.log) <= 2, "no more than were in flight"
+    assert all("Nothing more is asked" in reason for reason in reasons)
+
+
+def test_a_bad_request_is_not_repeated(fake: FakeAI, tmp_path: Path) -> None:
+    fake.always = "web page"
+    with pytest.raises(CallFailed):
+        paid_chat(fake, tmp_path).ask(request())
+    assert len(fake.log) == 1
+
+
+def test_concurrency_holds(fake: FakeAI, tmp_path: Path) -> None:
+    fake.seconds = 0.05
+    chat = paid_chat(fake, tmp_path, concurrency=3)
+    with ThreadPoolExecutor(9) as workers:
+        list(workers.map(lambda number: chat.ask(request(f"q{number}")), range(18)))
+    assert fake.busiest == 3
+
+
+def test_a_slot_is_given_back_whatever_happens() -> None:
+    limiter = Limiter(ChatSettings(concurrency=1, attempts=1), "test")
+
+    def fails() -> str:
+        raise CallFailed(FailureKind.PASSING, "no")
+
+    def breaks() -> str:
+        raise KeyboardInterrupt
+
+    for broken, kind in ((fails, CallFailed), (breaks, KeyboardInterrupt)):
+        with pytest.raises(kind):
+            limiter.run(broken)
+    assert limiter.run(lambda: "fine") == "fine"

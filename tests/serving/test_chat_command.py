@@ -1,0 +1,366 @@
+"""The language `chat` from the command line, against a real server: a trail of three hops, what it costs, how it stops.
+
+Rows A2, A4, E1, E5 and D12 of the fault table, end to end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Ended, Hoptrail
+from fakeai.brains import task_of
+from fakeai.clients import KEY, replies_in
+from fakeai.server import Body, FakeAI, serving
+from hoptrail import Index
+from world import FACTS
+
+QUESTION = "Which river flows through the birthplace of the designer of the Tallow Bridge?"
+TRAIL = [
+    ("Who designed the Tallow Bridge?", "Tallow Bridge", "Orla Finch", "It was designed by Orla Finch."),
+    ("Where was Orla Finch born?", "Orla Finch", "Wrenmouth", "Orla Finch was born in Wrenmouth."),
+    ("Which river flows through Wrenmouth?", "Wrenmouth", "the Isk", "The river Isk flows through Wrenmouth."),
+]
+
+
+def three_hops(body: Body) -> str:
+    """A model that knows the three sub-questions and finds each answer in the evidence, wherever it stands."""
+    given = body["messages"][1]["content"]
+    task = task_of(body)
+    if task == "decompose_next":
+        asked = given.count(" -> ")
+        following = ["Who designed the Tallow Bridge?", "Where was that person born?", "Which river flows through #2?"]
+        return json.dumps({"questions": following[asked : asked + 1]})
+    if task == "complete":
+        return json.dumps({"question": TRAIL[given.count(" -> ")][0]})
+    if task == "integrate":
+        return json.dumps({"steps": [], "answer": "the Isk", "confidence": 0.9})
+    question = given.rsplit("Question: ", 1)[1]
+    for asked, title, answer, quote in TRAIL:
+        if asked == question:
+            place = re.search(rf"\[(\d+)\] begin \w+\n{title}\n", given)
+            assert place, given
+            step = {"question": asked, "answer": answer, "evidence": [int(place[1])], "quote": quote}
+            return json.dumps({"steps": [step], "answer": answer, "confidence": 0.9})
+    return json.dumps({"steps": [], "answer": None, "confidence": 0.1})
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
+    with serving(FakeAI(three_hops)) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.address)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+        yield running
+
+
+@pytest.fixture
+def quick(tiny: Path, tmp_path: Path) -> Path:
+    """Settings with the small encoder, and a chat client that gives up quickly."""
+    return settings_file(tiny, tmp_path)
+
+
+def settings_file(tiny: Path, folder: Path, **chat: object) -> Path:
+    lines = {"attempts": 3, "backoff_seconds": 0.01, "deadline_seconds": 5.0, **chat}
+    path = folder / "settings.toml"
+    section = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
+    path.write_text(f"{tiny.read_text()}\n[chat]\n{section}\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def built(hoptrail: Hoptrail, world: Path, tmp_path: Path, quick: Path) -> Path:
+    ended = hoptrail("index", world, "--index", tmp_path / "index", "--settings", quick)
+    assert ended.code == 0, ended.err
+    return tmp_path / "index"
+
+
+def ask(hoptrail: Hoptrail, index: Path, settings: Path, *more: object) -> Ended:
+    language = () if "--language" in more else ("--language", "chat")
+    return hoptrail(
+        "ask", QUESTION, "--index", index, "--settings", settings, "--recipe", "selfask", *language, "--json", *more
+    )
+
+
+def without_seconds(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {"usage": answer["usage"] | {"seconds": 0}}
+
+
+def test_three_hops_by_a_chat_model_are_cited_to_the_character_and_paid_once(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path
+) -> None:
+    answer = ask(hoptrail, built, quick).json
+    assert (answer["answer"], answer["abstained"], answer["language"]) == ("the Isk", False, "chat:fake")
+    assert [(hop["asked"], hop["answer"]) for hop in answer["trail"]] == [
+        (asked, found) for asked, _, found, _ in TRAIL
+    ]
+    assert [(item["title"], item["text"], item["hop"]) for item in answer["evidence"]] == [
+        (title, quote, hop) for hop, (_, title, _, quote) in enumerate(TRAIL)
+    ]
+    for item in answer["evidence"]:
+        assert FACTS[item["title"]][item["start"] : item["end"]] == item["text"]
+    # Four plans (the last is empty), two completions, three readings, one conclusion.
+    assert answer["usage"]["calls"] == len(fake.log) == fake.bill.calls == 10
+    ledger = replies_in(built).ledger()
+    assert (ledger.calls, ledger.prompt_tokens, ledger.completion_tokens) == (
+        answer["usage"]["calls"],
+        fake.bill.prompt_tokens,
+        fake.bill.completion_tokens,
+    )
+    again = ask(hoptrail, built, quick).json
+    assert len(fake.log) == 10
+    assert again["usage"]["calls"] == again["usage"]["prompt_tokens"] == 0
+    assert {**again, "usage": None} == {**answer, "usage": None}
+
+
+def test_the_replies_lie_beside_the_index_and_harm_it_not(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, world: Path
+) -> None:
+    ask(hoptrail, built, quick)
+    assert hoptrail("verify", "--index", built, "--settings", quick).code == 0
+    assert hoptrail("index", world, "--index", built, "--settings", quick).code == 0
+    assert ask(hoptrail, built, quick).json["usage"]["calls"] == 0
+    assert len(fake.log) == 10
+
+
+def test_removing_a_document_forgets_what_was_said_about_it(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path
+) -> None:
+    ask(hoptrail, built, quick)
+    before = list(replies_in(built).stored())
+    assert hoptrail("remove", "Isk", "--index", built, "--settings", quick).code == 0
+    after = list(replies_in(built).stored())
+    # The three readings and the conclusion saw the page; plans and completions did not.
+    assert {reply.task for reply in before} - {reply.task for reply in after} == {"answer", "integrate"}
+    assert replies_in(built).ledger().calls == fake.bill.calls
+
+
+def test_e5_a_replay_is_the_same_answer_without_a_network(
+    hoptrail: Hoptrail, built: Path, quick: Path, tmp_path: Path, fake: FakeAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = ask(hoptrail, built, quick).json
+    recording = tmp_path / "run.jsonl"
+    ended = hoptrail("replies", "--index", built, "--out", recording)
+    assert ended.code == 0
+    assert "10 replies. The ledger: 10 calls" in ended.err
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
+        monkeypatch.delenv(name)
+    (built / "replies.sqlite").unlink()
+    replayed = [ask(hoptrail, built, quick, "--language", f"replay:{recording}").json for _ in range(2)]
+    assert without_seconds(replayed[0]) == without_seconds(replayed[1]) == without_seconds(answer)
+    assert len(fake.log) == 10
+    lines = recording.read_text().splitlines()
+    lost = next(number for number, line in enumerate(lines) if "Wrenmouth" in line and '"task": "answer"' in line)
+    key = json.loads(lines[lost])["key"]
+    recording.write_text("\n".join(lines[:lost] + lines[lost + 1 :]))
+    ended = ask(hoptrail, built, quick, "--language", f"replay:{recording}")
+    assert (ended.code, ended.out) == (1, "")
+    assert f"no reply to the call {key} (answer, by fake)" in " ".join(ended.err.split())
+
+
+def test_e1_at_the_limit_the_run_stops_resumably_and_goes_on_when_it_is_raised(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, tiny: Path, tmp_path: Path
+) -> None:
+    limited = settings_file(tiny, tmp_path, limit_calls=4)
+    for _ in range(2):
+        ended = ask(hoptrail, built, limited)
+        assert (ended.code, ended.out) == (3, "")
+        assert "limit of 4 calls" in ended.err
+        assert "Raise limit_calls" in ended.err
+        assert len(fake.log) == 4
+    raised = settings_file(tiny, tmp_path, limit_calls=40)
+    assert ask(hoptrail, built, raised).json["usage"]["calls"] == 6
+    assert len(fake.log) == 10
+
+
+def test_a2_busy_for_ever_is_resumable(hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path) -> None:
+    fake.choose = lambda number, _: "busy" if 4 <= number <= 6 else None
+    ended = ask(hoptrail, built, quick)
+    assert (ended.code, ended.out) == (3, "")
+    assert "429" in ended.err
+    assert ask(hoptrail, built, quick).json["answer"] == "the Isk"
+    assert fake.bill.calls == 10
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])
+def test_a4_a_refusal_ends_the_command_at_once(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, fault: str
+) -> None:
+    fake.always = fault
+    ended = ask(hoptrail, built, quick)
+    assert (ended.code, ended.out) == (1, "")
+    assert "Check the key, the credit and the model's name" in ended.err
+    assert len(fake.log) == 1
+
+
+def test_d12_the_key_appears_nowhere(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    printed = []
+    for fault in (None, "401", "402", "403", "quota", "500", "reset", "web page", "redirect", "small window"):
+        fake.always, fake.elsewhere = fault, f"http://127.0.0.1:9/{KEY}"
+        (built / "replies.sqlite").unlink(missing_ok=True)
+        printed.append(ask(hoptrail, built, quick))
+        printed.append(hoptrail("doctor", "--settings", quick, "--index", built))
+    printed.append(hoptrail("settings", "--settings", quick))
+    printed.append(hoptrail("replies", "--index", built, "--out", tmp_path / "run.jsonl"))
+    assert fake.log[0].key == f"Bearer {KEY}"
+    assert KEY not in "".join(ended.out + ended.err for ended in printed)
+    assert KEY not in caplog.text
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_task_that_fails_is_told_on_standard_error(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.always = "500"
+    answer = ask(hoptrail, built, quick).json
+    assert answer["abstained"]
+    assert answer["trail"][0]["verdict"] == "failed"
+    assert "decompose: fake at http://127.0.0.1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"), [("OPENAI_BASE_URL", "set OPENAI_BASE_URL"), ("HOPTRAIL_MODEL", "set HOPTRAIL_MODEL")]
+)
+def test_chat_without_a_place_or_a_model_is_wrong_usage(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, monkeypatch: pytest.MonkeyPatch, missing: str, says: str
+) -> None:
+    monkeypatch.delenv(missing)
+    ended = ask(hoptrail, built, quick)
+    assert (ended.code, ended.out) == (2, "")
+    assert says in ended.err
+    assert fake.log == []
+
+
+def test_money_without_a_price_is_wrong_usage(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, tiny: Path, tmp_path: Path
+) -> None:
+    ended = ask(hoptrail, built, settings_file(tiny, tmp_path, limit_money=1.0))
+    assert ended.code == 2
+    assert "prompt_price" in ended.err
+    assert fake.log == []
+
+
+def data_folder(folder: Path) -> Path:
+    """Six passages and four questions, one of them with three hops."""
+    made = folder / "data"
+    made.mkdir()
+    passages = [{"id": title, "title": title, "text": text} for title, text in FACTS.items()]
+    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
+    questions = [
+        {"id": f"q{number}", "question": asked, "answers": [answer], "supporting": [title]}
+        for number, (asked, title, answer, _) in enumerate(TRAIL)
+    ]
+    (made / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
+    return made
+
+
+def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path) -> None:
+    data = data_folder(tmp_path)
+    limited = settings_file(tiny, tmp_path, limit_calls=2)
+    command = ["evaluate", data, "--recipes", "hybrid", "--language", "chat"]
+    ended = hoptrail(*command, "--settings", limited)
+    assert ended.code == 2
+    assert "--work" in ended.err
+    ended = hoptrail(*command, "--settings", limited, "--work", tmp_path / "work", "--out", tmp_path / "out.json")
+    assert ended.code == 3, ended.err
+    assert len(fake.log) == 2
+    raised = settings_file(tiny, tmp_path)
+    ended = hoptrail(*command, "--settings", raised, "--work", tmp_path / "work", "--out", tmp_path / "out.json")
+    assert ended.code == 0, ended.err
+    assert len(fake.log) == 3
+    report = json.loads((tmp_path / "out.json").read_text())["recipes"]["hybrid"]
+    assert (report["n"], report["em"], report["failed"]) == (3, 1.0, 0)
+
+
+# --- doctor
+
+
+def doctor(hoptrail: Hoptrail, settings: Path, *more: object) -> tuple[int, str]:
+    ended = hoptrail("doctor", "--settings", settings, *more)
+    return ended.code, " ".join(ended.out.split())
+
+
+def checking(_body: Body) -> str:
+    return json.dumps({"questions": ["Where was Ada Lunt born?", "Which river flows through #1?"]})
+
+
+def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path) -> None:
+    fake.brain = checking
+    code, says = doctor(hoptrail, quick, "--index", tmp_path / "index")
+    assert code == 0
+    assert f"works endpoint: fake at {fake.address}" in says
+    for rung in ("schema", "json", "prompt"):
+        assert f"works replies by {rung}: works" in says
+    assert "100 questions: by recipe hybrid: 100 to " in says
+    assert "in money unknown" in says
+    assert replies_in(tmp_path / "index").ledger().calls == fake.bill.calls == 3
+    doctor(hoptrail, quick, "--index", tmp_path / "index")
+    assert fake.bill.calls == 6, "it asks anew each time"
+
+
+def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptrail, fake: FakeAI, quick: Path) -> None:
+    fake.brain, fake.always = checking, "no schema"
+    code, says = doctor(hoptrail, quick)
+    assert code == 0
+    assert "fails replies by schema" in says
+    assert "asked for as plain JSON" in says
+    assert "works replies by json" in says
+
+
+@pytest.mark.parametrize(
+    ("fault", "hint"),
+    [
+        ("401", "Check the key, the credit and the model's name"),
+        ("missing field", "the model is too small for this"),
+        ("web page", "a web page, perhaps a login"),
+    ],
+)
+def test_doctor_says_what_to_do_when_nothing_works(
+    hoptrail: Hoptrail, fake: FakeAI, quick: Path, fault: str, hint: str
+) -> None:
+    fake.brain, fake.always = checking, fault
+    code, says = doctor(hoptrail, quick)
+    assert code == 1
+    assert hint in says
+
+
+def test_doctor_without_an_endpoint(hoptrail: Hoptrail, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    code, says = doctor(hoptrail, quick)
+    assert code == 1
+    assert "fails endpoint: the language chat needs an address: set OPENAI_BASE_URL" in says
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+    code, says = doctor(hoptrail, quick)
+    assert code == 1
+    assert "could not be asked" in says
+
+
+def test_doctor_looks_at_the_embeddings_if_they_come_from_an_endpoint(
+    hoptrail: Hoptrail, fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.brain = checking
+    settings = tmp_path / "settings.toml"
+    settings.write_text('encoder = "endpoint:tiny-embedder"\n[chat]\nstructured = "json"\n')
+    code, says = doctor(hoptrail, settings)
+    assert code == 0
+    assert "works embeddings: endpoint:tiny-embedder, 2 dimensions" in says
+    monkeypatch.setenv("OPENAI_BASE_URL", fake.address.replace("/v1", "/nowhere/v2").replace("127.0.0.1", "127.0.0.2"))
+    assert doctor(hoptrail, settings)[0] in {0, 1}
+
+
+def test_show_and_search_need_no_model(hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path) -> None:
+    assert hoptrail("show", "--index", built, "--settings", quick).code == 0
+    assert hoptrail("search", QUESTION, "--index", built, "--settings", quick).code == 0
+    assert fake.log == []
+    assert isinstance(Index(built).folder, Path)

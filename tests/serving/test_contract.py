@@ -1,0 +1,222 @@
+"""What scripts rely on: the exact keys of every command's JSON, spans that hold, and nothing but JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Hoptrail
+from hoptrail import Index
+from hoptrail.documents.reading import read_sources
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.serving.cli import app
+from hoptrail.types import Document
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
+
+ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
+EVIDENCE = ["document", "title", "start", "end", "text", "unit", "kind", "hop"]
+HOP = ["question", "asked", "hits", "answer", "verdict"]
+HIT = ["unit", "kind", "score", "channel", "document"]
+USAGE = ["calls", "prompt_tokens", "completion_tokens", "seconds"]
+CONTENTS = ["format", "encoder", "documents", "units", "links", "structures", "usage"]
+DOCUMENT = ["id", "title", "source", "passages", "sources"]  # `sources` is more than the contract asks for
+SCORE = ["em", "f1", "precision", "recall"]
+
+
+@cache
+def originals() -> dict[str, str]:
+    """The text at every source, from the files themselves where their text is stored as it stands, else as read."""
+    texts: dict[str, str] = {}
+    for document in read_sources([EXAMPLES / "harbour"]):
+        assert isinstance(document, Document)
+        (source,) = document.sources
+        path, _, line = source.partition("#")
+        if line:
+            rows = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
+            texts[source] = next(row["text"] for row in rows if row["id"] == line)
+        elif path.endswith(".html"):
+            texts[source] = document.text
+        else:
+            texts[source] = Path(path).read_text(encoding="utf-8")
+    return texts
+
+
+@pytest.fixture(scope="module")
+def texts(harbour: Path) -> dict[str, str]:
+    """The original text of every document, by id."""
+    return {document.id: originals()[document.sources[0]] for document in Index(harbour).contents().documents}
+
+
+ASKED = [(row, "hybrid") for row in QUESTIONS] + [
+    (row, name) for row in QUESTIONS[:3] for name in RECIPES if name != "hybrid"
+]
+
+
+@pytest.mark.parametrize(("row", "recipe"), [pytest.param(*pair, id=f"{pair[0]['id']}-{pair[1]}") for pair in ASKED])
+def test_ask(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: str, row: dict[str, Any]) -> None:
+    ended = hoptrail("ask", row["question"], "--index", harbour, "--recipe", recipe, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    given = ended.json
+    assert list(given) == ANSWER
+    assert (given["question"], given["recipe"], given["language"]) == (row["question"], recipe, "offline")
+    assert given["abstained"] is (given["answer"] is None)
+    assert list(given["usage"]) == USAGE
+    assert given["usage"]["seconds"] > 0
+    assert given["trail"]
+    check_trail(given)
+    for item in given["evidence"]:
+        assert list(item) == EVIDENCE
+        assert texts[item["document"]][item["start"] : item["end"]] == item["text"] != ""
+        assert item["unit"] in {hit["unit"] for hit in given["trail"][item["hop"]]["hits"]}
+
+
+def check_trail(given: dict[str, Any]) -> None:
+    for hop in given["trail"]:
+        assert list(hop) == HOP
+        assert hop["verdict"] in {"answered", "unanswered", "failed"}
+        assert (hop["answer"] is None) == (hop["verdict"] != "answered")
+        for hit in hop["hits"]:
+            assert list(hit) == HIT
+            assert isinstance(hit["score"], float)
+            assert hit["kind"] == "passage"
+
+
+def test_the_sample_question_is_answered_over_three_documents(hoptrail: Hoptrail, harbour: Path) -> None:
+    given = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
+    assert given["answer"] in QUESTIONS[0]["answers"]
+    assert [item["title"] for item in given["evidence"]] == QUESTIONS[0]["supporting"]
+
+
+def test_an_abstention_has_no_answer(hoptrail: Hoptrail, harbour: Path) -> None:
+    for recipe in RECIPES:
+        ended = hoptrail(
+            "ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour, "--json", "--recipe", recipe
+        )
+        assert ended.code == 0
+        assert (ended.json["answer"], ended.json["abstained"]) == (None, True)
+        assert list(ended.json) == ANSWER
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: str) -> None:
+    ended = hoptrail("search", QUESTION, "--index", harbour, "--recipe", recipe, "-k", 3, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert list(ended.json) == ["question", "recipe", "hits"]
+    assert len(ended.json["hits"]) == 3
+    for hit in ended.json["hits"]:
+        assert list(hit) == [*HIT, "text", "sources"]
+        (source,) = hit["sources"]
+        assert list(source) == ["document", "start", "end"]
+        assert hit["document"] == source["document"]
+        assert texts[source["document"]][source["start"] : source["end"]] == hit["text"]
+    scores = [hit["score"] for hit in ended.json["hits"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_search_finds_nothing_where_nothing_is(hoptrail: Hoptrail, harbour: Path) -> None:
+    assert hoptrail("search", "zqxj", "--index", harbour, "--recipe", "bm25", "--json").json["hits"] == []
+
+
+def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
+    ended = hoptrail("show", "--index", harbour, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    given = ended.json
+    assert list(given) == CONTENTS
+    assert list(given["usage"]) == USAGE
+    assert given["encoder"]["name"] == "minilm"
+    assert list(given["encoder"]) == ["name", "digest", "dimension"]
+    assert all(list(document) == DOCUMENT for document in given["documents"])
+    assert {document["source"] for document in given["documents"]} == set(originals())
+    assert given["units"] == {"passage": sum(document["passages"] for document in given["documents"])}
+    assert (given["links"], given["structures"]) == ({}, ["passages"])
+
+
+def test_recipes(hoptrail: Hoptrail) -> None:
+    ended = hoptrail("recipes", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert [list(row) for row in ended.json] == [["name", "description", "structures"]] * len(RECIPES)
+    assert [row["name"] for row in ended.json] == list(RECIPES)
+    assert all(row["description"] and row["structures"] == ["passages"] for row in ended.json)
+    assert [line.split()[0] for line in hoptrail("recipes").out.splitlines()] == list(RECIPES)
+
+
+def test_score(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    rows = [
+        {"prediction": "the River Isk", "answers": ["Isk"]},
+        {"prediction": None, "answers": ["Isk"]},
+        {"prediction": "isk", "answers": ["Isk"]},
+    ]
+    file = tmp_path / "predictions.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    ended = hoptrail("score", file, "--rule", "hotpotqa", "--each", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert list(ended.json) == ["rule", "n", *SCORE, "each"]
+    assert [list(row) for row in ended.json["each"]] == [SCORE] * 3
+    assert [row["em"] for row in ended.json["each"]] == [0, 0, 1]
+    assert ended.json["f1"] == pytest.approx((2 / 3 + 0 + 1) / 3)
+    assert list(hoptrail("score", file, "--rule", "cover", "--json").json) == ["rule", "n", *SCORE]
+    assert len(hoptrail("score", file, "--rule", "musique", "--each").out.splitlines()) == 4
+
+
+def test_the_same_question_gives_the_same_bytes_whatever_the_process(harbour: Path) -> None:
+    """Hash seed, locale and time zone differ; only the seconds may."""
+    executable = Path(sys.executable).with_name("hoptrail")
+    moods = [
+        {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
+        {"PYTHONHASHSEED": "2", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "COLUMNS": "40"},
+    ]
+    children = [
+        subprocess.Popen(
+            [executable, "ask", QUESTION, "--index", harbour, "--json"],
+            env={**os.environ, **mood},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for mood in moods
+    ]
+    printed = [child.communicate(timeout=60) for child in children]
+    assert [(child.returncode, err) for child, (_, err) in zip(children, printed, strict=True)] == [(0, b"")] * 2
+    first, second = (re.sub(rb'"seconds": [\d.e-]+', b"", out) for out, _ in printed)
+    assert first == second
+    assert json.loads(printed[0][0])["answer"] == "River Lathe"
+
+
+def test_every_command_explains_itself(hoptrail: Hoptrail) -> None:
+    """Those of the contract, with their options."""
+    promised = {
+        "index": ["SOURCE...", "--index", "--for", "--language"],
+        "remove": ["DOCUMENT...", "--index"],
+        "ask": ["QUESTION", "--index", "--recipe", "--language", "--json"],
+        "search": ["QUESTION", "--index", "--recipe", "-k", "--json"],
+        "show": ["--index", "--json"],
+        "evaluate": [
+            "DATA",
+            "--recipes",
+            "--questions",
+            "--limit",
+            "--language",
+            "--retrieval-only",
+            "--out",
+            "--work",
+        ],
+        "score": ["PREDICTIONS.jsonl", "--rule", "--each", "--json"],
+        "recipes": ["--json"],
+    }
+    commands = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert set(promised) <= set(commands)
+    for name in commands:
+        ended = hoptrail(name, "--help")
+        assert (ended.code, ended.err) == (0, "")
+        for option in promised.get(name, []):
+            assert option in ended.out, f"{name} {option}"

@@ -1,0 +1,234 @@
+"""Every exit code by a real cause: 0 done, 1 failed, 2 wrong usage, 4 some documents unread (3 is in `test_stopping.py`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import Ended, Hoptrail
+from hoptrail.store.snapshot import Snapshot
+
+EXECUTABLE = Path(sys.executable).with_name("hoptrail")
+
+
+@pytest.fixture
+def copied(harbour: Path, tmp_path: Path) -> Path:
+    """The sample index, to break."""
+    return Path(shutil.copytree(harbour, tmp_path / "copied"))
+
+
+def check(ended: Ended, code: int, *words: str) -> None:
+    """The exit code, a message with these words on standard error, no traceback, nothing on standard output."""
+    assert ended.code == code, ended.err
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+    for word in words:
+        assert word in ended.err
+
+
+# --- 0
+
+
+def test_index_search_remove_verify_and_repair(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    check(hoptrail("index", world, *options), 0, "6 documents added, 0 unchanged; 6 in the index.")
+    check(hoptrail("index", world, *options), 0, "0 documents added, 6 unchanged; 6 in the index.")
+    (world / "Isk.txt").write_text("The Isk is a brook.", encoding="utf-8")
+    check(hoptrail("index", world, *options), 0, "1 documents added", "1 removed because their place")
+    check(hoptrail("remove", "Isk", world / "Dunmere.txt", *options), 0, "removed: Isk", "removed: Dunmere")
+    check(hoptrail("verify", *options), 0, "files are as they were written")
+    check(hoptrail("repair", *options), 0, "0 damaged files")
+    found = hoptrail("search", "brook", "--recipe", "bm25", "--json", *options)
+    assert (found.code, found.json["hits"]) == (0, [])
+    assert hoptrail("show", "--json", *options).json["units"] == {"passage": 4}
+
+
+def test_structures_may_be_named_without_sources(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    assert hoptrail("index", world, "--for", "bm25,dense", *options).code == 0
+    check(hoptrail("index", "--for", "selfask", *options), 0, "0 documents added, 0 unchanged; 6 in the index")
+
+
+@pytest.mark.parametrize("command", [["--help"], ["ask", "--help"], ["recipes"], ["settings"]])
+def test_questions_about_the_command_itself(hoptrail: Hoptrail, command: list[str]) -> None:
+    ended = hoptrail(*command)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out
+
+
+# --- 1
+
+
+def test_no_index(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    for command in (["ask", "Who?"], ["search", "Who?"], ["show"], ["remove", "x"], ["verify"], ["repair"]):
+        check(hoptrail(*command, "--index", tmp_path / "nothing"), 1, "nothing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_index(hoptrail: Hoptrail, copied: Path) -> None:
+    checksums = Snapshot.open(copied).head.checksums or {}
+    victim = copied / next(name for name in checksums if name.startswith("unit-passage.lance/data"))
+    victim.write_bytes(victim.read_bytes()[:-100])
+    for command in (["ask", "Who?"], ["search", "Who?"], ["show"], ["verify"], ["index", copied]):
+        check(hoptrail(*command, "--index", copied), 1, victim.name, "hoptrail repair")
+    check(hoptrail("repair", "--index", copied), 0, "was damaged: unit-passage.lance/data", "1 damaged files")
+    check(hoptrail("verify", "--index", copied), 0)
+
+
+def test_an_index_of_another_encoder(hoptrail: Hoptrail, harbour: Path, world: Path, tiny: Path) -> None:
+    for command in (["ask", "Who?"], ["search", "Who?", "--recipe", "dense"], ["index", world], ["remove", "Pellow"]):
+        check(
+            hoptrail(*command, "--index", harbour, "--settings", tiny), 1, "made with encoder minilm", "384 dimensions"
+        )
+
+
+def test_no_source_could_be_read(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    ended = hoptrail("index", tmp_path / "missing", "--index", tmp_path / "index")
+    check(ended, 1, "not read", "missing", "does not exist")
+
+
+def test_data_that_is_not_there(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    check(hoptrail("evaluate", tmp_path / "nothing", "--recipes", "bm25"), 1, "is not a folder")
+    check(hoptrail("score", tmp_path / "nothing.jsonl", "--rule", "cover"), 1, "nothing.jsonl cannot be read")
+
+
+def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "corpus.jsonl").write_text('{"id": "a", "title": "Isk", "text": "A river."}\n', encoding="utf-8")
+    (data / "questions.jsonl").write_text('{"id": "q", "question": "Isk?", "answers": ["x"]}\n', encoding="utf-8")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    command = ["evaluate", data, "--recipes", "bm25", "--settings", tiny]
+    check(hoptrail(*command, "--out", tmp_path / "file" / "out.json"), 1, "cannot write")
+    check(hoptrail(*command, "--work", tmp_path / "file"), 1, "file")
+
+
+# --- 2
+
+
+WRONG: list[tuple[list[str], str]] = [
+    ([], "Usage"),
+    (["wonder"], "wonder"),
+    (["ask"], "QUESTION"),
+    (["ask", "Who?"], "--index"),
+    (["ask", "Who?", "--index", "INDEX", "--wonder"], "--wonder"),
+    (["ask", "", "--index", "INDEX"], "the question is empty"),
+    (["ask", " \n\x07", "--index", "INDEX"], "the question is empty"),
+    (["ask", "Why? " * 200_000, "--index", "INDEX"], "1,000,000 characters; at most 8,000"),
+    (["ask", "Who?", "--index", "INDEX", "--recipe", "wonder"], "there is no recipe wonder. There are: bm25, dense"),
+    (["ask", "Who?", "--index", "INDEX", "--language", "klingon"], "there is no language 'klingon'"),
+    (["ask", "Who?", "--index", "INDEX", "--language", "scripted"], "there is no language 'scripted'"),
+    (["ask", "Who?", "--index", "INDEX", "--language", "scripted:missing.jsonl"], "missing.jsonl cannot be read"),
+    (["ask", "Who?", "--index", "INDEX", "--settings", "missing.toml"], "missing.toml"),
+    (["search", "", "--index", "INDEX"], "the question is empty"),
+    (["search", "Who?", "--index", "INDEX", "-k", "0"], "at least one hit must be asked for, not 0"),
+    (["search", "Who?", "--index", "INDEX", "-k", "-3"], "not -3"),
+    (["search", "Who?", "--index", "INDEX", "-k", "three"], "valid integer"),
+    (["index", "--index", "INDEX"], "name at least one file or folder"),
+    (["index", ".", "--index", "INDEX", "--for", "wonder,bm25,marvel"], "there is no recipe marvel, wonder."),
+    (["index", ".", "--index", "INDEX", "--language", "klingon"], "there is no language 'klingon'"),
+    (["remove", "--index", "INDEX"], "DOCUMENT"),
+    (["remove", "Atlantis", "--index", "INDEX"], "there is no document 'Atlantis'"),
+    (["remove", "Pellow", "Atlantis", "--index", "INDEX"], "there is no document 'Atlantis'"),
+    (["evaluate", "DATA"], "--recipes"),
+    (["evaluate", "DATA", "--recipes", "wonder"], "there is no recipe wonder"),
+    (["evaluate", "DATA", "--recipes", ","], "at least one recipe"),
+    (["evaluate", "DATA", "--recipes", "bm25", "--limit", "0"], "--limit"),
+    (["evaluate", "DATA", "--recipes", "bm25", "--language", "klingon"], "there is no language 'klingon'"),
+    (
+        ["score", "DATA/questions.jsonl", "--rule", "wonder"],
+        "there is no rule wonder. There are: hotpotqa, 2wiki, musique, cover.",
+    ),
+    (["score", "DATA/questions.jsonl"], "--rule"),
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "corpus.jsonl").write_text('{"id": "a", "title": "Isk", "text": "A river."}\n', encoding="utf-8")
+    (folder / "questions.jsonl").write_text('{"id": "q", "question": "Isk?", "answers": ["x"]}\n', encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("command", "words"), WRONG, ids=[f"{' '.join(row[0])[:60]!r}" for row in WRONG])
+def test_wrong_usage(
+    hoptrail: Hoptrail, harbour: Path, data: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    places = {"INDEX": str(harbour), "DATA": str(data), "DATA/questions.jsonl": str(data / "questions.jsonl")}
+    before = sorted(path for path in harbour.rglob("*") if ".lock" not in path.name)
+    ended = hoptrail(*(places.get(word, word) for word in command))
+    assert ended.code == 2, ended.err
+    assert words in ended.err + (ended.out if not command else "")
+    assert command == [] or ended.out == ""
+    assert "Traceback" not in ended.err
+    assert sorted(path for path in harbour.rglob("*") if ".lock" not in path.name) == before
+
+
+def test_wrong_settings_are_all_listed(hoptrail: Hoptrail, harbour: Path, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("colour = 1\n[recipes.bm25]\nk = 0\n[recipes.wonder]\nk = 1\n", encoding="utf-8")
+    for command in (["ask", "Who?"], ["show"], ["index", "."], ["remove", "Pellow"]):
+        ended = hoptrail(*command, "--index", harbour, "--settings", file)
+        check(ended, 2, "colour: there is no such setting", "recipes.wonder: there is no such", "recipes.bm25: ")
+    check(hoptrail("settings", "--settings", file), 2, "wrong.toml", "colour")
+
+
+def test_an_ambiguous_title(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
+    rows = [{"id": name, "title": "Isk", "text": f"The {name} Isk."} for name in ("upper", "lower")]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    assert hoptrail("index", tmp_path / "all.jsonl", *options).code == 0
+    check(hoptrail("remove", "Isk", *options), 2, "2 documents have the title 'Isk'", "name one by its id")
+    check(hoptrail("remove", tmp_path / "all.jsonl", *options), 0)
+
+
+# --- 4
+
+
+def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:
+    (world / "broken.docx").write_bytes(b"PK\x03\x04 nothing more")
+    (world / "lines.jsonl").write_text('{"id": "good", "text": "Fine."}\n{"id": "bad"}\n', encoding="utf-8")
+    (world / "picture.png").write_bytes(b"\x89PNG")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    check(
+        hoptrail("index", world, *options),
+        4,
+        "7 documents added",
+        "broken.docx: ",
+        "lines.jsonl, line 2: has no `text`",
+        "picture.png: has an ending that is not read",
+    )
+    assert len(hoptrail("show", "--json", *options).json["documents"]) == 7
+    check(hoptrail("index", world / "broken.docx", *options), 4, "broken.docx")
+
+
+# --- through the real executable
+
+
+def test_a_reader_that_leaves_early_is_no_failure(harbour: Path) -> None:
+    """`hoptrail settings | head -1`: the pipe closes, and nobody hears about it."""
+    ended = subprocess.run(
+        f"'{EXECUTABLE}' show --index '{harbour}' --json | head -c 1",
+        shell=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert (ended.stdout, ended.stderr) == (b"{", b"")
+
+
+def test_the_executable_ends_as_the_command_does(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [EXECUTABLE, "show", "--index", tmp_path / "nothing", "--json"], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("hoptrail: there is no index at ")
+    assert ended.stderr.count("\n") == 1

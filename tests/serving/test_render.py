@@ -1,0 +1,96 @@
+"""What people see: text from documents stays text, whatever it holds, and everything that matters is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command import Hoptrail
+from hoptrail.serving.render import plain
+
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
+MARKUP = "[bold red]loud[/] [link=http://evil.example]here[/link] :boom:"
+
+
+@given(text=st.text())
+def test_plain_text_is_one_printable_line(text: str) -> None:
+    shown = plain(text).plain
+    assert all(character.isprintable() for character in shown)
+    assert shown.split() == "".join(character if character.isprintable() else " " for character in text).split()
+
+
+def test_nothing_from_a_document_reaches_the_terminal_as_a_command(
+    hoptrail: Hoptrail, tmp_path: Path, tiny: Path
+) -> None:
+    rows = [
+        {
+            "id": f"{ESCAPES}x",
+            "title": f"Isk {MARKUP} {ESCAPES}",
+            "text": f"The river Isk rises in {MARKUP} {ESCAPES} Hallin.",
+        },
+        {"id": "bad", "title": f"{ESCAPES}"},
+    ]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    printed = [
+        hoptrail("index", tmp_path / "all.jsonl", *options),
+        hoptrail("show", *options),
+        hoptrail("search", "Isk", *options),
+        hoptrail("ask", f"Where does the river Isk rise {ESCAPES}?", *options),
+        hoptrail("ask", "Who?", "--index", tmp_path / f"no{ESCAPES}index"),
+        hoptrail("remove", f"nothing{ESCAPES}", *options),
+        hoptrail("remove", tmp_path / "all.jsonl", *options),
+    ]
+    assert [ended.code for ended in printed] == [4, 0, 0, 0, 1, 2, 0]
+    for ended in printed:
+        assert "\x1b" not in ended.out + ended.err
+        assert "\x07" not in ended.out + ended.err
+    for ended in printed[1:3]:
+        assert "[bold red]loud[/]" in ended.out
+        assert ":boom:" in ended.out
+
+
+def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrail, harbour: Path) -> None:
+    question = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
+    shown = hoptrail("ask", question, "--index", harbour)
+    given = hoptrail("ask", question, "--index", harbour, "--json").json
+    assert shown.err == ""
+    unfolded = " ".join(shown.out.replace("│", " ").split())
+    assert f"Answer: {given['answer']}" in unfolded
+    for number, hop in enumerate(given["trail"], start=1):
+        assert f"hop {number} {hop['question']}" in unfolded
+    for item in given["evidence"]:
+        assert f"{item['title']} {item['document']} {item['start']}–{item['end']}" in unfolded
+        assert " ".join(item["text"].split()) in unfolded
+
+
+def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
+    shown = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour)
+    assert "No answer" in shown.out
+    assert "unanswered" in shown.out
+
+
+def test_a_search_without_hits_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
+    assert "Nothing was found." in hoptrail("search", "zqxj", "--index", harbour, "--recipe", "bm25").out
+
+
+def test_many_documents_are_cut_short_with_a_word_on_how_many(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
+    rows = [{"id": str(number), "title": f"Stone {number}", "text": f"Stone {number}."} for number in range(60)]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    hoptrail("index", tmp_path / "all.jsonl", *options)
+    assert "and 10 more; --json lists all" in hoptrail("show", *options).out
+    assert len(hoptrail("show", "--json", *options).json["documents"]) == 60
+
+
+@pytest.mark.parametrize("columns", ["20", "400"])
+def test_what_scripts_read_does_not_hang_on_the_window(
+    hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    before = hoptrail("show", "--index", harbour).out
+    monkeypatch.setenv("COLUMNS", columns)
+    assert hoptrail("show", "--index", harbour).out == before

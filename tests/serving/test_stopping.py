@@ -1,0 +1,163 @@
+"""Exit code 3: a signal in the middle of work saves what is finished, and the same command goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import hoptrail.index
+from command import Hoptrail
+from hoptrail import Index, load_settings
+from hoptrail.models.encoder import FloatMatrix, Progress
+from hoptrail.structures import passages
+from world import FACTS, HashingEncoder
+
+EXECUTABLE = Path(sys.executable).with_name("hoptrail")
+TESTS = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Interrupting(HashingEncoder):
+    """Sends a signal to its own process in the middle of the call that `when` picks by what was encoded before."""
+
+    number: signal.Signals = signal.SIGINT
+    when: Callable[[list[str]], bool] = bool
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        if self.when(self.texts):
+            os.kill(os.getpid(), self.number)
+        self.texts.extend(texts)
+        return super().encode(texts, progress)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
+    hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 2)
+    encoder = Interrupting(number=number, when=lambda before: len(before) == 2)
+    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
+    before = signal.getsignal(number)
+    command = ["index", world, "--index", tmp_path / "index"]
+    ended = hoptrail(*command)
+    assert (ended.code, ended.out) == (3, "")
+    assert "Run the same command again to go on from here" in ended.err
+    assert len(encoder.texts) == 4
+    assert hoptrail("show", "--index", tmp_path / "index", "--json").json["documents"] == []
+    assert signal.getsignal(number) is before
+    assert hoptrail(*command).code == 0
+    assert len(encoder.texts) == len(set(encoder.texts)) == len(FACTS)
+    assert len(hoptrail("show", "--index", tmp_path / "index", "--json").json["documents"]) == len(FACTS)
+
+
+def test_a_signal_during_a_change_leaves_the_old_state_to_readers(
+    hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 1)
+    encoder = Interrupting(when=lambda before: len(before) == len(FACTS))
+    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
+    options = ["--index", tmp_path / "index"]
+    assert hoptrail("index", world, *options).code == 0
+    for name in ("Isk", "Dunmere"):
+        (world / f"{name}.txt").write_text(f"{name} is a zeppelin.", encoding="utf-8")
+    assert hoptrail("index", world, *options).code == 3
+    assert hoptrail("search", "zeppelin", "--recipe", "bm25", "--json", *options).json["hits"] == []
+    assert hoptrail("index", world, *options).code == 0
+    assert len(hoptrail("search", "zeppelin", "--recipe", "bm25", "--json", *options).json["hits"]) == 2
+    assert len(encoder.texts) == len(FACTS) + 2
+
+
+SLOW = """
+import sys, time
+import hoptrail.index
+from hoptrail.serving.cli import main
+from hoptrail.structures import passages
+from world import HashingEncoder
+
+class Slow(HashingEncoder):
+    def encode(self, texts, progress=None):
+        print("encoding", flush=True)
+        time.sleep(60)
+
+hoptrail.index.open_encoder = lambda name: Slow()
+sys.argv = ["hoptrail", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_second_signal_ends_at_once_and_nothing_is_lost(world: Path, tmp_path: Path) -> None:
+    """The first waits for the batch; whoever cannot wait asks twice."""
+    index = Index(tmp_path / "index")
+    index.encoder = HashingEncoder()
+    index.add([world])
+    (world / "Isk.txt").write_text("The Isk is a zeppelin.", encoding="utf-8")
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "index", str(world), "--index", str(index.folder)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(TESTS)]))},
+    )
+    assert child.stdout
+    assert child.stdout.readline() == b"encoding\n"
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert child.poll() is None
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=10) == -signal.SIGINT
+    child.stdout.close()
+    assert [hit.unit.title for hit in index.search("rises", "bm25")] == ["Isk"]
+    report = index.add([world])
+    assert (report.documents, len(index.search("zeppelin", "bm25"))) == (len(FACTS), 1)
+
+
+def test_the_executable_stops_between_batches_and_goes_on(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 3000
+    rows = (
+        {"id": str(number), "title": f"Stone {number}", "text": f"Stone {number} is old."} for number in range(count)
+    )
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    folder = tmp_path / "index"
+    command: list[str | Path] = [EXECUTABLE, "index", tmp_path / "all.jsonl", "--index", folder, "--settings", tiny]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while child.poll() is None and not list(folder.glob("unit-passage.lance/data/*")):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (3, ""), err
+    assert "Run the same command again" in err
+
+    encoded: list[str] = []
+    index = Index(folder, load_settings(tiny))
+    real = index.encoder.encode
+
+    def counting(texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        encoded.extend(texts)
+        return real(texts, progress)
+
+    monkeypatch.setattr(index.encoder, "encode", counting)
+    assert index.add([tmp_path / "all.jsonl"]).documents == count
+    assert 0 < len(encoded) <= count - passages.BATCH
+    assert index.contents().units[hoptrail.Kind.PASSAGE] == count
+
+
+def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) -> None:
+    """It waits for a pipe that nobody writes to."""
+    pipe = tmp_path / "predictions.jsonl"
+    os.mkfifo(pipe)
+    child = subprocess.Popen([EXECUTABLE, "score", pipe, "--rule", "cover"], stderr=subprocess.PIPE, text=True)
+    with pipe.open("w"):
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 3
+    assert "Traceback" not in err

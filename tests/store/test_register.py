@@ -1,0 +1,138 @@
+"""Which document stands where: two sources of one text, one source whose text changed, names that users give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hoptrail.errors import UsageError
+from hoptrail.store.register import Register
+from hoptrail.store.writer import Writer, writing_to
+from hoptrail.types import Document, Usage
+from world import HashingEncoder, make_document
+
+OLD, NEW = make_document("Isk", "It is long.", "/world/isk.txt"), make_document("Isk", "It is short.", "/world/isk.txt")
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[Writer]:
+    with writing_to(tmp_path, HashingEncoder().identity) as opened:
+        yield opened
+
+
+def at(document: Document, *sources: str) -> Document:
+    return replace(document, sources=sources)
+
+
+def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
+    """As a run of indexing does: how many are new, how many went."""
+    register = Register(writer)
+    added = [document for document in documents if register.enter(document)]
+    return len(added), register.write(added)
+
+
+def stored(writer: Writer) -> dict[str, tuple[str, ...]]:
+    """The text of every document, with its sources."""
+    return {document.text: document.sources for document in writer.snapshot().documents()}
+
+
+def test_the_same_text_at_two_places_is_one_document_with_two_sources(writer: Writer) -> None:
+    assert enter(writer, at(OLD, "/b")) == (1, 0)
+    assert enter(writer, at(OLD, "/a")) == (0, 0)
+    assert stored(writer) == {OLD.text: ("/a", "/b")}
+
+
+def test_two_places_in_one_run(writer: Writer) -> None:
+    assert enter(writer, at(OLD, "/b"), at(OLD, "/a"), at(OLD, "/b")) == (1, 0)
+    assert stored(writer) == {OLD.text: ("/a", "/b")}
+
+
+def test_a_changed_text_takes_the_place_of_the_old(writer: Writer) -> None:
+    enter(writer, OLD)
+    assert enter(writer, NEW) == (1, 1)
+    assert stored(writer) == {NEW.text: NEW.sources}
+
+
+def test_the_old_text_stays_where_it_still_stands(writer: Writer) -> None:
+    enter(writer, at(OLD, "/a", "/b"))
+    assert enter(writer, at(NEW, "/a")) == (1, 0)
+    assert stored(writer) == {OLD.text: ("/b",), NEW.text: ("/a",)}
+
+
+def test_two_files_that_swap_their_texts(writer: Writer) -> None:
+    enter(writer, at(OLD, "/a"), at(NEW, "/b"))
+    assert enter(writer, at(NEW, "/a"), at(OLD, "/b")) == (0, 0)
+    assert stored(writer) == {OLD.text: ("/b",), NEW.text: ("/a",)}
+
+
+def test_nothing_new_writes_nothing(writer: Writer) -> None:
+    enter(writer, at(OLD, "/a", "/b"))
+    writer.publish(Usage())
+    assert enter(writer, at(OLD, "/a"), at(OLD, "/b")) == (0, 0)
+    assert not writer.changed
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4), max_size=4))
+def test_whatever_happens_each_place_holds_what_was_last_read_there(
+    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]]
+) -> None:
+    expected: dict[str, str] = {}
+    with writing_to(tmp_path_factory.mktemp("index"), HashingEncoder().identity) as writer:
+        for run in runs:
+            expected |= run
+            enter(writer, *(at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()))
+            found = {place: text for text, places in stored(writer).items() for place in places}
+            assert found == {f"/{place}": f"{text}." for place, text in expected.items()}
+
+
+# --- names
+
+
+def named(writer: Writer, name: str) -> list[tuple[str, str]]:
+    return [(entry.title, source) for entry, source in Register(writer).places(name)]
+
+
+def test_a_document_is_named_by_id_path_or_title(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path.resolve().as_posix()
+    isk = at(OLD, f"{path}/isk.txt", f"{path}/other.txt")
+    enter(writer, isk)
+    both = [("Isk", f"{path}/isk.txt"), ("Isk", f"{path}/other.txt")]
+    assert named(writer, isk.id) == both
+    assert named(writer, "Isk") == both
+    assert named(writer, f"{path}/other.txt") == both[1:]
+    monkeypatch.chdir(tmp_path)
+    assert named(writer, "other.txt") == both[1:]
+    assert named(writer, "./x/../isk.txt") == both[:1]
+
+
+def test_the_path_of_a_jsonl_file_means_all_its_lines(writer: Writer) -> None:
+    enter(
+        writer, at(OLD, "/w/all.jsonl#1"), at(NEW, "/w/all.jsonl#2"), at(make_document("", "Else."), "/w/all.jsonl.txt")
+    )
+    assert sorted(source for _, source in named(writer, "/w/all.jsonl")) == ["/w/all.jsonl#1", "/w/all.jsonl#2"]
+    assert named(writer, "/w/all.jsonl#2") == [("Isk", "/w/all.jsonl#2")]
+
+
+def test_a_title_that_several_have_is_refused_with_their_ids(writer: Writer) -> None:
+    enter(writer, at(OLD, "/a"), at(NEW, "/b"))
+    with pytest.raises(
+        UsageError, match=rf"2 documents have the title 'Isk'.*({OLD.id}|{NEW.id}), ({OLD.id}|{NEW.id})"
+    ):
+        named(writer, "Isk")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Nobody", "/w", "d", "*", "%", "' OR 1=1 --", "\x00", "~no-such-user/x", "x" * 5000]
+)
+def test_a_name_that_fits_nothing_is_refused(writer: Writer, name: str) -> None:
+    enter(writer, at(OLD, "/w/isk.txt"))
+    with pytest.raises(UsageError, match="there is no document"):
+        named(writer, name)

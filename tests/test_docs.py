@@ -1,0 +1,285 @@
+"""The pages keep their word: every example runs, every link leads somewhere, and nothing public is left unsaid.
+
+A fenced block is of one of these kinds, by its first word; a kind that is not known here is an error, so that no example
+escapes by a new name.
+
+    python     runs in a folder with the sample corpus; the blocks of a page share their names, as in a notebook
+    console    lines that begin with `$ ` run in a shell in that folder and must exit 0; other lines are what they print
+    sh         commands for the reader's machine (installing, make); each `make` target named must exist
+    toml       is read as settings
+    json       is read as JSON
+    text       is for the eye
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import hoptrail
+from hoptrail.evaluation.scoring import Rule
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.serving.cli import app
+from hoptrail.settings import Settings, load_settings
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+KINDS = {"python", "console", "sh", "toml", "json", "text"}
+FENCE = re.compile(r"^(?P<fence>```+|~~~+)(?P<kind>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
+NEEDS_MODEL = re.compile(r"--language chat|language=\"chat\"|--language replay|OPENAI_")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A fenced block and where it stands."""
+
+    page: Path
+    line: int
+    kind: str
+    body: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def examples_of(page: Path) -> list[Example]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Example(page, text[: found.start()].count("\n") + 1, found["kind"].strip(), found["body"])
+        for found in FENCE.finditer(text)
+    ]
+
+
+EXAMPLES = [example for page in PAGES for example in examples_of(page)]
+RUN = {page: [one for one in examples_of(page) if one.kind in {"python", "console"}] for page in PAGES}
+
+
+def of_kind(kind: str) -> list[Example]:
+    return [one for one in EXAMPLES if one.kind == kind]
+
+
+def commands_by_name() -> dict[str, set[str]]:
+    """Every command with its options and arguments."""
+    group = typer.main.get_command(app)
+    commands: dict[str, Any] = getattr(group, "commands", {})
+    return {
+        name: {text for parameter in command.params for text in parameter.opts if text.startswith("-")}
+        for name, command in commands.items()
+    }
+
+
+COMMANDS = commands_by_name()
+
+
+# --- examples
+
+
+def test_pages_hold_examples_and_no_fence_is_left_open() -> None:
+    assert EXAMPLES
+    for page in PAGES:
+        fences = re.findall(r"^(?:```|~~~)", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * len(examples_of(page)), f"{page}: a fence that does not close"
+
+
+@pytest.mark.parametrize("example", [pytest.param(one, id=one.place) for one in EXAMPLES])
+def test_every_example_says_what_it_is(example: Example) -> None:
+    assert example.kind in KINDS, f"{example.place} is {example.kind!r}, not one of {sorted(KINDS)}"
+    assert example.body.strip()
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page, found in RUN.items() if found])
+def test_the_examples_of_a_page_run_in_their_order(page: Path, tmp_path: Path) -> None:
+    """In one folder, from top to bottom, as a reader would: what one example makes, the next may use."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    steps = [
+        [example.kind, example.place, command]
+        for example in RUN[page]
+        for command in ([example.body] if example.kind == "python" else commands_of(example))
+        if not only_with_model(example, command)
+    ]
+    ended = follow(steps, tmp_path)
+    assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("python", "1 / 0"), ("console", "hoptrail show --index nothing"), ("console", "exit 3 | exit 4")],
+)
+def test_a_broken_example_is_named(kind: str, body: str, tmp_path: Path) -> None:
+    ended = follow([[kind, "page.md:7", body]], tmp_path)
+    assert ended.returncode != 0
+    assert "page.md:7" in ended.stderr
+
+
+def follow(steps: list[list[str]], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run (kind, place, body) in order."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", READER],
+        input=json.dumps(steps),
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+READER = """
+import json, re, shlex, subprocess, sys
+
+def run(body):
+    if not body.startswith("hoptrail ") or re.search(r"[|&;<>$`*?]", re.sub(r'"[^"$`]*"', "", body)):
+        ended = subprocess.run(["/bin/sh", "-e", "-c", body], stdin=subprocess.DEVNULL)
+        return ended.returncode
+    from hoptrail.serving.cli import main  # a plain command of ours needs no process of its own
+    sys.argv = shlex.split(body)
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code or 0
+
+names = {"__name__": "__main__"}
+for kind, place, body in json.load(sys.stdin):
+    if kind == "python":
+        exec(compile(body, place, "exec"), names)
+    elif code := run(body):
+        sys.exit(f"{place}: exit code {code}: {body}")
+"""
+
+
+def commands_of(example: Example) -> list[str]:
+    """The commands of a console block; one that ends in a backslash goes on in the next line."""
+    commands: list[str] = []
+    going_on = False
+    for line in example.body.splitlines():
+        if line.startswith("$ "):
+            commands.append(line[2:])
+        elif going_on:
+            commands[-1] += f"\n{line.removeprefix('> ')}"
+        going_on = bool(commands) and commands[-1].endswith("\\")
+    assert commands, f"{example.place} is a console block without a command: lines begin with `$ `"
+    return commands
+
+
+def only_with_model(example: Example, command: str) -> bool:
+    """Whether this needs a model's endpoint, which is not here; then at least the names in it are checked."""
+    if not NEEDS_MODEL.search(command):
+        return False
+    if example.kind == "python":
+        ast.parse(command)
+    for used in re.findall(r"hoptrail ([a-z]+)", command if example.kind == "console" else ""):
+        assert used in COMMANDS, f"{example.place}: there is no command {used}"
+        unknown = set(re.findall(r"(?<=\s)--[a-z-]+", command)) - COMMANDS[used]
+        assert not unknown, f"{example.place}: {used} has no option {unknown}"
+    return True
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of the person of the README: the commands on the path, no settings, a home that is empty."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOPTRAIL_", "OPENAI_"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return kept | {"PATH": path, "HOME": str(folder)}
+
+
+def test_settings_on_a_page_are_settings(tmp_path: Path) -> None:
+    for example in of_kind("toml"):
+        (tmp_path / example.place.replace("/", "-")).write_text(example.body, encoding="utf-8")
+        load_settings(tmp_path / example.place.replace("/", "-"))
+
+
+def test_json_on_a_page_is_json() -> None:
+    for example in of_kind("json"):
+        for text in example.body.splitlines() if example.body.count("\n{") else [example.body]:
+            json.loads(text)
+
+
+def test_make_targets_on_a_page_exist() -> None:
+    targets = set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for example in of_kind("sh"):
+        assert set(re.findall(r"^make (\w+)", example.body, re.MULTILINE)) <= targets, example.place
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+# --- coverage
+
+
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.name != "CHANGELOG.md")
+CODE = re.findall(r"`[^`\n]+`", FENCE.sub("", TEXT)) + [example.body for example in EXAMPLES]
+
+
+def said(word: str) -> bool:
+    """Whether the pages hold a word in code: in backticks, or in a fenced example."""
+    return any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code) for code in CODE)
+
+
+def shown_as_setting(path: str) -> bool:
+    """By its full path, or by its key under the heading of its table."""
+    table, _, key = path.rpartition(".")
+    listed = re.compile(rf"^\[{re.escape(table)}\]$[^\[]*^{re.escape(key)}\s*=", re.MULTILINE)
+    return said(path) or any(listed.search(example.body) for example in EXAMPLES)
+
+
+def setting_names(settings: Any, path: str = "") -> list[str]:
+    """Every setting by its full path."""
+    names: list[str] = []
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        name = f"{path}{field.name}"
+        names += setting_names(value, f"{name}.") if is_dataclass(value) else [name]
+    return names
+
+
+def check_none(missing: list[str]) -> None:
+    assert not missing, f"{len(missing)} on no page: {', '.join(missing)}"
+
+
+def test_every_command_is_on_a_page() -> None:
+    check_none([name for name in COMMANDS if not re.search(rf"hoptrail {name}\b|\*\*{name}\*\*|`{name}`", TEXT)])
+
+
+def test_every_option_is_on_a_page() -> None:
+    options = {option for options in COMMANDS.values() for option in options} - {"--help"}
+    check_none([option for option in sorted(options) if not said(option)])
+
+
+def test_every_recipe_is_on_a_page() -> None:
+    check_none([name for name in RECIPES if not said(name)])
+
+
+def test_every_rule_of_scoring_is_on_a_page() -> None:
+    check_none([rule.value for rule in Rule if not said(rule.value)])
+
+
+def test_every_exit_code_is_on_a_page() -> None:
+    assert re.search(r"0 done, 1 failed, 2 wrong usage, 3 stopped but resumable, 4 done but", " ".join(TEXT.split()))
+
+
+def test_every_setting_is_on_a_page() -> None:
+    check_none([path for path in setting_names(Settings()) if not shown_as_setting(path)])
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    check_none([name for name in hoptrail.__all__ if not said(name)])
+
+
+def test_the_coverage_can_fail() -> None:
+    assert not said("no-such-word")
+    assert not shown_as_setting("recipes.no_such_recipe.k")

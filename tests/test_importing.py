@@ -1,0 +1,201 @@
+"""Importing does nothing, every module can be imported, and each folder imports only what stands before it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from importlib.metadata import files as installed_files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
+
+HEAVY = ["lancedb", "pyarrow", "openvino", "onnx", "onnxruntime", "openai", "tokenizers", "torch", "pypdf", "docx"]
+"""Imported where they are used, so that importing stays fast."""
+
+ORDER = [
+    {"types", "errors"},
+    {"fingerprints"},
+    {"models"},
+    {"language"},
+    {"documents"},
+    {"store"},
+    {"structures"},
+    {"retrieval"},
+    {"recipes"},
+    {"settings"},
+    {"indexing"},
+    {"index"},
+    {"evaluation"},
+    {"serving"},
+]
+"""The way of the data. A name stands for the module or folder; those of one line may know each other."""
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages([str(SOURCE)], "hoptrail.") if not module.name.endswith("__main__")
+)
+
+CHILD = """
+import json, os, sys, threading, asyncio
+
+def frame_of_ours(skipped):
+    frame = sys._getframe(2)
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in skipped:
+        frame = frame.f_back
+    name = frame.f_globals.get("__name__", "") if frame else ""
+    return name if name.split(".")[0] == "hoptrail" else None
+
+seen = {"environment": [], "files": [], "network": [], "processes": []}
+read = os._Environ.__getitem__
+
+def getitem(self, key):
+    if name := frame_of_ours({"os", "_collections_abc", "collections"}):
+        seen["environment"].append([name, str(key)])
+    return read(self, key)
+
+os._Environ.__getitem__ = getitem
+
+def audit(event, arguments):
+    if event.startswith("socket."):
+        seen["network"].append(event)
+        raise OSError("no network here")
+    if event in ("subprocess.Popen", "os.fork", "os.exec", "os.posix_spawn", "os.system"):
+        seen["processes"].append(event)
+    if event == "open":
+        path, mode, _ = arguments
+        written = isinstance(mode, str) and set(mode) & set("wax+")
+        if written and not str(path).endswith(".pyc") and ".pyc." not in str(path):
+            seen["files"].append(str(path))
+        elif name := frame_of_ours({"pathlib", "io", "tempfile"}):
+            seen["files"].append(f"{name} reads {path}")
+
+sys.addaudithook(audit)
+before = {name: id(value) for name, value in vars(asyncio).items()}
+hooks = [list(sys.meta_path), list(sys.path_hooks), sys.excepthook, sys.displayhook, sys.getrecursionlimit()]
+IMPORTS
+seen["threads"] = [thread.name for thread in threading.enumerate()]
+patched = {name: id(value) for name, value in vars(asyncio).items() if name in before}
+seen["patched"] = [name for name in patched if patched[name] != before[name]]
+seen["hooks"] = hooks == [list(sys.meta_path), list(sys.path_hooks), sys.excepthook, sys.displayhook, sys.getrecursionlimit()]
+seen["modules"] = sorted(sys.modules)
+print(json.dumps(seen))
+"""
+
+
+def imported(code: str, folder: Path) -> dict[str, Any]:
+    """What a fresh process noticed while it ran `code`, with the network shut and everything else watched."""
+    environment = {**os.environ, "HOME": str(folder)}
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CHILD.replace("IMPORTS", code)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    noticed: dict[str, Any] = json.loads(ended.stdout)
+    return noticed
+
+
+@pytest.mark.parametrize("code", ["import hoptrail", "import hoptrail.serving.cli"])
+def test_importing_does_nothing(code: str, tmp_path: Path) -> None:
+    noticed = imported(code, tmp_path)
+    loaded = {name.split(".")[0] for name in noticed.pop("modules")}
+    assert sorted(loaded.intersection(HEAVY)) == []
+    assert noticed == {
+        "environment": [],
+        "files": [],
+        "network": [],
+        "processes": [],
+        "threads": ["MainThread"],
+        "patched": [],
+        "hooks": True,
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_watch_sees_what_it_watches_for(tmp_path: Path) -> None:
+    """Otherwise the test above could not fail."""
+    code = (
+        "import types; ours = types.ModuleType('hoptrail.naughty')\n"
+        'exec(\'import os, threading, socket, asyncio\\nos.environ.get("PATH")\\nopen("made", "w").close()\\n'
+        'try: socket.create_connection(("127.0.0.1", 9))\\nexcept OSError: pass\\n'
+        'threading.Thread(target=threading.Event().wait, args=(2,), name="idle", daemon=True).start()\\n'
+        "asyncio.run = print\\nimport pypdf', vars(ours))"
+    )
+    noticed = imported(code, tmp_path)
+    assert noticed["environment"] == [["hoptrail.naughty", "PATH"]]
+    assert noticed["files"] == ["made"]
+    assert noticed["network"]
+    assert noticed["threads"] == ["MainThread", "idle"]
+    assert noticed["patched"] == ["run"]
+    assert "pypdf" in noticed["modules"]
+
+
+def test_importing_every_module_does_nothing_either(tmp_path: Path) -> None:
+    noticed = imported(f"import importlib\nfor name in {MODULES!r}: importlib.import_module(name)", tmp_path)
+    loaded = set(noticed["modules"])
+    assert set(MODULES) <= loaded
+    assert sorted({name.split(".")[0] for name in loaded}.intersection(HEAVY)) == []
+    assert noticed["network"] == noticed["files"] == noticed["environment"] == noticed["processes"] == []
+
+
+def test_what_is_installed_starts_nothing_with_python() -> None:
+    """A `.pth` file would run code in every process; an editable installation has one that is a path and no code."""
+    listed = [path for path in installed_files("hoptrail") or [] if path.suffix == ".pth"]
+    lines = [line for path in listed for line in Path(str(path.locate())).read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if line.startswith("import")] == []
+
+
+# --- layers
+
+
+def layer_of(module: str) -> int:
+    """The line of ORDER that a module belongs to."""
+    name = module.split(".")[1]
+    return next(place for place, names in enumerate(ORDER) if name in names)
+
+
+def imports_of(module: str) -> list[tuple[int, str]]:
+    """Every import of ours in a module, wherever in it (inside functions too), with its line."""
+    path = SOURCE.parent.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno} imports by dots"
+            assert node.module is not None
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [(node.lineno, name if name in MODULES else node.module) for name in inside]
+    return [(line, name) for line, name in found if name.split(".")[0] == "hoptrail"]
+
+
+def test_every_module_has_its_place_in_the_order() -> None:
+    assert MODULES
+    known = set().union(*ORDER)
+    assert {module.split(".")[1] for module in MODULES} == known
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_stands_before_it(module: str) -> None:
+    for line, name in imports_of(module):
+        assert name != "hoptrail", f"{module}:{line} imports the public door"
+        assert layer_of(name) <= layer_of(module), f"{module}:{line} imports {name}, which stands after it"
+
+
+def test_no_modules_import_one_another() -> None:
+    """Within a folder too: whoever reads a module can read what it builds on first."""
+    unread = {module: {name for _, name in imports_of(module)} - {module} for module in MODULES}
+    while ready := {module for module, wanted in unread.items() if not wanted & set(unread)}:
+        unread = {module: wanted for module, wanted in unread.items() if module not in ready}
+    assert unread == {}

@@ -1,0 +1,397 @@
+"""The public door: asking, searching, looking inside; from threads, an event loop and a notebook; odd questions."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from nbclient import NotebookClient
+
+import hoptrail
+from hoptrail import Answer, Index, Kind, Span, UsageError
+from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable
+from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import writing_to
+from hoptrail.types import Hit, Unit, Usage
+from world import FACTS, HashingEncoder
+
+QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+ROOT = Path(__file__).parents[1]
+
+
+def opened(folder: Path, encoder: HashingEncoder | None = None) -> Index:
+    """An index whose encoder needs no weights."""
+    index = Index(folder)
+    index.encoder = encoder or HashingEncoder()
+    return index
+
+
+def write_world(folder: Path) -> Path:
+    folder.mkdir()
+    for title, text in FACTS.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    """Read only."""
+    folder = tmp_path_factory.mktemp("shared")
+    index = opened(folder / "index")
+    index.add([write_world(folder / "world")])
+    return index
+
+
+@pytest.fixture
+def own(tmp_path: Path, world: Path) -> Index:
+    index = opened(tmp_path / "index")
+    index.add([world])
+    return index
+
+
+def timeless(answer: Answer) -> Answer:
+    return replace(answer, usage=replace(answer.usage, seconds=0))
+
+
+# --- opening
+
+
+def test_opening_reads_and_makes_nothing(tmp_path: Path) -> None:
+    Index(tmp_path / "nothing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_index_that_is_not_there_is_named_by_every_question(tmp_path: Path) -> None:
+    index = opened(tmp_path / "nothing")
+    for ask in (
+        lambda: index.ask("Who?"),
+        lambda: index.search("Who?"),
+        index.contents,
+        index.verify,
+        lambda: index.remove(["a"]),
+    ):
+        with pytest.raises(IndexUnavailable, match=r"no index at .*nothing.*hoptrail index SOURCE"):
+            ask()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_folder_may_be_written_as_a_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Index("~/index").folder == tmp_path / "index"
+
+
+def test_another_encoder_is_refused_for_vectors_but_keyword_search_goes_on(shared: Index) -> None:
+    other = opened(shared.folder, HashingEncoder("other", 32))
+    with pytest.raises(IndexMismatch, match=r"hashing \(64 dimensions.*other \(32 dimensions"):
+        other.search(QUESTION, "dense")
+    assert other.search("Tallow", "bm25") == shared.search("Tallow", "bm25")
+
+
+def test_a_recipe_whose_structure_is_missing_says_how_to_build_it(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    with writing_to(tmp_path, index.encoder.identity) as writer:
+        writer.publish(Usage())
+    with pytest.raises(UsageError, match=r"hybrid needs passages, .*--for hybrid"):
+        index.ask("Who?")
+
+
+# --- what is in it
+
+
+def test_contents_count_what_was_put_in(shared: Index) -> None:
+    contents = shared.contents()
+    assert sorted(document.title for document in contents.documents) == sorted(FACTS)
+    assert {document.passages for document in contents.documents} == {1}
+    assert contents.units == {Kind.PASSAGE: 6}
+    assert (contents.links, contents.structures) == ({}, ("passages",))
+    assert contents.encoder == HashingEncoder().identity
+    assert contents.usage.calls == 0
+    assert contents.usage.seconds > 0
+    for document in contents.documents:
+        (source,) = document.sources
+        assert Path(source).read_text(encoding="utf-8") == FACTS[document.title]
+
+
+def test_every_call_sees_the_last_committed_state(own: Index, tmp_path: Path) -> None:
+    elsewhere = opened(own.folder)
+    held = own.recipe("bm25")
+    assert own.search("zeppelin", "bm25") == ()
+    (tmp_path / "new.txt").write_text("A zeppelin passed over Dunmere.", encoding="utf-8")
+    elsewhere.add([tmp_path / "new.txt"])
+    assert [hit.unit.title for hit in own.search("zeppelin", "bm25")] == ["new"]
+    assert held.retrieve("zeppelin") == ()
+    assert own.remove(["new"]) == ["new"]
+    assert elsewhere.search("zeppelin", "bm25") == ()
+
+
+def test_the_snapshot_is_kept_while_nothing_changes(own: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.search("Isk")
+    monkeypatch.setattr(Snapshot, "_read_vectors", lambda *_: pytest.fail("read again"))
+    assert own.search("Isk", "dense")
+
+
+def test_an_index_deleted_under_an_open_one_is_named(own: Index) -> None:
+    own.search("Isk", "bm25")
+    own.folder.rename(own.folder.with_name("moved"))
+    with pytest.raises(IndexUnavailable, match="no index at"):
+        own.search("Isk", "bm25")
+
+
+def test_verify_counts_files_and_names_the_damaged_one_and_repair_rebuilds_it(own: Index) -> None:
+    before = own.search(QUESTION)
+    count = own.verify()
+    assert count == sum(1 for name in (Snapshot.open(own.folder).head.checksums or {}) if (own.folder / name).is_file())
+    victim = next((own.folder / "unit-passage.lance" / "data").iterdir())
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    again = opened(own.folder)
+    with pytest.raises(IndexDamaged, match=f"{victim.name}.*hoptrail repair"):
+        again.verify()
+    assert again.repair() == [victim.relative_to(own.folder).as_posix()]
+    assert again.verify() > 0
+    assert again.search(QUESTION) == before
+
+
+# --- asking
+
+
+def test_an_answer_stands_in_the_files_that_were_read(shared: Index) -> None:
+    language = ScriptedLanguage(
+        [
+            QuotedReading(
+                "Isk",
+                (
+                    QuotedStep("Who designed it?", "Orla Finch", (Quote("It was designed by Orla Finch."),)),
+                    QuotedStep("Which river?", "Isk", (Quote("The river Isk flows through Wrenmouth."),)),
+                ),
+            )
+        ]
+    )
+    answer = shared.ask(QUESTION, language=language)
+    assert (answer.text, answer.abstained, answer.recipe, answer.language) == ("Isk", False, "hybrid", "scripted")
+    sources = {document.id: document.sources[0] for document in shared.contents().documents}
+    assert [item.text for item in answer.evidence] == [
+        "It was designed by Orla Finch.",
+        "The river Isk flows through Wrenmouth.",
+    ]
+    for item in answer.evidence:
+        assert Path(sources[item.document]).read_text(encoding="utf-8")[item.start : item.end] == item.text
+
+
+def test_a_search_is_what_the_answers_recipe_retrieves(shared: Index) -> None:
+    for name in RECIPES:
+        assert shared.search(QUESTION, name) == shared.ask(QUESTION, name).ranking
+        assert len(shared.search(QUESTION, name, limit=2)) == 2
+        for hit in shared.search(QUESTION, name):
+            assert [span.document for span in hit.unit.sources] == [hit.unit.document]
+            assert hit.unit.sources == (Span(hit.unit.document, 0, len(hit.unit.text)),)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_fewer_than_one_hit_cannot_be_asked_for(shared: Index, limit: int) -> None:
+    with pytest.raises(UsageError, match=f"at least one hit must be asked for, not {limit}"):
+        shared.search("Isk", limit=limit)
+
+
+@pytest.mark.parametrize("limit", [10**6, 2**31, 2**62, 2**64, 10**30])
+def test_more_hits_than_there_are_gives_all_there_are(shared: Index, limit: int) -> None:
+    for name in RECIPES:
+        assert 1 <= len(shared.search(QUESTION, name, limit=limit)) <= len(FACTS)
+
+
+@pytest.mark.parametrize("name", ["", "HYBRID", "nope", "bm25,dense", "../bm25", "bm25 "])
+def test_unknown_recipes_and_languages_list_those_there_are(shared: Index, name: str) -> None:
+    if name:
+        with pytest.raises(UsageError, match=r"there is no recipe .*There are: .*hybrid"):
+            shared.ask("Who?", recipe=name)
+        with pytest.raises(UsageError, match=r"there is no language .*offline"):
+            shared.ask("Who?", language=name)
+    with pytest.raises(UsageError, match="there is no recipe"):
+        shared.add([], ["bm25", name])
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n\t", "\x00\x07", "\u200b", "\ud800"])
+def test_a_question_of_nothing_is_refused(shared: Index, question: str) -> None:
+    for ask in (shared.ask, shared.search):
+        with pytest.raises(UsageError, match="the question is empty"):
+            ask(question)
+
+
+def test_a_question_of_a_megabyte_is_refused_before_it_costs_anything(tmp_path: Path) -> None:
+    index = opened(tmp_path / "nothing")
+    for length in (QUESTION_LIMIT + 1, 1_000_000):
+        for ask in (index.ask, index.search):
+            with pytest.raises(UsageError, match=f"has {length:,} characters; at most {QUESTION_LIMIT:,}"):
+                ask("a" * length)
+
+
+OPERATORS = [
+    'river AND "Isk" OR (NOT x) NEAR/3 y*',
+    "'; DROP TABLE units; --",
+    "title:Isk ^2 ~1 {a TO b} [a TO b]",
+    '"unbalanced',
+    "(((",
+    '+ - && || ! ( ) { } [ ] ^ " ~ * ? : \\ /',
+    "%s %d {0} $1 #1 #2 #99",
+    "Who is the one who asked who is the one who asked who is the one?",
+    "Who was the father of " + "the father of " * 39 + "Orla Finch?",
+    "In which year did the river Isk marry Dunmere?",
+    "What is the answer to this question?",
+    "x" * QUESTION_LIMIT,
+    "\x1b[31mred\x1b[0m \u202ereversed",
+    "東京はどこですか 🧭 Где?",
+]
+
+
+@settings(max_examples=20, deadline=None)
+@given(question=st.text(max_size=60))
+@pytest.mark.parametrize("name", RECIPES)
+def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(shared: Index, name: str, question: str) -> None:
+    check_bounded(shared, name, question)
+
+
+@pytest.mark.parametrize("question", OPERATORS)
+@pytest.mark.parametrize("name", RECIPES)
+def test_operators_quotes_and_riddles_are_words_like_others(shared: Index, name: str, question: str) -> None:
+    check_bounded(shared, name, question)
+
+
+def check_bounded(index: Index, name: str, question: str) -> None:
+    if not any(character.isprintable() and not character.isspace() for character in question):
+        with pytest.raises(UsageError, match="the question is empty"):
+            index.ask(question, name)
+        return
+    answer = index.ask(question, name)
+    assert answer.abstained == (answer.text is None)
+    assert len(answer.trail) <= 10
+    assert len(answer.ranking) <= len(FACTS)
+    for item in answer.evidence:
+        assert FACTS[item.title][item.start : item.end] == item.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who painted the ceiling of the Sistine Chapel?",
+        "What is the capital of Peru?",
+        "How tall was Napoleon's horse?",
+    ],
+)
+def test_what_no_document_says_is_not_answered(shared: Index, question: str) -> None:
+    for name in RECIPES:
+        assert shared.ask(question, name).text is None
+
+
+# --- order
+
+
+SCORES = st.sampled_from([0.0, 1.0, -1.0, math.nan, math.inf, -math.inf])
+
+
+@given(scores=st.lists(SCORES, max_size=8), seed=st.integers(0, 99), limit=st.none() | st.integers(0, 9))
+@example(scores=[math.nan, -math.inf, math.nan, math.inf], seed=1, limit=None)
+def test_equal_and_impossible_scores_have_one_order(scores: list[float], seed: int, limit: int | None) -> None:
+    units = [Unit(f"u{number}", Kind.PASSAGE, "", "x", (Span("d", 0, 1),)) for number in range(len(scores))]
+    hits = [Hit(unit, score, "test") for unit, score in zip(units, scores, strict=True)]
+    expected = [hit.unit.id for hit in ranked(hits)][:limit]
+    random.Random(seed).shuffle(hits)
+    found = ranked(hits, limit)
+    assert [hit.unit.id for hit in found] == expected
+    numbers = [hit.score for hit in found if not math.isnan(hit.score)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert all(math.isnan(hit.score) or hit.score == -math.inf for hit in found[len(numbers) :])
+    for first, second in pairwise(found):
+        assert first.score != second.score or first.unit.id < second.unit.id
+
+
+# --- threads, event loops, notebooks
+
+
+def test_eight_threads_get_the_answers_that_one_gets(shared: Index) -> None:
+    questions = [QUESTION, "Where was Orla Finch born?", "Which river flows through Lindeth?", "Who?"]
+    jobs = [(question, name) for question in questions for name in RECIPES]
+    one = [timeless(shared.ask(*job)) for job in jobs]
+    fresh = opened(shared.folder)
+    with ThreadPoolExecutor(8) as pool:
+        many = [timeless(answer) for answer in pool.map(lambda job: fresh.ask(*job), jobs * 3)]
+    assert many == one * 3
+
+
+def test_threads_ask_while_documents_come_and_go(own: Index, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("A zeppelin passed over Dunmere.", encoding="utf-8")
+    writer = opened(own.folder)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(own.search, "zeppelin", "bm25") for _ in range(20)]
+        writer.add([tmp_path / "new.txt"])
+        asked += [pool.submit(own.search, "zeppelin", "bm25") for _ in range(20)]
+        writer.remove(["new"])
+    found = [[hit.unit.title for hit in future.result()] for future in asked]
+    assert all(titles in ([], ["new"]) for titles in found)
+    assert own.search("zeppelin", "bm25") == ()
+
+
+def test_inside_a_running_event_loop(shared: Index) -> None:
+    async def ask() -> tuple[Answer, list[Answer]]:
+        direct = shared.ask(QUESTION)
+        return direct, await asyncio.gather(*(asyncio.to_thread(shared.ask, QUESTION) for _ in range(4)))
+
+    direct, others = asyncio.run(ask())
+    assert {timeless(answer) == timeless(direct) for answer in others} == {True}
+
+
+def test_inside_a_notebook(tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel runs an event loop of its own; the default encoder and the default recipe are those a user gets."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    cells = [
+        "import hoptrail",
+        f"index = hoptrail.Index({str(tmp_path / 'index')!r})\nlen(index.add([{str(world)!r}]).failures)",
+        "answer = index.ask('Which river flows through the town where Orla Finch was born?')\nanswer.text",
+        "import asyncio\n(await asyncio.to_thread(index.ask, 'Where was Orla Finch born?')).text",
+    ]
+    notebook = nbformat.from_dict(  # type: ignore[no-untyped-call]  # its types are incomplete
+        {
+            "cells": [
+                {"cell_type": "code", "id": f"cell{number}", "source": cell, "metadata": {}, "outputs": []}
+                | {"execution_count": None}
+                for number, cell in enumerate(cells)
+            ],
+            "metadata": {},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+    results = [cell.outputs[-1]["data"]["text/plain"] for cell in notebook.cells[1:]]
+    assert results == ["0", "'Isk'", "'Wrenmouth'"]
+
+
+# --- the door itself
+
+
+def test_the_door_lists_exactly_what_it_gives() -> None:
+    given = {name for name, value in vars(hoptrail).items() if not name.startswith("_") and not is_module(value)}
+    assert len(hoptrail.__all__) == len(set(hoptrail.__all__))
+    assert given == set(hoptrail.__all__)
+    assert all(getattr(hoptrail, name).__doc__ for name in hoptrail.__all__)
+
+
+def is_module(value: object) -> bool:
+    return type(value).__name__ == "module"

@@ -1,0 +1,374 @@
+"""Indexing again: nothing for what is the same, the new in place of the old, stopped runs gone on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import Interrupted, UsageError
+from hoptrail.indexing import IndexingReport, Watcher, remove_documents, update_index
+from hoptrail.models.encoder import FloatMatrix, Progress
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures import passages
+from hoptrail.structures.building import Report, report_nothing
+from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.types import Kind
+from world import FACTS, HashingEncoder
+
+
+@dataclass(frozen=True)
+class Counting(HashingEncoder):
+    """Keeps every text that it was given."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        self.texts.extend(texts)
+        return super().encode(texts, progress)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """An index folder and its encoder."""
+
+    folder: Path
+    encoder: Counting = field(default_factory=Counting)
+
+    def index(
+        self, *sources: Path, limits: PassageLimits | None = None, watcher: Watcher | None = None
+    ) -> IndexingReport:
+        structures = list(structures_by_name(limits or PassageLimits()).values())
+        return update_index(self.folder, sources, self.encoder, structures, ReadingLimits(), watcher or Watcher())
+
+    def remove(self, *names: object) -> list[str]:
+        structures = list(structures_by_name(PassageLimits()).values())
+        removed = remove_documents(self.folder, [str(name) for name in names], self.encoder, structures)
+        return [entry.title for entry in removed]
+
+    def titles(self) -> list[str]:
+        return sorted(entry.title for entry in Snapshot.open(self.folder).entries)
+
+    def sources(self) -> list[list[str]]:
+        """File names by document."""
+        entries = Snapshot.open(self.folder).entries
+        return sorted(sorted(Path(source).name for source in entry.sources) for entry in entries)
+
+    def finds(self, words: str) -> list[str]:
+        """The titles of the passages that hold any of the words; vectors and passages always agree."""
+        snapshot = Snapshot.open(self.folder)
+        assert set(snapshot.vectors(Kind.PASSAGE).ids) == {unit.id for unit in snapshot.units(Kind.PASSAGE)}
+        return sorted(unit.title for unit, _ in snapshot.search_keywords(Kind.PASSAGE, words, 50))
+
+    def bytes(self) -> dict[str, bytes]:
+        """Every file but those of locks."""
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and not path.name.endswith(".lock")
+        }
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "index")
+
+
+def counts(report: IndexingReport) -> tuple[int, int, int, int]:
+    assert report.failures == []
+    return report.added, report.unchanged, report.removed, report.documents
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def lines(path: Path, **texts: str) -> Path:
+    rows = [json.dumps({"id": name, "title": name.title(), "text": text}) for name, text in texts.items()]
+    return write(path, "\n".join(rows))
+
+
+# --- again
+
+
+def test_the_same_again_writes_nothing_at_all(desk: Desk, world: Path) -> None:
+    assert counts(desk.index(world)) == (6, 0, 0, 6)
+    before = desk.bytes()
+    encoded = len(desk.encoder.texts)
+    assert counts(desk.index(world)) == (0, 6, 0, 6)
+    assert counts(desk.index(world / "Isk.txt", world, world / "Isk.txt")) == (0, 8, 0, 6)
+    assert desk.bytes() == before
+    assert len(desk.encoder.texts) == encoded == 6
+
+
+def test_a_new_file_is_all_that_is_encoded(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    desk.encoder.texts.clear()
+    write(world / "Arrow.txt", "The Arrow is a river.")
+    assert counts(desk.index(world)) == (1, 6, 0, 7)
+    assert desk.encoder.texts == ["Arrow\nThe Arrow is a river."]
+
+
+def test_a_changed_file_takes_the_old_facts_with_it(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    assert "Isk" in desk.finds("Hills")
+    write(world / "Isk.txt", "The Isk is a river. It rises in a bog.")
+    assert counts(desk.index(world)) == (1, 5, 1, 6)
+    assert desk.finds("Hills") == []
+    assert desk.finds("bog") == ["Isk"]
+    assert [path for path, content in desk.bytes().items() if b"Grey Hills" in content] == []
+
+
+def test_changed_there_and_back_is_as_it_was(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    before = sorted(unit.id for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE))
+    write(world / "Isk.txt", "Gone.")
+    desk.index(world)
+    write(world / "Isk.txt", FACTS["Isk"])
+    desk.index(world)
+    assert sorted(unit.id for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE)) == before
+
+
+def test_changed_lines_of_a_jsonl_file(desk: Desk, tmp_path: Path) -> None:
+    file = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.", three="Gamma.")
+    assert counts(desk.index(file)) == (3, 0, 0, 3)
+    lines(file, one="Alpha.", two="Delta.", three="Gamma.")
+    assert counts(desk.index(file)) == (1, 2, 1, 3)
+    assert desk.finds("beta delta") == ["Two"]
+
+
+def test_the_same_text_under_two_names_is_one_document(desk: Desk, tmp_path: Path) -> None:
+    write(tmp_path / "world/a.md", "# Isk\n\nA river.")
+    write(tmp_path / "world/b.md", "# Isk\n\nA river.")
+    assert counts(desk.index(tmp_path / "world")) == (1, 1, 0, 1)
+    assert desk.sources() == [["a.md", "b.md"]]
+    assert len(desk.encoder.texts) == 1
+    assert counts(desk.index(tmp_path / "world/b.md", tmp_path / "world/a.md")) == (0, 2, 0, 1)
+
+
+def test_one_of_two_equal_files_changes(desk: Desk, tmp_path: Path) -> None:
+    write(tmp_path / "world/a.md", "# Isk\n\nA river.")
+    write(tmp_path / "world/b.md", "# Isk\n\nA river.")
+    desk.index(tmp_path / "world")
+    write(tmp_path / "world/b.md", "# Arrow\n\nA brook.")
+    assert counts(desk.index(tmp_path / "world")) == (1, 1, 0, 2)
+    assert desk.sources() == [["a.md"], ["b.md"]]
+    assert desk.finds("river brook") == ["Arrow", "Isk"]
+
+
+def test_a_renamed_file_keeps_its_document_and_encodes_nothing(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    (world / "Isk.txt").rename(world / "River.txt")
+    desk.encoder.texts.clear()
+    assert counts(desk.index(world)) == (0, 6, 0, 6)
+    assert desk.encoder.texts == []
+    assert ["Isk.txt", "River.txt"] in desk.sources()
+    desk.remove(world / "Isk.txt")
+    assert ["River.txt"] in desk.sources()
+    assert desk.finds("Hills") == ["Isk"]
+
+
+def test_a_moved_folder_is_the_same_documents(desk: Desk, world: Path, tmp_path: Path) -> None:
+    desk.index(world)
+    shutil.move(world, tmp_path / "moved")
+    assert counts(desk.index(tmp_path / "moved")) == (0, 6, 0, 6)
+
+
+def test_two_lines_with_one_id_are_named_and_the_first_is_kept(desk: Desk, tmp_path: Path) -> None:
+    rows = [{"id": "x", "text": "First."}, {"id": "x", "text": "Second."}, {"id": "y", "text": "Third."}]
+    file = write(tmp_path / "all.jsonl", "\n".join(map(json.dumps, rows)))
+    report = desk.index(file)
+    assert [(Path(error.source).name, "same id" in error.reason) for error in report.failures] == [
+        ("all.jsonl#x", True)
+    ]
+    assert (report.added, report.documents) == (2, 2)
+    assert [desk.finds(word) for word in ("first", "second")] == [[""], []]
+
+
+def test_changed_limits_make_passages_anew_and_only_once(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    small = PassageLimits(words=5, short_document_words=0)
+    desk.encoder.texts.clear()
+    desk.index(world, limits=small)
+    snapshot = Snapshot.open(desk.folder)
+    assert not any("." in unit.text[:-1] for unit in snapshot.units(Kind.PASSAGE))
+    assert snapshot.count(Kind.PASSAGE) == len(desk.encoder.texts) > 6
+    assert snapshot.head.structures == {"passages": structures_by_name(small)["passages"].fingerprint}
+    before = desk.bytes()
+    desk.index(world, limits=small)
+    assert desk.bytes() == before
+
+
+def test_reading_order_does_not_matter_to_what_is_stored(tmp_path: Path, world: Path) -> None:
+    files = sorted(world.iterdir())
+    desks = [Desk(tmp_path / "one"), Desk(tmp_path / "two")]
+    desks[0].index(*files)
+    desks[1].index(*reversed(files))
+    units = [sorted(Snapshot.open(desk.folder).units(Kind.PASSAGE), key=lambda unit: unit.id) for desk in desks]
+    assert units[0] == units[1]
+
+
+# --- failures
+
+
+def test_broken_files_harm_only_themselves(desk: Desk, world: Path) -> None:
+    write(world / "broken.pdf", "%PDF-1.7 nothing more")
+    report = desk.index(world, world / "missing.txt")
+    assert (report.added, report.documents) == (6, 6)
+    assert [Path(error.source).name for error in report.failures] == ["broken.pdf", "missing.txt"]
+    assert "does not exist" in report.failures[1].reason
+
+
+def test_an_unreadable_new_version_leaves_the_old_document(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    (world / "Isk.txt").write_bytes(b"\x00\x01\x02" * 200)
+    report = desk.index(world)
+    assert [Path(error.source).name for error in report.failures] == ["Isk.txt"]
+    assert desk.finds("Hills") == ["Isk"]
+
+
+def test_what_reading_decided_is_noted_under_the_files_name(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes(
+        "Zürich liegt am See. Ärger gibt es dort nicht, schöne Brücken schon.".encode("cp1252")
+    )
+    report = desk.index(tmp_path / "old.txt")
+    assert report.notes
+    assert all(note.startswith(f"{(tmp_path / 'old.txt').resolve().as_posix()}: ") for note in report.notes)
+
+
+# --- stopping
+
+
+def stopping_after(calls: int, report: Report = report_nothing) -> Watcher:
+    """Asked whether to stop, it says yes at that call and ever after."""
+    asked: list[None] = []
+
+    def stopped() -> bool:
+        asked.append(None)
+        return len(asked) > calls
+
+    return Watcher(report, stopped)
+
+
+def test_wherever_a_run_stops_the_next_encodes_only_the_rest(
+    tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 2)
+    for calls in range(4):
+        desk = Desk(tmp_path / str(calls))
+        with pytest.raises(Interrupted, match="Run the same command again"):
+            desk.index(world, watcher=stopping_after(calls))
+        assert Snapshot.open(desk.folder).count_documents() == 0
+        desk.index(world)
+        assert len(desk.encoder.texts) == len(set(desk.encoder.texts)) == 6
+        assert len(desk.titles()) == 6
+
+
+def test_a_run_that_is_stopped_again_and_again_ends_nevertheless(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 1)
+    for _ in range(20):
+        try:
+            desk.index(world, watcher=stopping_after(2))
+        except Interrupted:
+            continue
+        break
+    assert desk.titles() == sorted(FACTS)
+    assert len(desk.encoder.texts) == 6
+
+
+def test_a_stopped_change_shows_readers_the_old_state(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    write(world / "Isk.txt", "The Isk dried up.")
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(0))
+    assert desk.finds("Hills") == ["Isk"]
+    assert desk.finds("dried") == []
+    desk.index(world)
+    assert (desk.finds("Hills"), desk.finds("dried")) == ([], ["Isk"])
+
+
+def test_progress_names_what_is_done(desk: Desk, world: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    desk.index(world, watcher=Watcher(lambda *said: told.append(said)))
+    assert told[-1] == ("encoding", 6, 6)
+
+
+# --- removing
+
+
+def test_removing_by_id_path_and_title(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    isk = next(entry.id for entry in Snapshot.open(desk.folder).entries if entry.title == "Isk")
+    assert desk.remove(isk) == ["Isk"]
+    assert desk.remove(world / "Dunmere.txt", "Lindeth") == ["Dunmere", "Lindeth"]
+    assert desk.titles() == ["Orla Finch", "Tallow Bridge", "Wrenmouth"]
+    assert desk.finds("Grey village freezes") == []
+    for name in (b"Grey Hills", b"village", b"freezes"):
+        assert [path for path, content in desk.bytes().items() if name in content] == []
+
+
+def test_one_of_two_paths_goes_and_the_document_with_the_last(desk: Desk, tmp_path: Path) -> None:
+    first, second = (write(tmp_path / f"{name}.md", "# Isk\n\nA river.") for name in "ab")
+    desk.index(first, second)
+    desk.remove(first)
+    assert desk.sources() == [["b.md"]]
+    assert desk.finds("river") == ["Isk"]
+    desk.remove(second)
+    assert (desk.sources(), desk.finds("river")) == ([], [])
+
+
+def test_the_path_of_a_jsonl_file_removes_its_lines(desk: Desk, world: Path, tmp_path: Path) -> None:
+    file = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.")
+    desk.index(file, world)
+    assert desk.remove(f"{file}#one") == ["One"]
+    assert desk.remove(file) == ["Two"]
+    assert desk.titles() == sorted(FACTS)
+
+
+def test_a_wrong_name_among_right_ones_removes_nothing(desk: Desk, world: Path, tmp_path: Path) -> None:
+    file = lines(tmp_path / "twins.jsonl", isk="Another one.")
+    desk.index(world, file)
+    before = desk.bytes()
+    for wrong in ("Nobody", "Isk"):
+        with pytest.raises(UsageError):
+            desk.remove("Dunmere", wrong)
+    assert desk.bytes() == before
+
+
+def test_removed_and_read_again_is_as_it_was(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    before = {unit.id for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE)}
+    desk.remove("Isk")
+    assert counts(desk.index(world)) == (1, 5, 0, 6)
+    assert {unit.id for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE)} == before
+
+
+def test_what_is_removed_while_a_run_is_half_done_stays_removed(
+    desk: Desk, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 1)
+    desk.index(world)
+    more = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.", three="Gamma.")
+    with pytest.raises(Interrupted):
+        desk.index(more, watcher=stopping_after(2))
+    desk.remove("Isk")
+    assert desk.finds("Hills") == []
+    assert len(desk.encoder.texts) == len(set(desk.encoder.texts)) == 9
+    assert desk.titles() == sorted({*FACTS, "One", "Two", "Three"} - {"Isk"})
+
+
+def test_what_building_costs_adds_up(desk: Desk, world: Path) -> None:
+    desk.index(world / "Isk.txt")
+    first = Snapshot.open(desk.folder).head.spent.seconds
+    desk.index(world)
+    assert 0 < first < Snapshot.open(desk.folder).head.spent.seconds
