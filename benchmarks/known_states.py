@@ -109,10 +109,9 @@ def look(folder: Path, allowed: Collection[State], encoder: NotingEncoder | None
     """Everything that a reader of the index can see; no index counts as an empty one. Vectors are compared with `encoder`'s."""
     try:
         return _look(Snapshot.open(folder), allowed, encoder)
-    except IndexUnavailable:
-        return Look({}, "" if {} in allowed else "the index is gone")
     except HoptrailError as error:
-        return Look({}, f"cannot be read: {error}")
+        absent = type(error) is IndexUnavailable  # damage is a kind of it, and no excuse
+        return Look({}, "" if absent and {} in allowed else f"cannot be read: {error}")
 
 
 def _look(snapshot: Snapshot, allowed: Collection[State], encoder: NotingEncoder | None) -> Look:

@@ -1,6 +1,6 @@
 """The server's bill against our ledger: 1,000 calls with random faults while the client is killed, again and again.
 
-    python benchmarks/ledger.py [--calls N] [--kills N] [--seed N] [--out FILE.json]
+    python -m benchmarks.ledger [--calls N] [--kills N] [--seed N] [--out FILE.json]
 
 A local server answers over HTTP, misbehaves at random (errors, resets before and inside the reply, silence, a login page, 429)
 and bills every call for which its model ran. The client, a process of its own with four threads, is killed and started again
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import ROOT, parser, print_table, write_results
+from benchmarks.common import ROOT, parser, print_table, write_results
 
 sys.path.insert(0, str(ROOT / "tests"))
 

@@ -21,17 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.common import data_folder, parser, print_table, read_passages
+from benchmarks.made_worlds import made_questions
 from numpy.typing import NDArray
 
-from benchmarks.made_worlds import made_questions
-from benchmarks.common import data_folder, parser, print_table, read_passages
 from hoptrail import Kind, Span, Unit
 from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_dataset
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import scorer as scorer_module
 from hoptrail.language.offline.concluding import Followed, Option, likeliest, options, study
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.features import FEATURES
 from hoptrail.language.offline.reading import Found, Reader
 from hoptrail.language.offline.scorer import JUDGED, Scorer, write_scorer
 from hoptrail.language.offline.searching import weigh
@@ -47,7 +46,7 @@ RATE = 3e-3
 DECAY = 0.03
 DROPPED = 0.1
 OTHERS = 8
-WORLDS = 60
+WORLDS = 80
 MADE_PAGES = 17
 Floats = NDArray[np.float64]
 
@@ -97,9 +96,19 @@ def examples(name: str, seed: int) -> Iterator[Example]:
 def made_examples(seed: int) -> Iterator[Example]:
     """Examples from worlds of our own; a question that they leave open only calibrates."""
     for group, made in enumerate(made_questions(seed, WORLDS, 6)):
-        units = [Unit(f"{group} {at}", Kind.PASSAGE, title, text, (Span(f"{group} {at}", 0, len(text)),)) for at, (title, text) in enumerate(made.pages)]
+        units = [
+            Unit(f"{group} {at}", Kind.PASSAGE, title, text, (Span(f"{group} {at}", 0, len(text)),))
+            for at, (title, text) in enumerate(made.pages)
+        ]
         kind = "none" if made.answer is None else "gold"
-        yield _example(group // 6, kind, "made", made.question, (made.answer or "",), units[:MADE_PAGES] if kind == "none" else units)
+        yield _example(
+            group // 6,
+            kind,
+            "made",
+            made.question,
+            (made.answer or "",),
+            units[:MADE_PAGES] if kind == "none" else units,
+        )
 
 
 def _hops(question: Question) -> Iterator[tuple[str, str, str]]:
@@ -228,7 +237,8 @@ def held_out(found: Sequence[Example], seed: int) -> list[Outcome]:
 
 def report(outcomes: Sequence[Outcome], calibration: Floats) -> None:
     """F1 by kind and risk by coverage, all on held-out folds."""
-    judge = Scorer(*([np.zeros(1)] * 6), calibration)
+    nothing = np.zeros(1)
+    judge = Scorer(nothing, nothing, nothing, nothing, nothing, nothing, calibration)
     concluded: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for one in outcomes:
         best = likeliest(one.options, judge)

@@ -57,6 +57,16 @@ def test_a_reply_is_paid_once_over_runs_and_threads(fake: FakeAI, tmp_path: Path
     check_bill(fake, replies_in(tmp_path).ledger())
 
 
+def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        with ThreadPoolExecutor(8) as workers:
+            done = workers.map(
+                lambda number, at=folder: replies_in(at).reserve(request(f"{number}"), MOST, Limits()), range(8)
+            )
+        assert sorted(done) == list(range(1, 9))
+
+
 def test_two_processes_that_ask_the_same_pay_once(fake: FakeAI, tmp_path: Path) -> None:
     fake.seconds = 0.4
     code = (

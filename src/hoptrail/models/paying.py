@@ -7,9 +7,9 @@ Puts the parts together: what is remembered (`remembered.py`), who may call (`li
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
@@ -70,7 +70,8 @@ class PaidChat:
         self._settings = settings
         self._replies = replies
         self._limits = Limits.of(settings)
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._guard = threading.Lock()
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self.limiter = Limiter(settings, f"{endpoint.address.model} at {self.place}")
 
     @property
@@ -97,20 +98,35 @@ class PaidChat:
 
     def ask(self, request: ChatRequest) -> Heard:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        with self._locks[request.key]:  # the same request at once from two threads is paid once
-            known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
-            if known is not None:
-                return Heard(known)
-            return self.ask_anew(request)
+        with self._lock_of(request.key):  # the same request at once from two threads is paid once
+            while True:
+                known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
+                heard = Heard(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
+                if heard is not None:
+                    return heard
 
     def ask_anew(self, request: ChatRequest) -> Heard:
         """The reply, paid for even if it is there already; see `Chat.ask`."""
-        return self.limiter.run(lambda: self._pay(request))
+        heard = self.limiter.run(lambda: self._pay(request, first=False))
+        assert heard is not None  # noqa: S101 - only `first` gives way
+        return heard
 
-    def _pay(self, request: ChatRequest) -> Heard:
+    def _lock_of(self, key: str) -> threading.Lock:
+        """The lock of a request, gone when nobody holds it."""
+        with self._guard:
+            return self._locks.setdefault(key, threading.Lock())
+
+    def _pay(self, request: ChatRequest, *, first: bool) -> Heard | None:
+        """Ask once and enter it. With `first`, None where another process came first."""
         self._endpoint.client()
         most = cost_of(request.prompt_tokens, request.max_output_tokens, self._settings)
-        call = self._replies.reserve(request, most, self._limits)
+        if first:
+            longest = self._settings.deadline_seconds
+            call = self._replies.reserve_first(request, most, self._limits, longest)
+        else:
+            call = self._replies.reserve(request, most, self._limits)
+        if call is None:
+            return None
         try:
             reply = self._endpoint.send(request)
         except CallFailed as failure:

@@ -103,17 +103,15 @@ class RememberedReplies:
             BudgetExhausted: it could pass a limit. Nothing is entered.
         """
         with self._transaction() as connection:
-            if limits != Limits():
-                limits.check(_sums(connection), most, str(self.path))
-            made = connection.execute(
-                _ENTER,
-                (
-                    *(request.key, request.task, request.place, request.model),
-                    *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
-                ),
-            )
-            assert made.lastrowid is not None  # noqa: S101 - an insert has one
-            return made.lastrowid
+            return _enter(connection, request, most, limits, self.path)
+
+    def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
+        """As `reserve`, but None (and nothing entered) where another process is asking the same, or has the reply by now."""
+        with self._transaction() as connection:
+            there = connection.execute("SELECT 1 FROM replies WHERE key = ?", (request.key,)).fetchone()
+            if there or _is_asked_elsewhere(connection, request.key, longest):
+                return None
+            return _enter(connection, request, most, limits, self.path)
 
     def settle(self, call: int, request: ChatRequest, reply: ChatReply, cost: Cost) -> None:
         """Enter the reply and what it really cost, at once."""
@@ -194,11 +192,7 @@ class RememberedReplies:
         if not self.path.exists():
             return False
         with self._transaction(write=False) as connection:
-            rows = connection.execute(
-                "SELECT process, sent FROM calls WHERE key = ? AND state = 'sent'", (key,)
-            ).fetchall()
-        now = time.time()
-        return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
+            return _is_asked_elsewhere(connection, key, longest)
 
     @contextmanager
     def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
@@ -229,16 +223,55 @@ class RememberedReplies:
             except OSError as error:
                 raise StorageError(f"cannot make the folder of {self.path}: {error.strerror or error}.") from error
             connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            version = _prepare(connection)
             if version > FORMAT:
                 connection.close()
                 raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
-            connection.executescript(
-                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; {_TABLES}"
-                f"PRAGMA user_version = {FORMAT};"
-            )
             self._connection, self._owner = connection, os.getpid()
         return self._connection
+
+
+def _prepare(connection: sqlite3.Connection) -> int:
+    """Make the tables where there are none yet; the format found.
+
+    SQLite does not wait for another process that changes the journal's mode, so we do.
+    """
+    give_up = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version == 0:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+            connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            time.sleep(POLL_SECONDS)
+        else:
+            return version
+
+
+def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
+    if limits != Limits():
+        limits.check(_sums(connection), most, str(path))
+    made = connection.execute(
+        _ENTER,
+        (
+            *(request.key, request.task, request.place, request.model),
+            *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
+        ),
+    )
+    return int(made.lastrowid or 0)
+
+
+def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float) -> bool:
+    """Whether another process entered this call less than `longest` seconds ago, lives, and has not got the reply."""
+    rows = connection.execute("SELECT process, sent FROM calls WHERE key = ? AND state = 'sent'", (key,)).fetchall()
+    now = time.time()
+    return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
 
 
 def _sums(connection: sqlite3.Connection) -> Ledger:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hoptrail.language.chat.citing import reading_of
 from hoptrail.language.chat.schemas import ReadingReply
 from hoptrail.language.tasks import Reading, Step
@@ -8,7 +10,7 @@ from hoptrail.types import Kind, Span, Unit
 QUESTION = "Where does the river that flows through Wrenmouth rise?"
 
 
-def reply(answer: object, *steps: dict[str, object]) -> ReadingReply:
+def reply(answer: object, *steps: Mapping[str, object]) -> ReadingReply:
     return ReadingReply.model_validate({"answer": answer, "steps": list(steps), "confidence": 0.7})
 
 

@@ -101,7 +101,7 @@ def test_a8_nothing_is_evaluated() -> None:
 
 
 @given(st.text(max_size=400) | st.text(alphabet="{}[]\"':,\\ \nabc01/*", max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a8_no_text_breaks_the_parser(text: str) -> None:
     for reply in (ReadingReply, DecomposeReply, ExtractReply, AssessReply):
         with suppress(Unusable):
@@ -119,7 +119,7 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["answer", "steps", "confidence", "questions", "facts", "entities"]), _JSON))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a8_no_object_breaks_the_checks(content: dict[str, Any]) -> None:
     for reply in (ReadingReply, DecomposeReply, ExtractReply, AssessReply):
         with suppress(Unusable):

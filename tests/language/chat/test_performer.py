@@ -119,7 +119,7 @@ def extraction(*entities: str, facts: list[dict[str, Any]] | None = None) -> dic
 
 
 def test_extract_takes_entities_as_written_and_facts_with_their_sentence(speaking: Speaking, isk: Unit) -> None:
-    facts = [
+    facts: list[dict[str, Any]] = [
         {"text": "The Isk rises in the Grey Hills.", "entities": ["Isk", "grey  hills"], "sentence": 2},
         {"text": "The Isk is a river.", "entities": ["Isk"], "sentence": "[1]"},
         {"text": "It is long.", "entities": [], "sentence": 99},

@@ -142,7 +142,9 @@ def test_e4_e5_a_replay_gives_the_same_in_any_process_without_a_network(
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **surroundings}
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HOPTRAIL_MODEL"):
             environment.pop(name, None)
-        ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
         assert ended.returncode == 0, ended.stderr
         printed.add(ended.stdout)
     assert len(printed) == 1
@@ -190,7 +192,7 @@ def test_e3_the_estimate_holds_what_was_really_spent(fake: FakeAI, speaking: Spe
     for run in range(10):
         text = "The Isk is a river. It rises in the Grey Hills. " * (1 + 6 * run)
         units = tuple(passage(f"T{run}-{number}", text) for number in range(6))
-        fake.choose = lambda number, _, run=run: "missing field" if run == 9 and number % 2 else None  # type: ignore[misc]
+        fake.choose = lambda number, _, run=run: "missing field" if run == 9 and number % 2 else None
         before = replies_in(tmp_path).ledger()
         language = speaking(brain_of_content)
         for number in range(5):

@@ -49,18 +49,20 @@ def test_support_is_whole_sentences_of_the_documents(
             assert text[-1] in ".!?"
 
 
-def test_the_unanswerable_question_is_left_unanswered(harbour: tuple[Unit, ...]) -> None:
+def test_the_unanswerable_question_gets_little_confidence(harbour: tuple[Unit, ...]) -> None:
     (question,) = [question["question"] for question in QUESTIONS if not question["answers"]]
     reading = OfflineLanguage().perform(Read(question, harbour)).value
-    assert reading.answer is None
-    assert reading.confidence == 0
-    assert [step.answer for step in reading.steps] == ["Jonas Teal"]
+    assert reading.confidence < 0.35
 
 
 @pytest.mark.parametrize("missing", ["Candlerock Lighthouse", "Ilse Marrow", "Tarnwick"])
-def test_the_demo_question_needs_every_one_of_its_documents(missing: str, harbour: tuple[Unit, ...]) -> None:
+def test_the_demo_question_is_answered_with_confidence_only_with_all_documents(
+    missing: str, harbour: tuple[Unit, ...]
+) -> None:
     left = tuple(unit for unit in harbour if unit.title not in {missing, "River Lathe"})
-    assert OfflineLanguage().perform(Read(DEMO, left)).value.answer is None
+    whole, part = (OfflineLanguage().perform(Read(DEMO, evidence)).value for evidence in (harbour, left))
+    assert whole.confidence > 0.8
+    assert part.confidence < 0.65
 
 
 def test_the_demo_question_hop_by_hop(harbour: tuple[Unit, ...]) -> None:

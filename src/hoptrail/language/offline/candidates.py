@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line
@@ -68,7 +69,7 @@ def _all(line: Line) -> Iterator[Candidate]:
             yield Candidate(year.group(), mention.start, mention.end, Form.YEAR)
     yield from _joined(line.text, mentions)
     yield from _measures(line, mentions)
-    yield from _phrases(line, mentions)
+    yield from _phrases(line)
 
 
 _JOINTS = {", ", " and ", " & ", " of the ", " of ", " for the ", " – ", "–", "-", ". "}
@@ -76,8 +77,10 @@ _JOINTS = {", ", " and ", " & ", " of the ", " of ", " for the ", " – ", "–"
 
 def _joined(text: str, mentions: tuple[Mention, ...]) -> Iterator[Candidate]:
     """Neighbours that may be one answer: `Arden, Norway`, `Ada and Karl Lunt`, `Museum of the Sea`, `1840–1850`."""
-    for first, second in zip(mentions, mentions[1:], strict=False):
-        if text[first.end : second.start] in _JOINTS and (first.shape is second.shape or Shape.QUOTED in {first.shape, second.shape}):
+    for first, second in pairwise(mentions):
+        if text[first.end : second.start] in _JOINTS and (
+            first.shape is second.shape or Shape.QUOTED in {first.shape, second.shape}
+        ):
             yield _between(text, first.start, second.end, Form.JOINED)
 
 
@@ -99,7 +102,7 @@ def _measures(line: Line, mentions: tuple[Mention, ...]) -> Iterator[Candidate]:
             yield _between(line.text, mention.start, end, Form.MEASURE)
 
 
-def _phrases(line: Line, mentions: tuple[Mention, ...]) -> Iterator[Candidate]:
+def _phrases(line: Line) -> Iterator[Candidate]:
     """Runs of words without function words, whole and without their first words: `old fishing port`, `port`.
 
     A run may hold names: `Italian opera singer`.
@@ -110,11 +113,11 @@ def _phrases(line: Line, mentions: tuple[Mention, ...]) -> Iterator[Candidate]:
         if word is not None and word.lower not in _NO_PHRASE and (not run or gap in {" ", "-", " - "}):
             run.append(word)
             continue
-        yield from _of_run(line, run, mentions)
+        yield from _of_run(line, run)
         run = [word] if word is not None and word.lower not in _NO_PHRASE else []
 
 
-def _of_run(line: Line, run: list[Word], mentions: tuple[Mention, ...]) -> Iterator[Candidate]:
+def _of_run(line: Line, run: list[Word]) -> Iterator[Candidate]:
     for first in range(max(0, len(run) - _LONGEST_PHRASE), len(run)):
         if any(word.text[0].islower() for word in run[first:]):
             yield _between(line.text, run[first].start, run[-1].end, Form.PHRASE)

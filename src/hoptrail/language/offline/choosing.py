@@ -20,7 +20,9 @@ _PAGE = 0.3
 
 def find_sides(question: str) -> tuple[str, str] | None:
     """The two names between which a question lets choose."""
-    found = [mention for mention in find_mentions(question, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    found = [
+        mention for mention in find_mentions(question, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}
+    ]
     for one, other in pairwise(found):
         between = question[one.end : other.start].lower().replace("the ", "").strip(' ,".')
         if between == "or":
@@ -48,12 +50,10 @@ def _said(name: Name, named: Name, paths: Paths) -> tuple[float, Line] | None:
     terms = paths.terms
     rest = terms.full & ~terms.mask(named)
     about = [
-        (page, line)
-        for page, line in paths.evidence.lines
-        if name and (name <= page.title_stems or name <= line.stems)
+        (page, line) for page, line in paths.evidence.lines if name and (name <= page.title_stems or name <= line.stems)
     ]
     if not about:
         return None
-    page, line = max(about, key=lambda one: (terms.part(terms.mask(one[1].stems), rest), -one[1].place))
+    _, line = max(about, key=lambda one: (terms.part(terms.mask(one[1].stems), rest), -one[1].place))
     whole = terms.mask(frozenset[str]().union(*(line.stems for _, line in about)))
     return terms.part(terms.mask(line.stems), rest) + _PAGE * terms.part(whole, rest), line

@@ -27,6 +27,9 @@ from hoptrail.language.offline.searching import NOT_WEIGHED, Weighed, share_of, 
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.types import Span
+
+_SURE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ class Followed:
     def settled(self) -> bool:
         """Whether a comparison or a yes or no concludes, which the weighing of candidates cannot give."""
         return self.answer is not None and (self.plan.comparison is not None or self.answer in {"yes", "no"})
+
+    @property
+    def sure(self) -> float:
+        """1 for a plan without a weak hop."""
+        return float(not self.settled and self.planned.confidence > _SURE)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -113,27 +121,40 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     followed = follow(make_plan(question, settings), reader, question)
     paths = Paths(question, followed.plan.questions, evidence)
     chosen = choose(question, paths) if followed.answer is None else None
-    open_ended = paths.question is not None and paths.question.wanted is not Wanted.YES_NO and find_sides(question) is None
+    open_ended = (
+        paths.question is not None and paths.question.wanted is not Wanted.YES_NO and find_sides(question) is None
+    )
     seen = describe(paths, followed.planned, settings.places) if open_ended else ()
     return Studied(question, followed, chosen, paths, tuple(seen))
 
 
 def options(followed: Followed, chosen: Found | None, weighed: Sequence[Weighed]) -> list[Option]:
-    """The best candidate, the plan's answer and the choice, as far as there are."""
+    """The best candidate, the plan's answer and the choice, as far as there are; a sure plan of several hops stands alone."""
     found = []
     silent = float(followed.answer is None)
     several = float(len(followed.plan.questions) > 1)
     if followed.answer is not None:
         found.append(_planned(followed.answer, followed, weighed))
+        if followed.sure and several:
+            return found
     if chosen is not None:
         nothing = (0.0,) * 7
-        found.append(Option(chosen.answer, (*nothing, 1.0, chosen.confidence, 0.0, 0.0, *NOT_WEIGHED.asked, 0.0, 0.0, 0.0), chosen))
+        found.append(
+            Option(chosen.answer, (*nothing, 1.0, chosen.confidence, 0.0, 0.0, *NOT_WEIGHED.asked, *(0.0,) * 7), chosen)
+        )
     if weighed and not (followed.answer is not None and _agree(weighed[0].answer, followed.answer)):
         best, planned = weighed[0], followed.answer is not None
         against = float(planned and followed.settled), float(planned and not followed.settled)
         nothing = (0.0,) * 7
         unanswered = silent * (1 - several), silent * several, silent * best.asked[-1]
-        found.append(Option(best.answer, (best.share, best.lead, *nothing, *against, *best.asked, *unanswered), best))
+        shares = best.share * unanswered[1], 0.0
+        found.append(
+            Option(
+                best.answer,
+                (best.share, best.lead, *nothing, *against, *best.asked, *unanswered, 0.0, followed.sure, *shares),
+                best,
+            )
+        )
     return found
 
 
@@ -145,6 +166,7 @@ def _planned(answer: str, followed: Followed, weighed: Sequence[Weighed]) -> Opt
     judged = (
         own.share, own.lead, float(agreed), free, free * float(planned.hops > 1), free * planned.confidence,
         float(followed.settled), 0.0, 0.0, 0.0, 0.0, *own.asked, 0.0, 0.0, 0.0,
+        followed.sure, 0.0, 0.0, followed.sure * float(planned.hops > 1),
     )  # fmt: skip
     return Option(answer, judged, None)
 
@@ -170,11 +192,12 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
     option, confidence = best
     if option.by is None:
         return _by_plan(studied.question, followed, round(confidence, 4))
-    if isinstance(option.by, Found):
-        support = option.by.support
-    else:
-        support = studied.paths.support(studied.seen[option.by.at].place)
-    return Reading(option.answer, (Step(studied.question, option.answer, support),), round(confidence, 4))
+    step = Step(studied.question, option.answer, _support(option.by, studied))
+    return Reading(option.answer, (step,), round(confidence, 4))
+
+
+def _support(by: Found | Weighed, studied: Studied) -> tuple[Span, ...]:
+    return by.support if isinstance(by, Found) else studied.paths.support(studied.seen[by.at].place)
 
 
 def follow(plan: Plan, reader: Reader, question: str) -> Followed:

@@ -137,6 +137,11 @@ def _page(unit: Unit, settings: OfflineSettings) -> Page:
     return Page(unit, base_title(unit.title), lines)
 
 
+def forget_pages() -> None:
+    """Read every unit anew: what tasks before remember would make a measured time too short."""
+    _page.cache_clear()
+
+
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
     """The document spans behind characters `start` to `end` of a unit's text.
 

@@ -14,7 +14,7 @@ from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line
 from hoptrail.language.offline.fitting import fit
 from hoptrail.language.offline.lexicon import AUXILIARIES, COPULAS, DEMONYMS
-from hoptrail.language.offline.paths import Name, Paths, Place
+from hoptrail.language.offline.paths import Name, Paths, Place, Terms
 from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.language.offline.text import content_stems, stem, words
 from hoptrail.language.offline.values import country_of, same_value
@@ -24,13 +24,22 @@ _PLACE_FEATURES = (
     "title asked", "joined", "joined gain", "two steps", "bridge", "bridge to title", "early", "named",
 )  # fmt: skip
 _SPAN_FEATURES = (
-    "fit", "form suits", "class inside", "class after", "demonym", "country", "asked part", "asked whole", "length", "capital",
-    "digits", "titles here", "titles elsewhere", "held by pages", "occurs", "title is person", "around", "around near",
-    "around last", "closest", "closest last", "last before", "after place word", "after by", "after of", "after as", "after article",
-    "after copula", "after comma", "opens line", "before comma", "before end", "before bracket", "before copula", "in brackets",
+    "fit", "form suits", "class inside", "class after", "demonym", "country", "asked part", "asked whole", "length",
+    "capital", "digits", "titles here", "titles elsewhere", "held by pages", "occurs", "title is person", "around", "around near",
+    "around last", "closest", "closest last", "last before", "after place word", "after by", "after of", "after as",
+    "after article", "after copula", "after comma", "opens line", "before comma", "before end", "before bracket", "before copula",
+    "in brackets",
     "life role", "about title",
 )  # fmt: skip
-_PLAN_FEATURES = ("plan answer", "plan step", "plan silent", "plan hops", "plan followed", "step in title", "step in line")
+_PLAN_FEATURES = (
+    "plan answer",
+    "plan step",
+    "plan silent",
+    "plan hops",
+    "plan followed",
+    "step in title",
+    "step in line",
+)
 FEATURES = (
     *_PLACE_FEATURES,
     *(f"{name}, share of best" for name in ("line with title", "joined", "two steps", "near with title")),
@@ -54,6 +63,8 @@ _EXPECTED = {
 }
 _SHAPES = {Form.DATE: Shape.DATE, Form.YEAR: Shape.DATE, Form.NUMBER: Shape.NUMBER, Form.MEASURE: Shape.NUMBER}
 _PLACE_WORDS = frozenset({"in", "at", "near", "from", "on", "to"})
+_FAR = 40
+"""Characters from a candidate beyond which a word of the question is not near it."""
 _SUBJECTS = frozenset({"he", "she", "it", "they", "his", "her", "its", "their"})
 
 
@@ -83,24 +94,33 @@ class Seen:
 
 
 def describe(paths: Paths, planned: Planned, most_places: int) -> list[Seen]:
-    """The candidates of the best places, with their features; none for a question that asks nothing readable."""
+    """The candidates of the best places, with their features; none for a question that says too little."""
     question = paths.question
-    if question is None:
+    if question is None or not (question.anchors or len(question.relations) > 1):
         return []
     places = paths.places(most_places)
     best = [max((place.values[at] for place in places), default=0.0) or 1.0 for at in _RELATIVE]
-    offered = [(place, candidate) for place in places for candidate in candidates(place.line)]
+    offered = [
+        (place, candidate)
+        for place in places
+        for candidate in candidates(place.line)
+        if _life(candidate, place.line, question) >= 0
+    ]
     counts: dict[str, int] = {}
     for _, candidate in offered:
         counts[candidate.text.lower()] = counts.get(candidate.text.lower(), 0) + 1
     reached = content_stems(planned.reached)
     wanted = tuple(float(question.wanted is one) for one in Wanted)
     result = []
+    marks = {id(place): place.marks(paths.terms) for place in places}
     for place, candidate in offered:
         relative = tuple(place.values[at] / top for at, top in zip(_RELATIVE, best, strict=True))
         values = (
             *place.values, *relative, *(float(candidate.form is form) for form in Form), *wanted,
-            *_span(candidate, place, question, paths, counts[candidate.text.lower()]), *_plan(candidate, place, planned, reached),
+            *_span(candidate, place, question, paths, counts[candidate.text.lower()]),
+            *_nearby(candidate, marks[id(place)], paths.terms), *_neighbours(candidate, place.line),
+            _life(candidate, place.line, question), _about_title(place.line, place.page.title_stems),
+            *_plan(candidate, place, planned, reached),
         )  # fmt: skip
         result.append(Seen(candidate, place, values))
     return result
@@ -146,31 +166,25 @@ def _span(candidate: Candidate, place: Place, question: Question, paths: Paths, 
         math.log1p(max(0, pages - 1)),
         math.log1p(occurs - 1),
         {True: 1.0, False: -1.0, None: 0.0}[place.page.is_person],
-        *_nearby(candidate, place, paths),
-        *_neighbours(candidate, line),
-        _life(candidate, line, question),
-        _about_title(line, place.page.title_stems),
     )
 
 
-def _nearby(candidate: Candidate, place: Place, paths: Paths) -> tuple[float, ...]:
+def _nearby(candidate: Candidate, marks: list[tuple[int, int, int]], terms: Terms) -> tuple[float, ...]:
     """How much of the question stands around the candidate, and how close it comes."""
     if candidate.form is Form.TITLE:
         return (0.5, 0.5, 0.5, 0.3, 0.3, 0.0)
-    terms = paths.terms
-    near = closest = closest_last = 0
-    gap = gap_last = 40
+    near = 0
+    gap = gap_last = _FAR
     before = 0.0
-    for word in place.line.words:
-        bit = terms.bits.get(word.stem, 0)
-        if not bit or candidate.start <= word.start < candidate.end:
+    for start, end, bit in marks:
+        if candidate.start <= start < candidate.end:
             continue
-        away = candidate.start - word.end if word.end <= candidate.start else word.start - candidate.end
-        if away <= 40:
+        away = candidate.start - end if end <= candidate.start else start - candidate.end
+        if away <= _FAR:
             near |= bit
             gap = min(gap, away)
             if bit & terms.last and away < gap_last:
-                gap_last, before = away, 1.0 if word.end <= candidate.start else -1.0
+                gap_last, before = away, 1.0 if end <= candidate.start else -1.0
     closest, closest_last = math.exp(-gap / 12), math.exp(-gap_last / 12)
     return (terms.share(near), terms.nearby(near), terms.part(near, terms.last), closest, closest_last, before)
 
@@ -179,8 +193,8 @@ def _neighbours(candidate: Candidate, line: Line) -> tuple[float, ...]:
     if candidate.form is Form.TITLE:
         return (0.0,) * 13
     text = line.text
-    left = text[max(0, candidate.start - 24) : candidate.start].rstrip(" \"“")
-    right = text[candidate.end : candidate.end + 12].lstrip("\"” ")
+    left = text[max(0, candidate.start - 24) : candidate.start].rstrip(' "“')
+    right = text[candidate.end : candidate.end + 12].lstrip('"” ')
     before = left.replace("(", " ").split()[-2:] if left and left[-1].isalnum() else []
     last = before[-1].lower() if before else ""
     article = last in {"the", "a", "an"}
@@ -191,12 +205,13 @@ def _neighbours(candidate: Candidate, line: Line) -> tuple[float, ...]:
         float(last in _PLACE_WORDS), float(last == "by"), float(last == "of"), float(last in {"as", "called", "named"}),
         float(article), float(last in COPULAS), float(left.endswith(",")), float(candidate.start == 0),
         float(right.startswith(",")), float(right[:1] in {"", ".", ";"}), float(right.startswith("(")),
-        float(following in COPULAS | AUXILIARIES), float(text.count("(", 0, candidate.start) > text.count(")", 0, candidate.start)),
+        float(following in COPULAS | AUXILIARIES),
+        float(text.count("(", 0, candidate.start) > text.count(")", 0, candidate.start)),
     )  # fmt: skip
 
 
 def _life(candidate: Candidate, line: Line, question: Question) -> float:
-    """1 for the date or place of the life event asked for, -1 for the other one."""
+    """1 for the date or place of the life event asked for, -1 for the other one, which is never the answer."""
     role = line.lives.get(candidate.start) if candidate.end else None
     asked = question.relations & {"birth", "death"}
     return 0.0 if role is None or not asked else 1.0 if role in asked else -1.0

@@ -8,6 +8,7 @@ lends what it says itself (one step), or what a page before it says (two steps).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,8 +37,8 @@ _WORTH_CITING = 0.08
 class Terms:
     """The meaningful words of a question as bits of a mask, with their weights.
 
-    `near` weighs them by how close they stand to the word that asks; `last` and `first` are the bits that the plan's last and
-    first hop ask about, `named` those of names.
+    `near` weighs them by how close they stand to the word that asks; `first` and `last` are the bits that the plan's first
+    hop says and its last asks (without names), `named` those of names.
     """
 
     bits: dict[str, int]
@@ -96,7 +97,8 @@ def terms_of(question: str, hops: Sequence[str], evidence: EvidencePages) -> Ter
         weights.append(math.log(1 + (len(lines) + 1) / (1 + common)) * (_NAMED if stem in named else 1.0))
     near = tuple(weight * math.exp(-away / _NEARNESS) for weight, away in zip(weights, places.values(), strict=True))
     own = {stem: 1 << at for at, stem in enumerate(places)}
-    last, first = (sum(own[stem] for stem in content_stems(hops[at]) if stem in own) for at in (-1, 0))
+    first = sum(own[stem] for stem in content_stems(hops[0]) if stem in own)
+    last = sum(own[stem] for stem in content_stems(hops[-1]) if stem in own and stem not in named)
     return Terms(bits, tuple(weights), near, last, first, sum(own[stem] for stem in named))
 
 
@@ -110,6 +112,11 @@ class Place:
     values: tuple[float, ...]
     rank: float
     """By which the sentences worth reading are chosen."""
+
+    def marks(self, terms: Terms) -> list[tuple[int, int, int]]:
+        """Where words of the question stand: start, end, bit."""
+        found = ((word.start, word.end, terms.bits.get(word.stem, 0)) for word in self.line.words)
+        return [mark for mark in found if mark[2]]
 
 
 class Paths:
@@ -152,9 +159,7 @@ class Paths:
 
     def places(self, most: int) -> list[Place]:
         """The `most` sentences that together with others say most of the question, best first."""
-        found = [
-            self._place(at, line) for at, page in enumerate(self.evidence.pages) for line in page.lines
-        ]
+        found = [self._place(at, line) for at, page in enumerate(self.evidence.pages) for line in page.lines]
         found.sort(key=lambda place: (-place.rank, place.line.text))
         return found[:most]
 
@@ -192,7 +197,12 @@ class Paths:
         here = place.mask | self._pages[at].title_mask
         others = [other for other, _ in self._links[at]]
         added = [
-            (self.terms.share(here | self.terms.mask(line.stems) | self._pages[other].title_mask), -other, -line.place, line)
+            (
+                self.terms.share(here | self.terms.mask(line.stems) | self._pages[other].title_mask),
+                -other,
+                -line.place,
+                line,
+            )
             for other in others
             for line in self.evidence.pages[other].lines
         ]
@@ -203,10 +213,15 @@ class Paths:
 
     def holders(self, name: Name) -> tuple[int, bool]:
         """On how many pages a name stands, and whether it is a title."""
-        return (
-            sum(name in page.names or name == page.title for page in self._pages),
-            any(name == page.title for page in self._pages),
-        )
+        return self._held.get(name, 0), name in self._titles
+
+    @cached_property
+    def _held(self) -> Counter[Name]:
+        return Counter(name for page in self._pages for name in page.names | {page.title})
+
+    @cached_property
+    def _titles(self) -> frozenset[Name]:
+        return frozenset(page.title for page in self._pages)
 
 
 class _Names:
@@ -226,4 +241,3 @@ def _names(line: Line, asked: Name) -> frozenset[Name]:
     """The names in a line that the question does not give."""
     found = (content_stems(mention.text) for mention in line.mentions if mention.shape in {Shape.NAME, Shape.QUOTED})
     return frozenset(name for name in found if name and not name <= asked)
-

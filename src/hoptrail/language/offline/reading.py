@@ -240,5 +240,3 @@ def _worded(candidate: Mention, question: Question) -> str:
 def _same_answer(one: str, other: str) -> bool:
     first, second = content_stems(one), content_stems(other)
     return one == other or (bool(first and second) and (first <= second or second <= first))
-
-

@@ -22,7 +22,9 @@ Floats = NDArray[np.float64]
 JUDGED = (
     "share", "lead", "agreed", "planned", "planned in hops", "plan confidence", "compared", "chosen", "choice gap",
     "against a verdict", "against a plan", "asked alone", "asked joined", "asked last", "asked names",
-    "last said", "last unsaid", "one hop unanswered", "hops broken off", "unanswered and unsaid",
+    "last said", "last unsaid", "one hop unanswered", "hops broken off", "unanswered and unsaid", "sure plan",
+    "against a sure plan",
+    "share, hops broken off", "sure plan in hops",
 )  # fmt: skip
 """What the calibration looks at; `judge` takes them in this order."""
 
@@ -42,9 +44,9 @@ class Scorer:
     outer: Floats
     calibration: Floats
 
-    def score(self, values: Sequence[Sequence[float]]) -> Floats:
-        """One score a candidate."""
-        standard = (np.asarray(values, dtype=np.float64) - self.mean) / self.deviation
+    def score(self, values: Floats) -> Floats:
+        """One score a candidate; `values` are n candidates x features."""
+        standard = (values - self.mean) / self.deviation
         clipped = np.clip(standard, -_CLIPPED, _CLIPPED)
         scores: Floats = clipped @ self.linear + np.tanh(clipped @ self.inner + self.bias) @ self.outer
         return scores

@@ -1,6 +1,6 @@
 """The numbers that steer the offline rules: bounds on what is looked at, weights of the reader, thresholds of abstention.
 
-The weights were set by hand on questions with their gold passages at hand; nothing is learned.
+The reader's weights (the plan's hops) were set by hand; what is learned lies in `weights/` (see `scorer`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class OfflineSettings:
 
     places: int = 14
     """Sentences whose candidates are scored, those that with others say most of the question."""
-    least_confidence: float = 0.2
-    """Below this calibrated confidence a question is left unanswered."""
+    least_confidence: float = 0.15
+    """Below this calibrated confidence a question is left unanswered: about one answer in seven is right there."""
 
     least_anchor: float = 0.5
     least_score: float = 0.5

@@ -20,6 +20,8 @@ _LAST_WORD = re.compile(r"[^\s(\"“]+$")
 _SPACE = re.compile(r"\s+")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
 _SHORTEST_STEM = 3
+_NAME_LENGTH = 80
+"""Texts up to here are names and come back many times within one task: their words are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,14 @@ class Word:
 
 def words(text: str) -> tuple[Word, ...]:
     """The words of `text`; a possessive `'s` is a word of its own (`s`), `#1` is one word."""
+    return _words_of_name(text) if len(text) <= _NAME_LENGTH else _words(text)
+
+
+def _words(text: str) -> tuple[Word, ...]:
     return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+
+
+_words_of_name = lru_cache(maxsize=16_384)(_words)
 
 
 @lru_cache(maxsize=65_536)
@@ -67,7 +76,14 @@ def stem(word: str) -> str:
 
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words of `text` that carry meaning."""
+    return _stems_of_name(text) if len(text) <= _NAME_LENGTH else _content_stems(text)
+
+
+def _content_stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for word in words(text) if word.lower not in STOP_WORDS)
+
+
+_stems_of_name = lru_cache(maxsize=16_384)(_content_stems)
 
 
 def squeeze(text: str) -> str:

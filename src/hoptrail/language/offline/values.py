@@ -6,6 +6,7 @@ A missing month or day counts as unknown: `1926` and `3 May 1926` are neither ea
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from hoptrail.language.offline.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import content_stems, squeeze, without_article, words
@@ -56,6 +57,7 @@ def read_number(text: str) -> float | None:
     return float(factor) if factor > 1 else None
 
 
+@lru_cache(maxsize=4_096)
 def country_of(text: str) -> str | None:
     """The country that `text` names or whose people or language it names, in lower case."""
     lowered = squeeze(text).lower()
