@@ -381,6 +381,8 @@ def test_a_kill_during_the_very_first_commit_leaves_nothing_in_the_way(
     for part in ("head.lance/data", "head.lance/_versions", "documents.lance/_transactions", "unit-passage.lance"):
         (folder / part).mkdir(parents=True)
     (folder / "head.lance/data/begun.lance").write_bytes(b"half a file")
+    (folder / "head.lance/_versions/.tmp.manifest").write_bytes(b"half a manifest")
+    assert not Snapshot.exists(folder)
     with pytest.raises(IndexUnavailable, match="there is no index"):
         Snapshot.open(folder)
     index(folder, world, encoder)

@@ -68,7 +68,7 @@ def write_head(database: DBConnection, place: str, head: Head) -> None:
 
     payload = _Payload(head).model_dump_json()
     row = pa.table({"format": [FORMAT], "payload": [payload], "crc": [zlib.crc32(payload.encode())]})
-    if _ever_committed(place):
+    if ever_committed(place):
         database.open_table(HEAD).add(row, mode="overwrite")
     else:
         database.create_table(HEAD, data=row)
@@ -81,7 +81,7 @@ def read_head(database: DBConnection, place: str) -> Head | None:
         IndexMismatch: written by a newer hoptrail.
         IndexDamaged: the record cannot be read back.
     """
-    if not _ever_committed(place):
+    if not ever_committed(place):
         return None
     try:
         rows = database.open_table(HEAD).to_arrow().to_pylist()
@@ -104,10 +104,16 @@ def read_head(database: DBConnection, place: str) -> Head | None:
         raise IndexDamaged(_damaged(place, f"is not a head record ({error.error_count()} faults)")) from error
 
 
-def _ever_committed(place: str) -> bool:
-    """Whether a head was ever written here. A kill during the very first write leaves its folder, but no version in it."""
+def ever_committed(place: str) -> bool:
+    """Whether a head was ever written here.
+
+    A write that is under way, or was killed, has a folder and files with other names; the hint names the newest version, and
+    tells that there was one where all versions have vanished.
+    """
     versions = Path(place, f"{HEAD}.lance", "_versions")
-    return versions.is_dir() and any(versions.iterdir())
+    return (versions / "latest_version_hint.json").exists() or any(
+        path.stem.isdigit() for path in versions.glob("*.manifest")
+    )
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:

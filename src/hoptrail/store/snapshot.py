@@ -19,7 +19,7 @@ import numpy as np
 from hoptrail.errors import IndexUnavailable
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.head import Head, read_head
+from hoptrail.store.head import Head, ever_committed, read_head
 from hoptrail.store.integrity import verify
 from hoptrail.store.lock import join_readers
 from hoptrail.store.tables import connect, one_of, open_tables, reading
@@ -61,7 +61,7 @@ class Snapshot:
     @staticmethod
     def exists(folder: Path) -> bool:
         """Whether there is an index in this folder, of whatever state."""
-        return (folder / f"{layout.HEAD}.lance").is_dir()
+        return ever_committed(str(folder))
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
