@@ -14,6 +14,7 @@ from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search, top_rows
+from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Document, Usage
@@ -75,3 +76,14 @@ scores = arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.0, 0
 @given(scores, st.integers(0, 50))
 def test_top_rows_equal_a_full_sort(values: FloatMatrix, limit: int) -> None:
     assert top_rows(values, limit) == sorted(range(len(values)), key=lambda row: (-values[row], row))[:limit]
+
+
+@pytest.mark.parametrize("changed", [HashingEncoder("hashing", 32), HashingEncoder("hashing-2", 64)])
+def test_a11_a_model_or_dimension_changed_since_indexing_refuses_and_says_what_to_do(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], changed: HashingEncoder
+) -> None:
+    publish(tmp_path, encoder, documents)
+    corpus = Corpus(Snapshot.open(tmp_path), lambda: changed)
+    with pytest.raises(IndexMismatch, match="Use encoder hashing, or index the documents into a new folder"):
+        dense_search(corpus, "harbour", 3)
+    assert len(keyword_search(corpus, "harbour", 3)) == 2

@@ -8,7 +8,7 @@ better side; the one that the calibration holds most probably right is the answe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,10 +120,11 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     """Follow the plan and gather all candidates; none for questions of yes or no, or with a choice."""
     followed = follow(make_plan(question, settings), reader, question)
     paths = Paths(question, followed.plan.questions, evidence)
+    offers = find_sides(question) is not None
+    if offers and not followed.settled:
+        followed = replace(followed, answer=None)  # what a plain hop found is not one of the sides
     chosen = choose(question, paths) if followed.answer is None else None
-    open_ended = (
-        paths.question is not None and paths.question.wanted is not Wanted.YES_NO and find_sides(question) is None
-    )
+    open_ended = paths.question is not None and paths.question.wanted is not Wanted.YES_NO and not offers
     seen = describe(paths, followed.planned, settings.places) if open_ended else ()
     return Studied(question, followed, chosen, paths, tuple(seen))
 
