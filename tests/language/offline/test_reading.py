@@ -204,3 +204,8 @@ def test_twenty_passages_are_read_quickly(passage: MakeUnit) -> None:
     started = time.process_time()
     assert read("Where was the inventor of the Halden Valve born?", evidence).answer == "Dunmere"
     assert time.process_time() - started < 0.5
+
+
+def test_a_question_about_somebody_nobody_mentions_is_left_unanswered(world: tuple[Unit, ...]) -> None:
+    assert read("When was Oswin Tarrant born?", world).answer is None
+    assert read("Which town did Ada Lunt and Oswin Tarrant both visit?", world).answer is None

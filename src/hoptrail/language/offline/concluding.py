@@ -16,7 +16,7 @@ from hoptrail.language.offline.choosing import choose, find_sides
 from hoptrail.language.offline.comparing import Comparison, find_comparison
 from hoptrail.language.offline.completing import complete, unresolved
 from hoptrail.language.offline.decomposing import chain
-from hoptrail.language.offline.entities import find_mentions
+from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.features import FEATURES, Planned, Seen, describe
 from hoptrail.language.offline.paths import Paths
@@ -25,6 +25,7 @@ from hoptrail.language.offline.reading import Found, Reader
 from hoptrail.language.offline.scorer import Floats, Scorer, stored_scorer
 from hoptrail.language.offline.searching import NOT_WEIGHED, Weighed, share_of, weigh
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.text import content_stems
 from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.types import Span
@@ -59,6 +60,12 @@ class Followed:
         """The same, as the learned scorer sees it."""
         confidence = min((hop.confidence for _, hop in self.hops), default=0.0) if self.answer is not None else 0.0
         return Planned(len(self.plan.questions), tuple(hop.answer for _, hop in self.hops), self.answer, confidence)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether a chain lost its way after a sure hop: what it leads to is then not in the evidence, and a guess is worth little."""
+        reached = bool(self.hops) and min(hop.confidence for _, hop in self.hops) > _SURE
+        return reached and self.plan.comparison is None and len(self.hops) < len(self.plan.questions)
 
     @property
     def settled(self) -> bool:
@@ -186,6 +193,8 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
     """Answer `question` hop by hop, one step each with its support, or by what all the evidence says together."""
     studied = study(question[: settings.question_characters], evidence, reader, settings)
     followed = studied.followed
+    if followed.broken_off or names_a_stranger(studied.question, evidence):
+        return Reading(None, followed.steps)
     scorer = stored_scorer()
     best = likeliest(options(followed, studied.chosen, weigh(studied.texts, studied.values, scorer)), scorer)
     if best is None or best[1] < settings.least_confidence:
@@ -195,6 +204,13 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
         return _by_plan(studied.question, followed, round(confidence, 4))
     step = Step(studied.question, option.answer, _support(option.by, studied))
     return Reading(option.answer, (step,), round(confidence, 4))
+
+
+def names_a_stranger(question: str, evidence: EvidencePages) -> bool:
+    """Whether the question names somebody or something of whom no word stands anywhere in the evidence."""
+    known = frozenset().union(*(page.stems | page.title_stems for page in evidence.pages))
+    mentions = find_mentions(question, question=True)
+    return any(mention.shape is Shape.NAME and not content_stems(mention.text) & known for mention in mentions)
 
 
 def _support(by: Found | Weighed, studied: Studied) -> tuple[Span, ...]:
