@@ -63,7 +63,7 @@ class Followed:
 
     @property
     def broken_off(self) -> bool:
-        """Whether a chain lost its way after a sure hop: what it leads to is then not in the evidence, and a guess is worth little."""
+        """Whether a chain lost its way after a sure hop: what it leads to is not in the evidence, and a guess is worth little."""
         reached = bool(self.hops) and min(hop.confidence for _, hop in self.hops) > _SURE
         return reached and self.plan.comparison is None and len(self.hops) < len(self.plan.questions)
 
