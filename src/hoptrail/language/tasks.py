@@ -1,7 +1,7 @@
 """The eight language tasks as typed calls. A recipe speaks to a language only through these.
 
 A task is a frozen record of its input; its type parameter is its output. A `Language` performs any task and says what that
-cost. The performers are `offline`, `scripted`, and later `chat` and `oracle`.
+cost. The performers: `offline`, `chat`, `scripted` and (in evaluation) the oracle.
 """
 
 from __future__ import annotations
