@@ -90,16 +90,16 @@ def test_c4_stream_bomb() -> None:
     with Parsing(ReadingLimits(parsing_memory=200 * 1024 * 1024, parsing_seconds=5)) as parsing:
         begun = time.monotonic()
         assert refusal(parsing, pdf_with_contents([bomb] * 10))
-        assert time.monotonic() - begun < 8
+        assert time.monotonic() - begun < 15
         assert parsing.parse("pdf", text_pdf([["The next one."]])).text == "The next one."
 
 
 def test_c4_endless_drawing_is_stopped_by_the_clock() -> None:
     endless = stream(drawn(["Over and over."]) * 200_000, packed=True)
-    with Parsing(ReadingLimits(parsing_seconds=1)) as parsing:
+    with Parsing(ReadingLimits(parsing_seconds=3)) as parsing:
         begun = time.monotonic()
-        assert "took longer than 1 seconds" in refusal(parsing, pdf_with_contents([endless]))
-        assert time.monotonic() - begun < 4
+        assert "took longer than 3 seconds" in refusal(parsing, pdf_with_contents([endless]))
+        assert time.monotonic() - begun < 9
         assert parsing.parse("pdf", text_pdf([["The next one."]])).text == "The next one."
 
 
