@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.retrieval.pack import estimated_tokens, pack
+from hoptrail.models.text import estimated_tokens
+from hoptrail.retrieval.pack import pack
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 

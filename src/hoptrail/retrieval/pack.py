@@ -5,8 +5,6 @@ from __future__ import annotations
 from hoptrail.models.text import estimated_tokens
 from hoptrail.types import Ranking, Span, Unit
 
-__all__ = ["estimated_tokens", "pack"]
-
 
 def pack(ranking: Ranking, tokens: int) -> Ranking:
     """Hits in rank order until the budget is spent.
