@@ -4,7 +4,8 @@
 
 A local server answers over HTTP, misbehaves at random (errors, resets before and inside the reply, silence, a login page, 429)
 and bills every call for which its model ran. The client, a process of its own with four threads, is killed and started again
-until every question is answered. The run fails if a reply was paid twice, or if the ledger says less than the bill.
+until every question is answered. The run fails if a reply was paid twice, if the ledger says less than the bill, or if the
+server saw another number of calls than lies between those that certainly went out and those that perhaps did.
 """
 
 from __future__ import annotations
@@ -30,18 +31,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_with_kills(Path(folder), given.calls, given.kills, given.seed, given.seconds)
     rows = [(name.replace("_", " "), getattr(outcome, name)) for name in outcome.__dataclass_fields__]
-    print_table(("", "count"), [*rows, ("entered, not billed", outcome.entered_only)])
+    print_table(("", "count"), [*rows, ("turned down unheard", outcome.unheard)])
+    print(
+        f"Calls that reached the server, less those that it was heard to refuse: {outcome.bill_calls + outcome.unheard:,}. By "
+        f"the ledger {outcome.certain:,} certainly went out, and {outcome.perhaps:,} more perhaps did."
+    )
     write_results(given.out, outcome)
-    faults = {
-        "a reply was paid twice": outcome.paid_twice > 0,
-        "the ledger has fewer calls than the bill": outcome.ledger_calls < outcome.bill_calls,
-        "the ledger has fewer tokens than the bill": outcome.ledger_tokens < outcome.bill_tokens,
-        "settled calls differ from what the server charged for them": outcome.settled_tokens
-        != outcome.settled_bill_tokens,
-    }
-    for what, happened in faults.items():
-        if happened:
-            sys.exit(what)
+    if faults := outcome.faults_of_the_ledger():
+        sys.exit("; ".join(faults))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
     python -m benchmarks.train_offline [--folds-only] [--seed N]
 
-Reads musique_train and hotpotqa_train alone, never a development question. A question gives three examples: with its gold
-passages, with eight other passages of its own context added, and with those alone, from which nothing is right to answer (they
-only calibrate). A gold sub-question gives one more, with its passage and two others. The network is trained with Adam to
-maximise the log of the expected F1 (squared) of a softmax over a question's candidates. The calibration is a logistic
-regression on predictions for questions that were held out in five folds, by whether the answer's F1 is at least a half; the
-risk table printed comes from the same held-out predictions, and `least_confidence` of the settings was chosen on it.
+Reads musique_train and hotpotqa_train alone, never a development question. A question gives four examples: with its gold
+passages, with eight other passages of its own context added, with those alone, and with the gold passages less every sentence
+that says an answer; from the last two nothing is right to answer. A gold sub-question gives two more, with its passage and two
+others, whole and less what says its answer. What has no right answer only calibrates, and counts `UNANSWERABLE_WEIGHT` of
+what has one, so that a confidence means: how often right, were a quarter of all questions without an answer. The network is
+trained with Adam to maximise the log of the expected F1 (squared) of a softmax over a question's candidates. The calibration
+is a logistic regression on predictions for questions that were held out in five folds, by whether the answer's F1 is at least
+a half; the risk table printed comes from the same held-out predictions.
 
 The encoder is not used, so neither it nor the machine changes the weights: same data and seed, same weights.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +31,13 @@ from hoptrail import Kind, Span, Unit
 from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_dataset
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import scorer as scorer_module
-from hoptrail.language.offline.concluding import Followed, Option, likeliest, options, study
+from hoptrail.language.offline.concluding import Option, Studied, likeliest, options, study
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.reading import Found, Reader
+from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.scorer import JUDGED, Scorer, write_scorer
 from hoptrail.language.offline.searching import weigh
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.text import sentence_spans
 
 TRAINING = ("musique_train", "hotpotqa_train")
 FOLDS = 5
@@ -48,22 +51,24 @@ DROPPED = 0.1
 OTHERS = 8
 WORLDS = 80
 MADE_PAGES = 17
+UNANSWERABLE = frozenset({"none", "cut", "hop cut"})
+UNANSWERABLE_WEIGHT = 0.4
+RIDGE = 1.0
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with evidence: its candidates (features n x m, F1 of each) and what its plan gave.
+    """A question with evidence, as studied (candidates are not kept), their features (n x m) and the F1 of each.
 
-    `group` decides the fold; `kind` is gold, mixed, none or hop.
+    `group` decides the fold; `kind` is gold, mixed, hop, or one of `UNANSWERABLE`.
     """
 
     group: int
     kind: str
     data: str
     answers: tuple[str, ...]
-    followed: Followed
-    chosen: Found | None
+    studied: Studied
     texts: tuple[str, ...]
     values: Floats
     f1: Floats
@@ -83,7 +88,12 @@ def examples(name: str, seed: int) -> Iterator[Example]:
         gold = [units[at] for at in dict.fromkeys(question.supporting)]
         others = [units[at] for at in question.candidates if at not in question.supporting]
         chance.shuffle(others)
-        mixes = {"gold": gold, "mixed": gold + others[:OTHERS], "none": others[:OTHERS]}
+        mixes = {
+            "gold": gold,
+            "mixed": gold + others[:OTHERS],
+            "none": others[:OTHERS],
+            "cut": without(question.answers, gold) + others[:2],
+        }
         for kind, mix in mixes.items():
             chance.shuffle(mix)
             yield _example(group, kind, name, question.question, question.answers, mix)
@@ -91,6 +101,21 @@ def examples(name: str, seed: int) -> Iterator[Example]:
             mix = [units[supporting], *others[:2]]
             chance.shuffle(mix)
             yield _example(group, "hop", name, asked, (answer,), mix)
+            yield _example(group, "hop cut", name, asked, (answer,), without((answer,), mix))
+
+
+def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
+    """The units less every sentence that says an answer, and less those whose titles do."""
+    said = [answer.lower() for answer in answers if answer]
+    kept = []
+    for unit in units:
+        spans = sentence_spans(unit.text, SETTINGS.unit_sentences)
+        lines = [unit.text[start:end] for start, end in spans]
+        text = " ".join(line for line in lines if not any(answer in line.lower() for answer in said))
+        if text and not any(answer in unit.title.lower() for answer in said):
+            name = f"{unit.id} cut"
+            kept.append(Unit(name, Kind.PASSAGE, unit.title, text, (Span(name, 0, len(text)),)))
+    return kept
 
 
 def made_examples(seed: int) -> Iterator[Example]:
@@ -101,14 +126,8 @@ def made_examples(seed: int) -> Iterator[Example]:
             for at, (title, text) in enumerate(made.pages)
         ]
         kind = "none" if made.answer is None else "gold"
-        yield _example(
-            group // 6,
-            kind,
-            "made",
-            made.question,
-            (made.answer or "",),
-            units[:MADE_PAGES] if kind == "none" else units,
-        )
+        evidence = units[:MADE_PAGES] if kind == "none" else units
+        yield _example(group // 6, kind, "made", made.question, (made.answer or "",), evidence)
 
 
 def _hops(question: Question) -> Iterator[tuple[str, str, str]]:
@@ -127,15 +146,15 @@ def _example(
     opened = open_evidence(evidence, SETTINGS)
     studied = study(question, opened, Reader(opened, SETTINGS), SETTINGS)
     rule = ANSWER_RULES.get(data, Rule.HOTPOTQA)
-    f1 = np.array([score_answer(text, answers, rule).f1 for text in studied.texts])
-    return Example(
-        group, kind, data, tuple(answers), studied.followed, studied.chosen, studied.texts, studied.values, f1
-    )
+    known = kind not in UNANSWERABLE
+    f1 = np.array([score_answer(text, answers, rule).f1 if known else 0.0 for text in studied.texts])
+    bare = replace(studied, seen=())  # a candidate holds on to its page
+    return Example(group, kind, data, tuple(answers), bare, studied.texts, studied.values, f1)
 
 
 def train(found: Sequence[Example], seed: int) -> Scorer:
     """The mean of several networks, as one."""
-    learnable = [one for one in found if one.kind != "none" and one.f1.max(initial=0.0) > 0.3]
+    learnable = [one for one in found if one.kind not in UNANSWERABLE and one.f1.max(initial=0.0) > 0.3]
     rows = np.concatenate([one.values for one in learnable])
     mean, deviation = rows.mean(0), rows.std(0) + 1e-3
     standard = [np.clip((one.values - mean) / deviation, -4, 4) for one in learnable]
@@ -204,9 +223,9 @@ class Outcome:
 
 
 def outcome(one: Example, scorer: Scorer) -> Outcome:
-    found = options(one.followed, one.chosen, weigh(one.texts, one.values, scorer))
+    found = options(one.studied, weigh(one.texts, one.values, scorer))
     rule = ANSWER_RULES.get(one.data, Rule.HOTPOTQA)
-    known = one.kind != "none"
+    known = one.kind not in UNANSWERABLE
     return Outcome(
         one,
         tuple(found),
@@ -215,16 +234,22 @@ def outcome(one: Example, scorer: Scorer) -> Outcome:
 
 
 def calibrate(outcomes: Sequence[Outcome]) -> Floats:
-    """Logistic regression with a small ridge, by Newton's method."""
-    values = np.array([(*option.judged, 1.0) for one in outcomes for option in one.options])
+    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
+    values = np.array([option.judged for one in outcomes for option in one.options])
     right = np.array([f1 >= 0.5 for one in outcomes for f1 in one.f1], dtype=np.float64)
-    weights = np.zeros(values.shape[1])
+    counts = np.array(
+        [UNANSWERABLE_WEIGHT if one.example.kind in UNANSWERABLE else 1.0 for one in outcomes for _ in one.options]
+    )
+    mean, deviation = values.mean(0), values.std(0) + 1e-6
+    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
+    weights = np.zeros(standard.shape[1])
     for _ in range(30):
-        chance = 1 / (1 + np.exp(-values @ weights))
-        slope = values.T @ (chance - right) + weights
-        curve = (values * (chance * (1 - chance))[:, None]).T @ values + np.eye(len(weights))
+        chance = 1 / (1 + np.exp(-standard @ weights))
+        slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
+        curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
         weights -= np.linalg.solve(curve, slope)
-    return weights
+    own = weights[:-1] / deviation
+    return np.append(own, weights[-1] - mean @ own)
 
 
 def held_out(found: Sequence[Example], seed: int) -> list[Outcome]:
@@ -250,7 +275,8 @@ def report(outcomes: Sequence[Outcome], calibration: Floats) -> None:
         for (data, kind), part in sorted(concluded.items())
     ]
     print_table(("data", "evidence", "examples", "F1, held out", "F1 of the best candidate"), rows)
-    for kinds in (("gold", "mixed", "hop", "none"), ("gold",), ("mixed",), ("hop",), ("none",)):
+    all_kinds = ("gold", "mixed", "hop", *sorted(UNANSWERABLE))
+    for kinds in (all_kinds, *((kind,) for kind in all_kinds)):
         judged = [one for (_, kind), part in concluded.items() if kind in kinds for one in part]
         table = []
         for least in (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):

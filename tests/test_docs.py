@@ -233,7 +233,7 @@ def said(word: str) -> bool:
 def shown_as_setting(path: str) -> bool:
     """By its full path, or by its key under the heading of its table."""
     table, _, key = path.rpartition(".")
-    listed = re.compile(rf"^\[{re.escape(table)}\]$[^\[]*^{re.escape(key)}\s*=", re.MULTILINE)
+    listed = re.compile(rf"^\[{re.escape(table)}\]$(?:\n(?!\[).*)*?\n{re.escape(key)}\s*=", re.MULTILINE)
     return said(path) or any(listed.search(example.body) for example in EXAMPLES)
 
 

@@ -16,7 +16,20 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
-HEAVY = ["lancedb", "pyarrow", "openvino", "onnx", "onnxruntime", "openai", "tokenizers", "torch", "pypdf", "docx"]
+HEAVY = [
+    "lancedb",
+    "pyarrow",
+    "openvino",
+    "onnx",
+    "onnxruntime",
+    "openai",
+    "tokenizers",
+    "torch",
+    "pypdf",
+    "docx",
+    "scipy",
+]
+HEAVY += ["umap", "sklearn", "graspologic_native", "bm25s", "spacy"]
 """Imported where they are used, so that importing stays fast."""
 
 ORDER = [

@@ -44,11 +44,11 @@ class Desk:
     def index(
         self, *sources: Path, limits: PassageLimits | None = None, watcher: Watcher | None = None
     ) -> IndexingReport:
-        structures = list(structures_by_name(limits or PassageLimits()).values())
+        structures = [structures_by_name(limits or PassageLimits())["passages"]]
         return update_index(self.folder, sources, self.encoder, structures, ReadingLimits(), watcher or Watcher())
 
     def remove(self, *names: object) -> list[str]:
-        structures = list(structures_by_name(PassageLimits()).values())
+        structures = [structures_by_name(PassageLimits())["passages"]]
         removed = remove_documents(self.folder, [str(name) for name in names], self.encoder, structures)
         return [entry.title for entry in removed]
 

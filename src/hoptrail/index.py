@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 
 from hoptrail.errors import UsageError
-from hoptrail.indexing import IndexingReport, Watcher, remove_documents, repair_index, update_index
-from hoptrail.language.opening import LanguageContext, open_language
+from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import check_names, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
@@ -24,7 +26,7 @@ from hoptrail.store.head import FORMAT
 from hoptrail.store.integrity import verify
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Structure
-from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import Answer, Kind, Ranking, Usage
 
 
@@ -68,26 +70,61 @@ class Index:
         return open_encoder(self.settings.encoder)
 
     def add(
-        self, sources: Iterable[str | Path], recipes: Sequence[str] = (), watcher: Watcher | None = None
+        self,
+        sources: Iterable[str | Path],
+        recipes: Sequence[str] = (),
+        watcher: Watcher | None = None,
+        *,
+        rebuild: bool = False,
     ) -> IndexingReport:
         """Add or update documents from files and folders, and build what `recipes` need beside what is there already.
 
-        Documents that could not be read are in the report's `failures`; the others are in the index.
+        Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before.
 
         Raises:
-            UsageError: a recipe is not known.
+            UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
             Interrupted: the watcher asked to stop.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         structures = self._structures(recipes or (self.settings.recipe,))
         limits = self.settings.reading
         self._close()
-        report = update_index(self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher())
+        performer = self._performer(structures, rebuild=rebuild)
+        report = update_index(
+            self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher(), performer
+        )
         self._forget_replies()
         return report
 
+    def estimate(
+        self, sources: Iterable[str | Path], recipes: Sequence[str] = (), watcher: Watcher | None = None
+    ) -> Usage:
+        """What `add` would spend on language tasks, by a rehearsal in a temporary copy: it takes as long as indexing by rules.
+
+        Raises: as `add` does.
+        """
+        structures = self._structures(recipes or (self.settings.recipe,))
+        if self.settings.language != CHAT or not any(structure.needs_language for structure in structures):
+            return Usage()
+        from hoptrail.language.chat.rehearsing import RehearsalLanguage
+
+        context = self._language_context
+        rehearsal = RehearsalLanguage(context.paid_chat, context.chat, self._free_language)
+        with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
+            copy = Path(temporary, "index")
+            if Snapshot.exists(self.folder):
+                shutil.copytree(self.folder, copy, ignore=shutil.ignore_patterns(f"{FILE}*"))
+            watcher = watcher or Watcher()
+            report = update_index(
+                copy, list(sources), self.encoder, structures, self.settings.reading, watcher, Performer(rehearsal)
+            )
+        return report.usage
+
     def remove(self, documents: Iterable[str]) -> list[str]:
         """Remove documents, each named by id, path or title, and all that stands on them alone; gives their titles.
+
+        What a chat model made from them and from others is taken away and made again by the next `add`: removing is free.
 
         Raises:
             UsageError: a name fits no document or several.
@@ -96,7 +133,7 @@ class Index:
         self._snapshot()
         structures = self._structures(())
         self._close()
-        removed = remove_documents(self.folder, list(documents), self.encoder, structures)
+        removed = remove_documents(self.folder, list(documents), self.encoder, structures, self._free_language)
         self._forget_replies()
         return [entry.title for entry in removed]
 
@@ -109,9 +146,9 @@ class Index:
             UsageError: there is no such recipe or language, or the index lacks a structure that the recipe needs.
         """
         name = name or self.settings.recipe
-        check_names([name])
+        needed = needed_structures([name], self.settings.recipes)
         corpus = Corpus(self._snapshot(), lambda: self.encoder)
-        missing = sorted(needed_structures([name]) - set(corpus.snapshot.head.structures))
+        missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(
                 f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
@@ -175,13 +212,13 @@ class Index:
         Raises:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
-        structures = structures_by_name(self.settings.passages)
+        structures = structures_by_name(self.settings.passages, self.settings.structures)
         self._close()
-        return repair_index(self.folder, self.encoder, structures, watcher or Watcher())
+        return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self._free_language)
 
     @cached_property
     def _language_context(self) -> LanguageContext:
-        return LanguageContext(self.encoder, self.folder, self.settings.chat)
+        return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
 
     def _forget_replies(self) -> None:
         """Forget what a chat model said about documents that are no longer here."""
@@ -207,7 +244,18 @@ class Index:
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
-        wanted = needed_structures(recipes)
+        wanted = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.folder):
             wanted |= set(self._snapshot().head.structures)
-        return [structure for name, structure in structures_by_name(self.settings.passages).items() if name in wanted]
+        return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
+
+    def _performer(self, structures: Sequence[Structure], *, rebuild: bool) -> Performer | None:
+        """Who makes structures, if any of them needs it: opening a language may need an endpoint."""
+        if not any(structure.needs_language for structure in structures):
+            return None
+        paid = self.settings.language == CHAT
+        return Performer(self.language(), self.settings.chat.concurrency if paid else 1, rebuild)
+
+    @property
+    def _free_language(self) -> Language:
+        return self.language(OFFLINE)

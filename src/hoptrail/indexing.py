@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hoptrail.documents.reading import ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, Interrupted
+from hoptrail.errors import DocumentError, Interrupted, UsageError
+from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.register import Register
 from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures.building import Report, Structure, Workshop, report_nothing
+from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing
 from hoptrail.types import Document, Usage
 
 BATCH_DOCUMENTS = 512
@@ -42,7 +43,8 @@ class Watcher:
 @dataclass(slots=True)
 class IndexingReport:
     """What a run did. `removed` documents had been read from these sources before, which now hold something else;
-    `failures` could not be read, and the rest went on.
+    `failures` could not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what
+    language tasks cost.
     """
 
     added: int = 0
@@ -51,6 +53,19 @@ class IndexingReport:
     documents: int = 0
     failures: list[DocumentError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Who performs language tasks while building, at most `workers` at once.
+
+    What another language has made is refused, unless `rebuild` says that it shall be made anew.
+    """
+
+    language: Language
+    workers: int = 1
+    rebuild: bool = False
 
 
 def update_index(
@@ -60,40 +75,87 @@ def update_index(
     structures: Sequence[Structure],
     limits: ReadingLimits,
     watcher: Watcher,
+    performer: Performer | None = None,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
 
     Raises:
+        UsageError: a structure was made by another language than the performer's; nothing was changed.
         Interrupted: the watcher asked to stop; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
     started = time.perf_counter()
+    account = Account()
     with writing_to(folder, encoder.identity) as writer:
-        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher))
+        if performer and not performer.rebuild:
+            _check_makers(writer, structures, performer.language.name)
+        workshop = Workshop(
+            writer,
+            encoder,
+            watcher.report,
+            lambda: _pause(writer, watcher),
+            performer.language if performer else None,
+            performer.workers if performer else 1,
+            account,
+        )
         report = _read_all(sources, limits, workshop)
         build(structures, workshop)
         if writer.changed:
-            writer.publish(Usage(seconds=time.perf_counter() - started))
+            writer.publish(replace(account.usage, seconds=time.perf_counter() - started))
         report.documents = writer.snapshot().count_documents()
+    report.notes += account.notes
+    report.usage = account.usage
     return report
 
 
 def build(structures: Iterable[Structure], workshop: Workshop) -> None:
-    """Bring structures up to date; one whose settings have changed is built anew."""
+    """Bring structures up to date; one whose settings or language have changed is built anew.
+
+    Without a language, those that need one keep what they have, except what removed documents have left behind.
+    """
     writer = workshop.writer
     for structure in structures:
-        if writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint:
+        if structure.needs_language and workshop.language is None:
+            structure.update(workshop)
+            continue
+        maker = workshop.language.name if structure.needs_language and workshop.language else ""
+        changed = writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint
+        if changed or writer.languages.get(structure.name, maker) != maker:
             structure.discard(writer)
         writer.structures[structure.name] = structure.fingerprint
+        writer.languages.pop(structure.name, None)
+        if maker:
+            writer.languages[structure.name] = maker
         structure.update(workshop)
 
 
+def _check_makers(writer: Writer, structures: Iterable[Structure], language: str) -> None:
+    """Refuse to mix, or to make anew unasked, what another language has made: it may have been paid for."""
+    makers = {
+        structure.name: writer.languages.get(structure.name, language)
+        for structure in structures
+        if structure.needs_language
+    }
+    others = {name: maker for name, maker in makers.items() if maker != language}
+    if others:
+        name, maker = next(iter(others.items()))
+        raise UsageError(
+            f"{', '.join(others)} of this index: made by {maker}, not by {language}. Go on with "
+            f"`--language {maker.partition(':')[0]}`, or say `--rebuild` to have {language} make {name} and the like anew."
+        )
+
+
 def remove_documents(
-    folder: Path, names: Sequence[str], encoder: Encoder, structures: Sequence[Structure]
+    folder: Path,
+    names: Sequence[str],
+    encoder: Encoder,
+    structures: Sequence[Structure],
+    language: Language | None = None,
 ) -> list[DocumentEntry]:
     """Remove documents by id, path or title, with everything derived from them alone; gives what was meant by the names.
 
-    A document that was read from several paths loses only the path that is named, and goes with the last.
+    A document that was read from several paths loses only the path that is named, and goes with the last. What another
+    language than `language` has made is not made again: removing never spends.
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is removed then.
@@ -106,16 +168,29 @@ def remove_documents(
         for entry, source in places:
             register.withdraw(entry.id, source)
         register.write()
-        build(structures, Workshop(writer, encoder, report_nothing, writer.checkpoint))
+        workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
+        for structure in structures:  # as they were built: changed settings are for the next update
+            structure.update(workshop)
         writer.publish(Usage(seconds=time.perf_counter() - started))
     return list({entry.id: entry for entry, _ in places}.values())
 
 
-def repair_index(folder: Path, encoder: Encoder, structures: Mapping[str, Structure], watcher: Watcher) -> list[str]:
+def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
+    """The language, if it has made all that any language has made here."""
+    return language if language and set(writer.languages.values()) <= {language.name} else None
+
+
+def repair_index(
+    folder: Path,
+    encoder: Encoder,
+    structures: Mapping[str, Structure],
+    watcher: Watcher,
+    language: Language | None = None,
+) -> list[str]:
     """Make damaged tables anew from the stored documents; the names of the files that were damaged.
 
     A damaged keyword index is made again from its rows; a table with any other damage is dropped, and the structures that
-    the index holds bring themselves up to date.
+    the index holds bring themselves up to date, as far as `language` has made them.
 
     Raises:
         IndexDamaged: the documents themselves, or the head, are damaged; nothing is touched.
@@ -125,7 +200,8 @@ def repair_index(folder: Path, encoder: Encoder, structures: Mapping[str, Struct
     with writing_to(folder, encoder.identity) as writer:
         for table in damage.stale:
             writer.renew_index(table)
-        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher))
+        maker = _sole_maker(writer, language)
+        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
         build((structure for name, structure in structures.items() if name in damage.structures), workshop)
         if damage.files:
             writer.publish(Usage(seconds=time.perf_counter() - started))

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.catalogue import RecipeSettings
+from hoptrail.structures.catalogue import StructureSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -31,7 +33,9 @@ class Settings:
     language: str = "offline"
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
+    structures: StructureSettings = field(default_factory=StructureSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    offline: OfflineSettings = field(default_factory=OfflineSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
 
 

@@ -31,6 +31,8 @@ class Kind(StrEnum):
     SUMMARY = "summary"
     PROFILE = "profile"
     TRIPLE = "triple"
+    FACT = "fact"
+    TOPIC = "topic"
 
 
 class Verdict(StrEnum):

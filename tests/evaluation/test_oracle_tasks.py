@@ -233,12 +233,11 @@ class TestAssessingAndIntegrating:
 
 
 class TestWhatItCannotDo:
-    def test_extract_and_summarise_have_no_gold(self) -> None:
+    def test_extract_has_no_gold_and_a_summary_needs_none(self) -> None:
         oracle = oracle_of(CHAIN)
         with pytest.raises(TaskFailed, match=r"extract: the oracle has no gold"):
             oracle.perform(Extract(UNITS["song"]))
-        with pytest.raises(TaskFailed, match=r"summarise: the oracle has no gold"):
-            oracle.perform(Summarise(evidence("song"), 10))
+        assert 1 <= len(oracle.perform(Summarise(evidence("song"), 10)).value.split()) <= 10
 
     def test_it_has_no_memory_of_its_own(self) -> None:
         assert oracle_of(CHAIN).perform(Recall(CHAIN.question)).value == Reading(None)

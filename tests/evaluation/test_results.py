@@ -27,14 +27,22 @@ ANSWERED = QuestionResult(
     error=None,
     score=PERFECT,
     passages=("p2", "p1"),
+    packed=(0.5, 1.0),
     seconds_retrieval=0.25,
     seconds_language=1.5,
     calls=3,
     tokens=420,
 )
-ABSTAINED = replace(ANSWERED, question="q2", prediction=None, abstained=True, score=MISSED, passages=("p3",))
+ABSTAINED = replace(ANSWERED, question="q2", prediction=None, abstained=True, score=MISSED, passages=("p3",), packed=())
 FAILED = replace(
-    ANSWERED, question="q3", prediction=None, error="no reply after 5 tries", score=MISSED, passages=(), calls=5
+    ANSWERED,
+    question="q3",
+    prediction=None,
+    error="no reply after 5 tries",
+    score=MISSED,
+    passages=(),
+    packed=(),
+    calls=5,
 )
 
 TEXT = st.text(st.characters(), max_size=8)  # lone surrogates included: a model's reply may hold one
@@ -48,6 +56,7 @@ RESULTS = st.builds(
     error=st.none() | TEXT,
     score=st.none() | SCORES,
     passages=st.lists(TEXT, max_size=3).map(tuple),
+    packed=st.lists(SHARE, max_size=2).map(tuple),
     seconds_retrieval=SHARE,
     seconds_language=SHARE,
     calls=st.integers(0, 9),
@@ -299,6 +308,7 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_what_is_missing() -
         "by_hops": {"2": third, "4": quarter},
         "questions_by_hops": {"2": 3, "4": 1},
         "without_gold": 1,
+        "packed": {"recall@2000": 0.125, "recall@4000": 0.25},
         "pool_size": 5,
         "seconds_per_question": {"retrieval": 0.25, "language": 1.5},
         "calls": 14,
@@ -321,6 +331,7 @@ def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
     recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, fingerprint="f1").to_json()
 
     assert (recipe["retrieval"], recipe["by_hops"], recipe["without_gold"]) == (None, {}, 1)
+    assert recipe["packed"] is None
 
 
 def test_a_failed_question_scores_nothing_whatever_its_record_says() -> None:

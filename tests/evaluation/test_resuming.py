@@ -14,6 +14,7 @@ from hoptrail.errors import Interrupted
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.running import evaluate
 from hoptrail.indexing import Watcher
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25Settings
 from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
 
@@ -41,19 +42,20 @@ def test_a_stopped_run_asks_only_what_is_left(bench: Bench) -> None:
     with pytest.raises(Interrupted, match="same --work"):
         bench.run(watcher=Stop(2).watcher)
     assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
-    result = bench.result(replies=REPLIES[2:])
+    result = bench.result()
     assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
-    assert (result["em"], result["calls"], result["tokens"]) == (1 / 4, 3, 35)
+    # The same script from its beginning, so the third question gets the first reply.
+    assert (result["em"], result["calls"], result["tokens"]) == (1 / 4, 4, 2 * 35)
     assert len(bench.encoder.texts) == 3
 
 
 def test_finished_questions_are_not_asked_again_but_failed_ones_are(bench: Bench) -> None:
     bench.run()
-    result = bench.result(replies=[{"task": "answer", "reply": {"answer": "port"}}])
+    result = bench.result()
     assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4", "q4"]
-    assert (result["failed"], result["em"]) == (0, 2 / 4)
+    assert (result["failed"], result["em"], bench.kept()[-1]["prediction"]) == (0, 1 / 4, "Isk")
     before = (bench.work / "results" / "tiny-bm25.jsonl").read_bytes()
-    assert bench.result(replies=[])["em"] == 2 / 4
+    assert bench.result()["em"] == 1 / 4
     assert (bench.work / "results" / "tiny-bm25.jsonl").read_bytes() == before
 
 
@@ -73,12 +75,12 @@ def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, mo
         with pytest.raises(MemoryError):
             bench.run()
     assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
-    assert bench.result(replies=REPLIES[2:])["calls"] == 3
+    assert bench.result()["calls"] == 4
 
 
 def test_more_questions_later_ask_only_the_new_ones(bench: Bench) -> None:
     assert bench.result(limit=2)["n"] == 2
-    assert bench.result(replies=REPLIES[2:])["calls"] == 3
+    assert bench.result()["calls"] == 4
     assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
 
 
@@ -123,6 +125,37 @@ def test_another_language_and_retrieval_only(finished: Bench) -> None:
     before = len(finished.kept())
     finished.run(replies=REPLIES)
     assert len(finished.kept()) == before + 4
+
+
+def test_another_content_of_the_scripted_file(bench: Bench) -> None:
+    bench.run()
+    bench.run(replies=REPLIES[:3] * 2)
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"] * 2
+
+
+def test_another_code_of_the_offline_reader_and_other_settings(
+    finished: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = ["q1", "q2", "q3", "q4"]
+    with monkeypatch.context() as patched:
+        patched.setattr("hoptrail.language.identity.digest_of_code", lambda _: "another")
+        assert asked_again(finished) == everything
+    with monkeypatch.context() as patched:
+        patched.setattr("hoptrail.language.identity.OfflineSettings", lambda: OfflineSettings(least_confidence=0.9))
+        assert asked_again(finished) == everything
+    assert asked_again(finished) == []
+
+
+def test_another_code_of_the_oracle(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> int:
+        index = Index(bench.work / "index")
+        index.encoder = bench.encoder
+        evaluate(load_dataset(bench.data), ["bm25"], index, bench.work, "oracle", Watcher())
+        return len(bench.kept())
+
+    assert run() == run() == 4
+    monkeypatch.setattr("hoptrail.evaluation.running.digest_of_code", lambda _: "another")
+    assert run() == 8
 
 
 def test_a_passage_more(finished: Bench) -> None:

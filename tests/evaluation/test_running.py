@@ -23,7 +23,7 @@ REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]
 ANSWERS = ["em", "f1", "precision", "recall", "intervals", "answers_by_hops"]
 RETRIEVAL = ["retrieval", "by_hops", "questions_by_hops", "without_gold"]
-COSTS = ["pool_size", "seconds_per_question", "calls", "tokens", "fingerprint"]
+COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "fingerprint"]
 MEASURES = ["recall@2", "recall@5", "recall@10", "recall@20", "full@5", "full@10"]
 
 

@@ -97,6 +97,27 @@ def web_page(handler: Handler, _fake: FakeAI, _asked: Asked) -> None:
     handler.send(200, b"<!DOCTYPE html><html><title>Log in</title></html>", {"X-Kind": "login"})
 
 
+def echo(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+    """A good reply that says the key wherever a reply can."""
+    content = json.dumps(completion(f"You are {asked.key}.", fake.charge(asked.body, ""))).encode()
+    headers = {"X-Echo": asked.key or "", "X-Request-Id": asked.key or "", "Content-Length": str(len(content))}
+    handler.send_response(200, f"hello {asked.key}")
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+def echo_for_status(handler: Handler, _fake: FakeAI, asked: Asked) -> None:
+    """No HTTP at all: the library's error quotes it."""
+    handler.wfile.write(f"HTTQ/{asked.key}\r\n\r\n".encode())
+
+
+def echo_cut_off(handler: Handler, _fake: FakeAI, asked: Asked) -> None:
+    """Long words, so that a cut falls into the key wherever it is made."""
+    handler.send(500, json.dumps({"error": {"message": f"{asked.key} " * 100}}).encode())
+
+
 def redirect(handler: Handler, fake: FakeAI, _asked: Asked) -> None:
     handler.send(307, b"", {"Location": f"{fake.elsewhere}/chat/completions"})
 
@@ -218,6 +239,9 @@ FAULTS: dict[str, Fault] = {
     "small window": small_window,
     "web page": web_page,
     "redirect": redirect,
+    "echo": echo,
+    "echo for status": echo_for_status,
+    "echo cut off": echo_cut_off,
     "no usage": good(usage=None),
     "zero usage": good(usage={"prompt_tokens": 0, "completion_tokens": 0}),
     "negative usage": good(usage={"prompt_tokens": -5, "completion_tokens": -7}),

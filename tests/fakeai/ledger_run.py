@@ -34,8 +34,9 @@ CLIENT: dict[str, Any] = {"concurrency": WORKERS, "attempts": 3, "backoff_second
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to. `bill` is the server's, `ledger` ours; `entered_only` are calls that we entered and the server did
-    not bill. `settled_tokens` are those of calls whose reply we have, `settled_bill_tokens` what the server charged for them.
+    """What a run came to. `bill` is the server's, `ledger` ours: its calls are `settled` (the reply is here), `sent` (went out
+    whole, no reply) or `perhaps` (killed before they had). `settled_tokens` are those of calls whose reply we have,
+    `settled_bill_tokens` what the server charged for them.
     """
 
     answered: int
@@ -46,7 +47,9 @@ class Outcome:
     paid_twice: int
     bill_calls: int
     ledger_calls: int
-    unsettled: int
+    settled: int
+    sent: int
+    perhaps: int
     refused: int
     bill_tokens: int
     ledger_tokens: int
@@ -55,8 +58,29 @@ class Outcome:
     seconds: float
 
     @property
-    def entered_only(self) -> int:
-        return self.ledger_calls - self.bill_calls
+    def certain(self) -> int:
+        """Calls that certainly went out, by the ledger."""
+        return self.settled + self.sent
+
+    @property
+    def unheard(self) -> int:
+        """Requests that the server turned down without billing them, to a client that was killed before it heard."""
+        return self.requests - self.bill_calls - self.refused
+
+    def faults_of_the_ledger(self) -> list[str]:
+        """What must not be: empty. But for what was unheard, the bill lies between the certain and the perhaps."""
+        arrived = self.bill_calls + self.unheard
+        faults = {
+            "a reply was paid twice": self.paid_twice > 0,
+            "the server saw fewer calls than certainly went out": arrived < self.certain,
+            "the server saw more calls than perhaps went out": arrived > self.certain + self.perhaps,
+            "the bill has fewer calls than were settled": self.bill_calls < self.settled,
+            "the ledger has fewer calls than the bill": self.ledger_calls < self.bill_calls,
+            "the ledger has fewer tokens than the bill": self.ledger_tokens < self.bill_tokens,
+            "the bill has fewer tokens than were settled": self.bill_tokens < self.settled_tokens,
+            "settled calls differ from what was charged": self.settled_tokens != self.settled_bill_tokens,
+        }
+        return [what for what, happened in faults.items() if happened]
 
 
 def question(number: int) -> str:
@@ -122,7 +146,9 @@ def _outcome(fake: FakeAI, folder: Path, calls: int, killed: int, seconds: float
         paid_twice=len(rows) - len({key for key, _ in rows}),
         bill_calls=fake.bill.calls,
         ledger_calls=ledger.calls,
-        unsettled=ledger.unsettled,
+        settled=ledger.settled,
+        sent=ledger.certain - ledger.settled,
+        perhaps=ledger.perhaps,
         refused=ledger.refused,
         bill_tokens=fake.bill.prompt_tokens + fake.bill.completion_tokens,
         ledger_tokens=ledger.tokens,

@@ -1,4 +1,4 @@
-"""The endpoint encoder against a real local server that answers well or badly on request."""
+"""The endpoint encoder against a real local server that answers well or badly on request. Row A10 of the fault table."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_odd_texts_are_sent_as_valid_text(server: Server, encoder: EndpointEncod
 
 
 @pytest.mark.parametrize("behaviour", [*(set(CHANGES) - {"no index"}), *WHOLE])
-def test_replies_that_cannot_be_right_are_refused(server: Server, encoder: EndpointEncoder, behaviour: str) -> None:
+def test_a10_replies_that_cannot_be_right_are_refused(server: Server, encoder: EndpointEncoder, behaviour: str) -> None:
     encoder.encode(["good first"])
     server.behaviour = behaviour
     with pytest.raises(ModelUnavailable, match="tiny-model") as caught:
@@ -172,14 +172,14 @@ def test_replies_that_cannot_be_right_are_refused(server: Server, encoder: Endpo
     assert encoder.encode(["good again"]).shape == (1, 3)
 
 
-def test_refusals_name_the_sizes(server: Server, encoder: EndpointEncoder) -> None:
+def test_a10_refusals_name_the_sizes(server: Server, encoder: EndpointEncoder) -> None:
     for behaviour, sizes in {"one missing": "2 vectors for 3 texts", "one shorter": "2 and 3 numbers"}.items():
         server.behaviour = behaviour
         with pytest.raises(ModelUnavailable, match=sizes):
             encoder.encode(["one", "two", "three"])
 
 
-def test_the_dimension_may_not_change(server: Server, encoder: EndpointEncoder) -> None:
+def test_a10_the_dimension_may_not_change(server: Server, encoder: EndpointEncoder) -> None:
     encoder.encode(["one"])
     server.behaviour = "one shorter"
     with pytest.raises(ModelUnavailable, match="2 and 3"):

@@ -133,7 +133,7 @@ def test_an_empty_index_gives_an_abstention(tmp_path_factory: pytest.TempPathFac
 
 
 def test_every_structure_that_a_recipe_needs_exists() -> None:
-    assert needed_structures(RECIPES) <= set(structures_by_name(PassageLimits()))
+    assert needed_structures(RECIPES, RecipeSettings()) <= set(structures_by_name(PassageLimits()))
 
 
 def test_every_recipe_has_settings_and_a_description() -> None:

@@ -10,6 +10,7 @@ import pytest
 import hoptrail.index
 from hoptrail import Index
 from hoptrail.models.opening import open_encoder
+from hoptrail.recipes.catalogue import RECIPES
 from tiny_bert import write_tiny_folder
 
 
@@ -27,7 +28,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Read only."""
     folder = tmp_path_factory.mktemp("harbour")
-    report = Index(folder).add([EXAMPLES / "harbour"])
+    report = Index(folder).add([EXAMPLES / "harbour"], list(RECIPES))
     assert (report.documents, report.failures) == (18, [])
     return folder
 

@@ -18,7 +18,7 @@ from hoptrail import Index
 from hoptrail.documents.reading import read_sources
 from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.serving.cli import app
-from hoptrail.types import Document
+from hoptrail.types import Document, Kind
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -89,7 +89,7 @@ def check_trail(given: dict[str, Any]) -> None:
         for hit in hop["hits"]:
             assert list(hit) == HIT
             assert isinstance(hit["score"], float)
-            assert hit["kind"] == "passage"
+            assert hit["kind"] in set(Kind)
 
 
 def test_the_sample_question_is_answered_over_three_documents(hoptrail: Hoptrail, harbour: Path) -> None:
@@ -116,10 +116,12 @@ def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe
     assert len(ended.json["hits"]) == 3
     for hit in ended.json["hits"]:
         assert list(hit) == [*HIT, "text", "sources"]
-        (source,) = hit["sources"]
-        assert list(source) == ["document", "start", "end"]
+        assert all(list(source) == ["document", "start", "end"] for source in hit["sources"])
+        source = hit["sources"][0]
         assert hit["document"] == source["document"]
-        assert texts[source["document"]][source["start"] : source["end"]] == hit["text"]
+        if hit["kind"] in {"passage", "sentence"}:
+            assert hit["sources"] == [source]
+            assert texts[source["document"]][source["start"] : source["end"]] == hit["text"]
     scores = [hit["score"] for hit in ended.json["hits"]]
     assert scores == sorted(scores, reverse=True)
 
@@ -138,16 +140,19 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
     assert list(given["encoder"]) == ["name", "digest", "dimension"]
     assert all(list(document) == DOCUMENT for document in given["documents"])
     assert {document["source"] for document in given["documents"]} == set(originals())
-    assert given["units"] == {"passage": sum(document["passages"] for document in given["documents"])}
-    assert (given["links"], given["structures"]) == ({}, ["passages"])
+    assert given["units"]["passage"] == sum(document["passages"] for document in given["documents"])
+    assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary"}
+    assert set(given["links"]) == {"EC", "SS", "SA", "similarity-tree", "relatedness-tree"}
+    assert set(given["links"]) - {"EC", "SS", "SA"} < set(given["structures"])
 
 
 def test_recipes(hoptrail: Hoptrail) -> None:
     ended = hoptrail("recipes", "--json")
     assert (ended.code, ended.err) == (0, "")
-    assert [list(row) for row in ended.json] == [["name", "description", "structures"]] * len(RECIPES)
+    assert [list(row) for row in ended.json] == [["name", "description", "structures", "presets"]] * len(RECIPES)
     assert [row["name"] for row in ended.json] == list(RECIPES)
-    assert all(row["description"] and row["structures"] == ["passages"] for row in ended.json)
+    assert all(row["description"] and row["structures"] for row in ended.json)
+    assert "paper" in next(row for row in ended.json if row["name"] == "sirerag")["presets"]
     assert [line.split()[0] for line in hoptrail("recipes").out.splitlines()] == list(RECIPES)
 
 

@@ -122,8 +122,8 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
 ) -> None:
     first, second, third = documents[:3]
     spans = (Span(first.id, 0, 5), Span(second.id, 0, 5))
-    both = Unit("a1", Kind.AGGREGATE, "Both", "said of both", spans)
-    alone = Unit("a2", Kind.AGGREGATE, "Third", "said of the third", (Span(third.id, 0, 5),))
+    both = Unit("a1", Kind.PROFILE, "Both", "said of both", spans)
+    alone = Unit("a2", Kind.PROFILE, "Third", "said of the third", (Span(third.id, 0, 5),))
     passages = [make_passage(document).id for document in (first, second, third)]
     with writing_to(tmp_path, encoder.identity) as writer:
         put(writer, encoder, documents)
@@ -136,7 +136,7 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     assert first.title not in titles(tmp_path)
-    assert [unit.id for unit in snapshot.units(Kind.AGGREGATE)] == ["a2"]
+    assert [unit.id for unit in snapshot.units(Kind.PROFILE)] == ["a2"]
     assert snapshot.count(Kind.PASSAGE) == len(documents) - 1
     kept = {(passages[1], passages[2], "SS", 1.0), (passages[1], passages[2], "SA", 0.25)}
     assert {(link.source, link.target, link.kind, link.weight) for link in snapshot.links()} == kept

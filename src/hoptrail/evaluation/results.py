@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
+from hoptrail.evaluation.packed import TOKEN_BUDGETS
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
 from hoptrail.evaluation.scoring import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
 
@@ -33,8 +34,9 @@ class QuestionResult:
 
     `score` is None when only retrieval was run. `error` says why the question failed; a failed question has no prediction
     and has not abstained. `passages` are the ids found, best first, without repeats, at least as many as the deepest
-    cutoff asks for. `tokens` are prompt and completion together. `asked` is the fingerprint of the question with its gold
-    annotations, so that one that was corrected since is asked again.
+    cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
+    together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
+    asked again.
     """
 
     question: str
@@ -43,6 +45,7 @@ class QuestionResult:
     error: str | None
     score: AnswerScore | None
     passages: tuple[str, ...]
+    packed: tuple[float, ...] = ()
     seconds_retrieval: float = 0.0
     seconds_language: float = 0.0
     calls: int = 0
@@ -64,8 +67,9 @@ class QuestionResult:
             fields: dict[str, Any] = json.loads(line)
             fingerprint = fields.pop("fingerprint")
             score = fields.pop("score")
-            passages = tuple(fields.pop("passages"))
-            return fingerprint, cls(score=None if score is None else AnswerScore(**score), passages=passages, **fields)
+            passages, packed = tuple(fields.pop("passages")), tuple(fields.pop("packed", ()))
+            score = None if score is None else AnswerScore(**score)
+            return fingerprint, cls(score=score, passages=passages, packed=packed, **fields)
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a question's result: {error}") from error
 
@@ -184,7 +188,8 @@ class RecipeReport:
     """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
 
     `failed` counts errors and questions without a result; seconds are means per question that has a result; calls and
-    tokens are sums. `pool_size` is the number of passages that retrieval chose from. `failures` are the questions (by id) with
+    tokens are sums. `pool_size` is the number of units that retrieval chose from; `packed` are the means of recall at each of
+    TOKEN_BUDGETS, nothing where no question has gold passages. `failures` are the questions (by id) with
     an error, and what it was; they are for people, and not in the JSON.
     """
 
@@ -193,6 +198,7 @@ class RecipeReport:
     abstained: int
     answers: AnswerReport | None
     retrieval: RetrievalSummary
+    packed: tuple[float, ...]
     pool_size: int
     seconds_retrieval: float
     seconds_language: float
@@ -206,7 +212,8 @@ class RecipeReport:
         """The object that stands under the recipe's name."""
         counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
         answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
-        return counts | answers | _retrieval_json(self.retrieval) | self._cost_json()
+        packed = {f"recall@{budget}": value for budget, value in zip(TOKEN_BUDGETS, self.packed, strict=False)}
+        return counts | answers | _retrieval_json(self.retrieval) | {"packed": packed or None} | self._cost_json()
 
     def _cost_json(self) -> dict[str, Any]:
         return {
@@ -261,6 +268,7 @@ def summarise_recipe(
         abstained=sum(result.abstained for result in present),
         answers=None if retrieval_only else _summarise_answers(questions, given),
         retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, given, strict=True)]),
+        packed=_packed(questions, given),
         pool_size=pool_size,
         seconds_retrieval=mean([result.seconds_retrieval for result in present]),
         seconds_language=mean([result.seconds_language for result in present]),
@@ -270,6 +278,17 @@ def summarise_recipe(
         failures=tuple((result.question, result.error) for result in present if result.error is not None),
         oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
     )
+
+
+def _packed(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> tuple[float, ...]:
+    """Means over the questions with gold passages; one without a result has shown none."""
+    none = (0.0,) * len(TOKEN_BUDGETS)
+    judged = [
+        (result.packed if result else ()) or none
+        for question, result in zip(questions, given, strict=True)
+        if question.supporting
+    ]
+    return tuple(mean(list(column)) for column in zip(*judged, strict=True))
 
 
 def _answered(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:

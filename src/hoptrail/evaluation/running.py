@@ -7,12 +7,13 @@ stopped goes on where it was; a question that failed is asked again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.walking import shown
 from hoptrail.errors import (
@@ -27,14 +28,18 @@ from hoptrail.errors import (
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.evaluation.packed import Showing, packed_recall
 from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
+from hoptrail.language.identity import digest_of_code, language_identity
 from hoptrail.language.tasks import Language, Reply, Task
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import Ranking, Unit, Usage, content_id
 
 T = TypeVar("T")
@@ -51,17 +56,21 @@ class RunIdentity:
     settings: str
     language: str
     encoder: str
-    structures: tuple[tuple[str, str], ...]
+    structures: tuple[tuple[str, str, str], ...]
     documents: str
     retrieval_only: bool
 
 
 class TimedLanguage:
-    """A language that keeps the seconds spent in it, so that they can be told from retrieval's, and why it last failed."""
+    """A language that keeps the seconds spent in it, so that they can be told from retrieval's, and why it last failed.
 
-    def __init__(self, language: Language) -> None:
+    `identity` is what its replies hang on (`language.identity`), where that is more than its name.
+    """
+
+    def __init__(self, language: Language, identity: str = "") -> None:
         self._language = language
         self.name = language.name
+        self.identity = identity or language.name
         self.start()
 
     def start(self) -> None:
@@ -104,11 +113,8 @@ def evaluate(
     """
     if not recipes:
         raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
-    failures = index.add([dataset.corpus], recipes, watcher).failures
-    if failures:
-        raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
-    _leave_only_the_corpus(index, dataset)
-    performer = TimedLanguage(_open_performer(language, index))
+    index_corpus(dataset, recipes, index, watcher)
+    performer = TimedLanguage(_open_performer(language, index), _identity_of(language, index))
     reports = [
         (
             name,
@@ -119,13 +125,25 @@ def evaluate(
     return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports))
 
 
+def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> None:
+    """Have `index` hold the corpus, nothing else, and what the recipes need.
+
+    Raises:
+        DataError: a passage of the corpus could not be read.
+    """
+    failures = index.add([dataset.corpus], recipes, watcher).failures
+    if failures:
+        raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
+    _leave_only_the_corpus(index, dataset)
+
+
 def run_recipe(
     recipe: Recipe, language: TimedLanguage, dataset: Dataset, work: Path, watcher: Watcher, *, retrieval_only: bool
 ) -> RecipeReport:
     """One recipe over all questions. Results that are already in `work` under the same fingerprint are not made again."""
-    identity = fingerprint(_identity(recipe, language.name, retrieval_only))
-    names = _corpus_ids_by_document(recipe, dataset)
-    passages_of = partial(corpus_ids, ids=names)
+    identity = fingerprint(_identity(recipe, language.identity, retrieval_only))
+    names = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
+    showing = Showing(recipe.corpus, names)
     folder = work / RESULTS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with ResultsFile(folder / f"{dataset.name}-{recipe.name}.jsonl", identity) as results:
@@ -137,12 +155,12 @@ def run_recipe(
             before = results.finished.get(question.id)
             if before is None or before.error is not None or before.asked != fingerprint(question):
                 language.follow(question, names, recipe.corpus)
-                results.append(_run_question(recipe, language, question, dataset, passages_of, retrieval_only))
+                results.append(_run_question(recipe, language, question, dataset, showing, retrieval_only))
             watcher.report(recipe.name, done + 1, len(dataset.questions))
         return summarise_recipe(
             dataset.questions,
             results.finished,
-            pool_size=sum(recipe.corpus.snapshot.count(kind) for kind in recipe.corpus.snapshot.kinds),
+            pool_size=recipe.settings.pool.size(recipe.corpus.snapshot),
             fingerprint=fingerprint(recipe.settings),
             retrieval_only=retrieval_only,
             by_oracle=language.name == OracleLanguage.name,
@@ -154,12 +172,18 @@ def _open_performer(language: str, index: Index) -> Language:
     return OracleLanguage() if language == OracleLanguage.name else index.language(language)
 
 
+def _identity_of(language: str, index: Index) -> str:
+    if language == OracleLanguage.name:
+        return f"{language} {digest_of_code('hoptrail.evaluation')}"
+    return language_identity(language, index.settings.chat)
+
+
 def _run_question(
     recipe: Recipe,
     language: TimedLanguage,
     question: Question,
     dataset: Dataset,
-    passages_of: Callable[[Unit], Sequence[str]],
+    showing: Showing,
     retrieval_only: bool,
 ) -> QuestionResult:
     language.start()
@@ -189,7 +213,8 @@ def _run_question(
         abstained=prediction is None and error is None and not retrieval_only,
         error=error,
         score=score,
-        passages=tuple(project_to_passages(ranking, passages_of)[:DEEPEST_CUTOFF]),
+        passages=tuple(project_to_passages(ranking, partial(corpus_ids, ids=showing.ids))[:DEEPEST_CUTOFF]),
+        packed=packed_recall(ranking, question.supporting, showing),
         seconds_retrieval=seconds - language.seconds,
         seconds_language=language.seconds,
         calls=usage.calls,
@@ -214,18 +239,25 @@ def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(name for span in unit.sources for name in ids.get(span.document, ())))
 
 
-def _corpus_ids_by_document(recipe: Recipe, dataset: Dataset) -> dict[str, list[str]]:
+def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:
     """Document id to the ids its content has in corpus.jsonl (several, if the corpus repeats itself)."""
     prefix = _source_prefix(dataset)
     return {
         entry.id: [source.removeprefix(prefix) for source in entry.sources if source.startswith(prefix)]
-        for entry in recipe.corpus.snapshot.entries
+        for entry in snapshot.entries
     }
 
 
 def _source_prefix(dataset: Dataset) -> str:
     """What the sources of all passages begin with; their ids follow."""
     return f"{shown(dataset.corpus.resolve())}#"
+
+
+def _structures(recipe: Recipe) -> list[str]:
+    """What the recipe's structures are built from is part of what its results hang on; what other recipes need is not."""
+    known = structures_by_name(PassageLimits())
+    names = (structure.name for structure in with_foundations(recipe.settings.structures, known))
+    return sorted(set(names) & set(recipe.corpus.snapshot.head.structures))
 
 
 def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
@@ -235,7 +267,7 @@ def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentit
         fingerprint(recipe.settings),
         language,
         fingerprint(head.encoder),
-        tuple(sorted(head.structures.items())),
+        tuple((name, head.structures[name], head.languages.get(name, "")) for name in _structures(recipe)),
         content_id("", *(entry.id for entry in recipe.corpus.snapshot.entries)),
         retrieval_only,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.models.chat import ChatSettings
@@ -17,6 +18,12 @@ from hoptrail.models.encoder import Encoder
 
 if TYPE_CHECKING:
     from hoptrail.models.paying import PaidChat
+
+EVALUATED_ONLY = "oracle"
+"""The language that is no language of this table: `evaluation` opens it."""
+
+OFFLINE = "offline"
+CHAT = "chat"
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class LanguageContext:
     encoder: Encoder | None = None
     folder: Path | None = None
     chat: ChatSettings = field(default_factory=ChatSettings)
+    offline: OfflineSettings = field(default_factory=OfflineSettings)
 
     @cached_property
     def paid_chat(self) -> PaidChat:
@@ -60,6 +68,11 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
         UsageError: no such language, or its file or its endpoint cannot be used.
         RecordingError: the recording was altered.
     """
+    if name == EVALUATED_ONLY:
+        raise UsageError(
+            f"the language {name} exists in `hoptrail evaluate` only: it answers from the gold annotations of a data set. "
+            "For your own questions use offline or chat"
+        )
     kind, colon, argument = name.partition(":")
     opened = _LANGUAGES.get(kind)
     if opened is None or bool(colon) != (kind in _WITH_ARGUMENT):
@@ -69,7 +82,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
 
 
 def _offline(_argument: str, context: LanguageContext) -> Language:
-    return OfflineLanguage(context.encoder)
+    return OfflineLanguage(context.encoder, context.offline)
 
 
 def _scripted(argument: str, _context: LanguageContext) -> Language:
@@ -91,9 +104,9 @@ def _replay(argument: str, context: LanguageContext) -> Language:
 
 
 _LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {
-    "offline": _offline,
+    OFFLINE: _offline,
     "scripted": _scripted,
-    "chat": _chat,
+    CHAT: _chat,
     "replay": _replay,
 }
 _WITH_ARGUMENT = frozenset({"scripted", "replay"})

@@ -11,8 +11,8 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import cached_property
@@ -23,6 +23,7 @@ from hoptrail.models.completion import ChatReply, read_completion, read_stream
 from hoptrail.models.deadline import Deadline, attach
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.redacting import hide_in_logs, without, without_whole
 from hoptrail.models.text import estimated_tokens, whole_text
 
 MESSAGE_TOKENS = 4
@@ -131,20 +132,24 @@ class ChatEndpoint:
         self._lock = threading.Lock()
         self._client: Any = None
 
-    def send(self, request: ChatRequest) -> ChatReply:
-        """Ask once.
+    def send(self, request: ChatRequest, left: Callable[[], None] | None = None) -> ChatReply:
+        """Ask once. `left` is called when the whole request has been handed to the operating system.
+
+        Neither the reply nor the reason of a failure holds the key, whatever the server says.
 
         Raises:
-            CallFailed: no reply, or nothing that is one. Its reason never holds the key.
+            CallFailed: no reply, or nothing that is one.
         """
         import httpx2
         import openai
 
-        deadline = Deadline(self._settings.deadline_seconds)
+        deadline = Deadline(self._settings.deadline_seconds, left)
         failure: CallFailed
         try:
             with deadline:
-                return self._exchange(request)
+                reply = self._exchange(request)
+                key = self.address.key
+                return replace(reply, text=without_whole(reply.text, key), refusal=without_whole(reply.refusal, key))
         except CallFailed as error:
             failure = error
         except openai.APIStatusError as error:
@@ -204,11 +209,11 @@ class ChatEndpoint:
                         limits=httpx2.Limits(max_keepalive_connections=0),
                     ),
                 )
+                hide_in_logs(self.address.secrets)
             return self._client
 
     def _without_key(self, text: str) -> str:
-        key = self.address.key
-        return text.replace(key, "(key)") if len(key) > len("none") else text
+        return without(text, self.address.secrets)
 
 
 _NO_CREDIT = re.compile(

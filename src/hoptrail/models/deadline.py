@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
@@ -17,13 +18,18 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 class Deadline:
-    """Holds for every request of this thread that `attach` has seen while inside `with`. Connections must not be reused."""
+    """Holds for every request of this thread that `attach` has seen while inside `with`. Connections must not be reused.
 
-    def __init__(self, seconds: float) -> None:
+    `left` is called each time that the last byte of a request has been handed to the operating system.
+    """
+
+    def __init__(self, seconds: float, left: Callable[[], None] | None = None) -> None:
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
+        self._left = left
+        self._method = b""
         self.expired = False
 
     def __enter__(self) -> Deadline:
@@ -42,9 +48,15 @@ class Deadline:
             self._sockets.clear()
 
     def watch(self, event: str, details: dict[str, Any]) -> None:
-        """Called by the HTTP library at every step; a new connection is noted."""
-        if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
-            return
+        """Called by the HTTP library at every step; a new connection is noted, and a request that has left."""
+        if event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
+            self._note_connection(details)
+        elif event.endswith("send_request_headers.started"):
+            self._method = details["request"].method
+        elif event.endswith("send_request_body.complete") and self._left and self._method != b"CONNECT":
+            self._left()  # what a proxy is asked first is not the request
+
+    def _note_connection(self, details: dict[str, Any]) -> None:
         original = details["return_value"].get_extra_info("socket")
         if original is None:
             return

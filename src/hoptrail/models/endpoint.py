@@ -18,6 +18,8 @@ import numpy as np
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.models.environment import Address
+from hoptrail.models.redacting import hide_in_logs, without
 from hoptrail.models.text import whole_text
 
 
@@ -38,6 +40,7 @@ class EndpointEncoder:
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
+        self._address = Address(settings.address, settings.model, settings.key)
         self._lock = threading.Lock()
         self._client: Any = None
         self._dimension: int | None = None
@@ -99,6 +102,7 @@ class EndpointEncoder:
                     timeout=self._settings.seconds,
                     http_client=openai.DefaultHttpxClient(follow_redirects=False),
                 )
+                hide_in_logs(self._address.secrets)
             return self._client
 
     def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
@@ -135,10 +139,11 @@ class EndpointEncoder:
         return unit
 
     def _refusal(self, reason: str) -> ModelUnavailable:
-        settings = self._settings
+        address = self._address
         return ModelUnavailable(
-            f"the embeddings endpoint {settings.address}, asked for {settings.model}, {reason.strip()}. "
-            "Nothing of this call is kept; check the model's name, the address and the server's log"
+            f"the embeddings endpoint {address.place}, asked for {address.model}, "
+            f"{without(reason.strip(), address.secrets)}. Nothing of this call is kept; check the model's name, the address "
+            "and the server's log"
         )
 
 

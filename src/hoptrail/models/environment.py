@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hoptrail.errors import UsageError
 
 NO_KEY = "none"
 """What is sent to servers that want no key: the client insists on one."""
+
+SHORTEST_TOKEN = 16
+"""Characters from which a value in an address's query is held to be a secret, not a version or a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,14 @@ class Address:
         parts = urlsplit(self.base_url)
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must show nowhere: the key, and what stands in the address beside the place."""
+        parts = urlsplit(self.base_url)
+        password = parts.password or ""
+        values = [value for _, value in parse_qsl(parts.query) if len(value) >= SHORTEST_TOKEN]
+        return tuple(dict.fromkeys(secret for secret in (self.key, password, unquote(password), *values) if secret))
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:

@@ -128,7 +128,7 @@ class PaidChat:
         if call is None:
             return None
         try:
-            reply = self._endpoint.send(request)
+            reply = self._endpoint.send(request, lambda: self._replies.mark_sent(call))
         except CallFailed as failure:
             self._replies.close_call(call, failure.reason, paid=failure.paid)
             if failure.kind is not FailureKind.CONTEXT:

@@ -1,14 +1,19 @@
 """Replies that were paid for, and the ledger of what they cost, in one SQLite file.
 
-A call is entered as sent, with the most it may cost, before it goes out; its reply and its real cost are entered together, in
-one transaction, before anybody uses the reply. So a crash at any moment leaves either nothing, a call that counts with its
-estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live one is making
-is waited for. Knows nothing of HTTP, retries or tasks.
+A call is entered, with the most it may cost, before it goes out, and marked as sent when it has; its reply and its real cost
+are entered together, in one transaction, before anybody uses the reply. So a crash at any moment leaves either nothing, a
+call that counts with its estimate, or a reply that is never paid again. Safe for several threads and processes: a call that
+another live one is making is waited for. Knows nothing of HTTP, retries or tasks.
 
-    calls      one row a try that went out: its state (sent, settled, lost, refused), what it cost
+    calls      one row a try: its state, what it cost
     replies    one row a request answered: the reply, the call that paid for it
     mentions   which documents' text a request held, so that forgetting a document forgets its replies
     rungs      the rung of the ladder that works, per endpoint and model
+
+    entered -> sent -> settled     the reply is here
+       |         |---> lost        it went out whole; no reply, or a broken one
+       |---------|---> refused     the server said no, or was not reached: costs nothing
+       |-------------> broken      the connection broke while it went out
 """
 
 from __future__ import annotations
@@ -30,7 +35,8 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
-FORMAT = 1
+FORMAT = 2
+"""In format 1 a call was `sent` from when it was entered; such files are brought up to date when they are opened."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for another's transaction."""
 POLL_SECONDS = 0.05
@@ -40,7 +46,7 @@ CREATE TABLE IF NOT EXISTS calls (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL,
     state TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL,
     estimated INTEGER NOT NULL, process INTEGER NOT NULL, sent REAL NOT NULL, reason TEXT NOT NULL DEFAULT '');
-CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key) WHERE state = 'sent';
+CREATE INDEX IF NOT EXISTS calls_in_flight ON calls (key) WHERE state IN ('entered', 'sent');
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
 CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
@@ -48,16 +54,25 @@ CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung
 """
 _ENTER = """
 INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
-VALUES (?, ?, ?, ?, 'sent', ?, ?, ?, 1, ?, ?)
+VALUES (?, ?, ?, ?, 'entered', ?, ?, ?, 1, ?, ?)
+"""
+_UPGRADE = """
+UPDATE calls SET state = 'entered' WHERE state = 'sent';
+DROP INDEX IF EXISTS calls_by_key;
 """
 _SETTLE = """
 UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
 """
+_CLOSE = """
+UPDATE calls SET reason = :reason,
+    state = CASE WHEN NOT :paid THEN 'refused' WHEN state = 'entered' THEN 'broken' ELSE 'lost' END WHERE id = :call
+"""
 _SUMS = """
 SELECT count(*) FILTER (WHERE paid), coalesce(sum(prompt_tokens) FILTER (WHERE paid), 0),
     coalesce(sum(completion_tokens) FILTER (WHERE paid), 0), coalesce(sum(money) FILTER (WHERE paid), 0.0),
-    count(*) FILTER (WHERE state IN ('sent', 'lost')), count(*) FILTER (WHERE paid AND estimated),
-    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL)
+    count(*) FILTER (WHERE paid AND state != 'settled'), count(*) FILTER (WHERE paid AND estimated),
+    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL),
+    count(*) FILTER (WHERE state IN ('entered', 'broken'))
 FROM (SELECT *, state != 'refused' AS paid FROM calls)
 """
 
@@ -113,6 +128,11 @@ class RememberedReplies:
                 return None
             return _enter(connection, request, most, limits, self.path)
 
+    def mark_sent(self, call: int) -> None:
+        """Enter that the whole request was handed to the operating system."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
+
     def settle(self, call: int, request: ChatRequest, reply: ChatReply, cost: Cost) -> None:
         """Enter the reply and what it really cost, at once."""
         with self._transaction() as connection:
@@ -127,8 +147,7 @@ class RememberedReplies:
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Enter that a call got no reply. One that may have been `paid` keeps counting, at its estimate."""
         with self._transaction() as connection:
-            state = "lost" if paid else "refused"
-            connection.execute("UPDATE calls SET state = ?, reason = ? WHERE id = ?", (state, reason[:300], call))
+            connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
 
     def ledger(self) -> Ledger:
         """The sums over every call ever entered, those in flight included."""
@@ -159,14 +178,20 @@ class RememberedReplies:
             yield StoredReply(key, task, place, model, _parse(reply))
 
     def documents(self) -> set[str]:
-        """Every document whose text a remembered request held."""
+        """Every document whose text a request held, or that what it held was made from."""
         if not self.path.exists():
             return set()
         with self._transaction(write=False) as connection:
             return {row[0] for row in connection.execute("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
-        """Forget every reply to a request that held text of these documents; how many. What they cost stays in the ledger."""
+        """Forget every reply to a request that held text of these documents, or text that was made from it; how many.
+
+        What they cost stays in the ledger, what failed calls said does not. A request says by itself which documents it
+        rests on (`ChatRequest.documents`; for words of earlier replies see `language.chat.origins`, which also says what it
+        cannot know). Not covered: requests that were kept under format 1 and held words of earlier replies, and recordings
+        that were exported.
+        """
         if not self.path.exists():
             return 0
         with self._transaction() as connection:
@@ -178,6 +203,7 @@ class RememberedReplies:
             )
             count = connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM gone)").rowcount
             connection.execute("DELETE FROM mentions WHERE key IN (SELECT key FROM gone)")
+            connection.execute("UPDATE calls SET reason = '' WHERE key IN (SELECT key FROM gone)")
         with self._transaction(write=False) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
@@ -244,6 +270,8 @@ def _prepare(connection: sqlite3.Connection) -> int:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
             connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
+            if version == 1:
+                version = _upgrade(connection)
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
@@ -252,6 +280,17 @@ def _prepare(connection: sqlite3.Connection) -> int:
             time.sleep(POLL_SECONDS)
         else:
             return version
+
+
+def _upgrade(connection: sqlite3.Connection) -> int:
+    """From format 1, unless another process was faster; the format now. Whether a call had left was not known then."""
+    connection.execute("BEGIN IMMEDIATE")
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found == 1:
+        for statement in (*_UPGRADE.split(";"), *_TABLES.split(";"), f"PRAGMA user_version = {FORMAT}"):
+            connection.execute(statement)
+    connection.execute("COMMIT")
+    return max(found, FORMAT)
 
 
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
@@ -264,12 +303,14 @@ def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, lim
             *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
         ),
     )
+    _mention(connection, request)
     return int(made.lastrowid or 0)
 
 
 def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float) -> bool:
     """Whether another process entered this call less than `longest` seconds ago, lives, and has not got the reply."""
-    rows = connection.execute("SELECT process, sent FROM calls WHERE key = ? AND state = 'sent'", (key,)).fetchall()
+    in_flight = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
+    rows = connection.execute(in_flight, (key,)).fetchall()
     now = time.time()
     return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
 
@@ -284,6 +325,11 @@ def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply
         "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
         (request.key, request.task, request.place, request.model, content, call),
     )
+    _mention(connection, request)
+
+
+def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
+    """Also for a call without a reply: why it failed may quote what the model said."""
     mentions = [(document, request.key) for document in request.documents]
     connection.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", mentions)
 

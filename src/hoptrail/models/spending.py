@@ -37,8 +37,12 @@ def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) 
 class Ledger:
     """The sums of a ledger. `calls` are all that the server may have billed; of them `unsettled` got no reply that we saw
     (a crash, a broken connection) and count with their reserved estimate, and `estimated` were counted by us because the
-    server's own count was missing or could not be right. `refused` were not billed: the server said no, or was not reached.
-    `unpriced` are calls whose price was not known.
+    server's own count was missing or could not be right. Of the unsettled, `perhaps` may never have gone out: we were killed,
+    or the connection broke, between entering them and handing over their last byte. `refused` were not billed: the server
+    said no, or was not reached. `unpriced` are calls whose price was not known.
+
+    So the bill's calls lie between `settled` and `calls`; and between `certain` and `calls`, if the server bills every call
+    that reached it whole but those to whose refusal we lived to listen.
     """
 
     calls: int = 0
@@ -49,6 +53,17 @@ class Ledger:
     estimated: int = 0
     refused: int = 0
     unpriced: int = 0
+    perhaps: int = 0
+
+    @property
+    def settled(self) -> int:
+        """Calls whose reply we have."""
+        return self.calls - self.unsettled
+
+    @property
+    def certain(self) -> int:
+        """Calls that certainly went out whole and were not refused."""
+        return self.calls - self.perhaps
 
     @property
     def tokens(self) -> int:

@@ -6,13 +6,17 @@ out of the stored document, so it cannot say what the document does not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Reading
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.types import Evidence, Hop, Ranking, Span, Verdict
+from hoptrail.types import Document, Evidence, Hop, Ranking, Span, Verdict
+
+MOST_CITED = 4
+"""Spans cited for one hop; a reader would not check more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,14 @@ def check_support(support: Sequence[Span], hits: Ranking) -> None:
 
 
 def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
-    """Evidence for every supporting span of every hop, in order, without repeats within a hop."""
+    """Evidence for every supporting span of every hop, in order, without repeats within a hop.
+
+    An answer that rests on a summary rests on all that was summarised; of so much, the sentences that say it are cited.
+    """
     documents = corpus.documents({span.document for cited in hops for span in cited.support})
     evidence = []
     for position, cited in enumerate(hops):
-        for span in dict.fromkeys(cited.support):
+        for span in _narrowed(cited, documents):
             unit = next(hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span))
             document = documents[span.document]
             evidence.append(
@@ -79,6 +86,24 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(evidence)
+
+
+def _narrowed(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
+    """The spans to cite: all, or the MOST_CITED sentences in them that share most words with answer and sub-question."""
+    support = list(dict.fromkeys(cited.support))
+    if len(support) <= MOST_CITED:
+        return support
+    answer, asked = _words(cited.hop.answer or ""), _words(cited.hop.asked)
+    sentences = [
+        sentence for span in support for sentence in documents[span.document].sentences() if span.covers(sentence)
+    ]
+    said = {sentence: _words(documents[sentence.document].slice(sentence)) for sentence in sentences or support}
+    best = sorted(said, key=lambda span: (-len(said[span] & answer), -len(said[span] & asked), span))[:MOST_CITED]
+    return [span for span in said if span in best]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.casefold()))
 
 
 def _holds(sources: Sequence[Span], span: Span) -> bool:

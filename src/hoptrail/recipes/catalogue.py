@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
+from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.recipes.dense import Dense, DenseSettings
 from hoptrail.recipes.hybrid import Hybrid, HybridSettings
-from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.raptor import Raptor, RaptorSettings
+from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
+from hoptrail.recipes.sirerag import Sirerag, SireragSettings
 from hoptrail.retrieval.corpus import Corpus
 
-RECIPES: dict[str, type[Bm25] | type[Dense] | type[Hybrid] | type[SelfAsk]] = {
-    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk)
+_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag
+RECIPES: dict[str, type[_Known]] = {
+    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag)
 }
 
 
@@ -27,6 +32,9 @@ class RecipeSettings:
     dense: DenseSettings = field(default_factory=DenseSettings)
     hybrid: HybridSettings = field(default_factory=HybridSettings)
     selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
+    raptor: RaptorSettings = field(default_factory=RaptorSettings)
+    sirerag: SireragSettings = field(default_factory=SireragSettings)
+    chainrag: ChainragSettings = field(default_factory=ChainragSettings)
 
 
 def open_recipe(
@@ -34,27 +42,51 @@ def open_recipe(
 ) -> Recipe:
     """The recipe of that name, over a corpus; `limit` replaces its setting `k`.
 
+    `NAME:PRESET` takes the recipe's own preset instead of its settings.
+
     Raises:
         UsageError: there is none of that name.
     """
-    check_names([name])
-    own = getattr(settings, name)
-    recipe: Recipe = RECIPES[name](corpus, language, own if limit is None else replace(own, k=limit))
-    return recipe
+    own: Any = recipe_settings(name, settings)
+    recipe: Any = RECIPES[name.partition(":")[0]]
+    opened: Recipe = recipe(corpus, language, own if limit is None else replace(own, k=limit))
+    return opened
 
 
-def needed_structures(names: Iterable[str]) -> set[str]:
-    """The structures that these recipes need.
+def recipe_settings(name: str, settings: RecipeSettings) -> OneRecipeSettings:
+    """The settings that a recipe's name means: those of the user, or one of its presets.
+
+    Raises:
+        UsageError: there is no such recipe or preset.
+    """
+    kind, colon, preset = name.partition(":")
+    _check_kinds([kind])
+    presets = presets_of(kind)
+    if colon and preset not in presets:
+        known = ", ".join(f"{kind}:{known}" for known in presets) or "none"
+        raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
+    own: OneRecipeSettings = presets[preset] if colon else getattr(settings, kind)
+    return own
+
+
+def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
+    """The presets of a recipe by name; most have none."""
+    presets: Mapping[str, OneRecipeSettings] = getattr(RECIPES[recipe], "presets", {})
+    return presets
+
+
+def needed_structures(names: Iterable[str], settings: RecipeSettings) -> set[str]:
+    """The structures that these recipes use, without those that these stand on.
 
     Raises:
         UsageError: a name is not a recipe.
     """
     names = list(names)
-    check_names(names)
-    return {structure for name in names for structure in RECIPES[name].structures}
+    _check_kinds(name.partition(":")[0] for name in names)
+    return {structure for name in names for structure in recipe_settings(name, settings).structures}
 
 
-def check_names(names: Iterable[str]) -> None:
-    unknown = sorted(set(names) - set(RECIPES))
+def _check_kinds(kinds: Iterable[str]) -> None:
+    unknown = sorted(set(kinds) - set(RECIPES))
     if unknown:
         raise UsageError(f"there is no recipe {', '.join(unknown)}. There are: {', '.join(RECIPES)}.")

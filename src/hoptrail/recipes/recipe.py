@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.pool import Pool
 from hoptrail.types import Answer, Ranking
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+
+class OneRecipeSettings(Protocol):
+    """A frozen dataclass. A preset is an instance of it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def k(self) -> int:
+        """How many units are retrieved."""
+        ...
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built; what those stand on is understood."""
+        ...
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        ...
 
 
 class Recipe(Protocol):
     """A frozen dataclass of (corpus, language, settings). The first line of its docstring describes it to users."""
 
     name: ClassVar[str]
-    structures: ClassVar[tuple[str, ...]]
 
     @property
     def corpus(self) -> Corpus: ...
 
     @property
-    def settings(self) -> DataclassInstance:
-        """Among its fields is `k`, how many units are retrieved."""
-        ...
+    def settings(self) -> OneRecipeSettings: ...
 
     def retrieve(self, question: str) -> Ranking:
         """The units found for a question, best first."""

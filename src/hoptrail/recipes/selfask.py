@@ -19,7 +19,9 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.pack import pack
-from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Answer, Hop, Kind, Ranking, Trail, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,16 @@ class SelfAskSettings:
         if min(self.k, self.hops, self.evidence_tokens) < 1:
             raise ValueError("k, hops and evidence_tokens are at least 1")
 
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built."""
+        return (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE,))
+
 
 @dataclass(frozen=True)
 class SelfAsk:
@@ -45,7 +57,6 @@ class SelfAsk:
     settings: SelfAskSettings = field(default_factory=SelfAskSettings)
 
     name: ClassVar[str] = "selfask"
-    structures: ClassVar[tuple[str, ...]] = ("passages",)
 
     def retrieve(self, question: str) -> Ranking:
         """What all hops found: every hop's first, then every hop's second, and so on."""

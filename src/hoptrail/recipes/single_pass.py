@@ -13,7 +13,9 @@ from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.answering import CitedHop, cite, hops_of
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
-from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Answer, Hop, Kind, Ranking, Trail, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,16 @@ class SinglePassSettings:
 
     k: int = 20
     evidence_tokens: int = 6000
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built; what that stands on is understood."""
+        return (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE,))
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.evidence_tokens < 1:
@@ -37,10 +49,17 @@ class SinglePass(ABC):
     settings: SinglePassSettings
 
     name: ClassVar[str]
-    structures: ClassVar[tuple[str, ...]] = ("passages",)
 
     @abstractmethod
     def retrieve(self, question: str) -> Ranking: ...
+
+    def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        """What the hits that fit the budget say.
+
+        Raises:
+            TaskFailed: as the language raised it.
+        """
+        return meter.perform(Read(question, tuple(hit.unit for hit in packed)))
 
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
@@ -48,7 +67,7 @@ class SinglePass(ABC):
         packed = pack(ranking, self.settings.evidence_tokens)
         meter = Meter(self.language)
         try:
-            reading = meter.perform(Read(question, tuple(hit.unit for hit in packed)))
+            reading = self.read(question, packed, meter)
             hops = hops_of(question, reading, ranking, packed)
         except TaskFailed:
             reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]

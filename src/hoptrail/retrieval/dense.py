@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
@@ -19,11 +20,16 @@ def dense_search(corpus: Corpus, question: str, limit: int, kinds: tuple[Kind, .
     return ranked(hits, limit)
 
 
-def nearest(corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind) -> Ranking:
-    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1)."""
+def nearest(
+    corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind, rows: NDArray[np.intp] | None = None
+) -> Ranking:
+    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those in `rows`.
+
+    Rows are those of the snapshot's vectors of that kind, in rising order.
+    """
     mirror = corpus.snapshot.vectors(kind)
     scores = mirror.matrix @ vector
-    best = top_rows(scores, limit)
+    best = top_rows(scores, limit) if rows is None else [int(rows[at]) for at in top_rows(scores[rows], limit)]
     wanted = {mirror.ids[row]: float(scores[row]) for row in best}
     return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in corpus.snapshot.units(kind, wanted))
 

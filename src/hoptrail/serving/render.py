@@ -13,12 +13,16 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.evaluation.distilling import TrainingCounts
+from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording
 from hoptrail.evaluation.results import EvaluationReport
+from hoptrail.evaluation.tree_coverage import TreeCoverage
 from hoptrail.index import Contents
 from hoptrail.indexing import IndexingReport
-from hoptrail.models.spending import Ledger
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.doctor import Check
-from hoptrail.types import Answer, Evidence, Hop, Ranking
+from hoptrail.types import Answer, Evidence, Hop, Ranking, Usage
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
@@ -108,11 +112,44 @@ def render_indexing(report: IndexingReport) -> RenderableType:
     if report.removed:
         line += f", {report.removed:,} removed because their place now holds something else"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
+    if report.usage.calls:
+        spent = report.usage
+        lines.append(
+            Text(
+                f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
+            )
+        )
     lines += [Text.assemble(("note: ", "yellow"), plain(note)) for note in report.notes[:SHOWN_NOTES]]
     if len(report.notes) > SHOWN_NOTES:
         lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
     lines += [Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in report.failures]
     return Group(*lines)
+
+
+def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
+    """What indexing would spend, by a rehearsal."""
+    money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money
+    price = "of unknown price: prompt_price and completion_price under [chat] are not set"
+    return Text(
+        f"About {usage.calls:,} model calls, {usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion "
+        f"tokens, {price if money is None and usage.calls else f'{money or 0:.6g} in money'}. Nothing was sent."
+    )
+
+
+def render_training(counts: TrainingCounts) -> RenderableType:
+    left_out = ", ".join(
+        f"{number:,} {why}"
+        for number, why in (
+            (counts.without_reply, "without a reply to today's prompt and settings"),
+            (counts.unusable, "with a reply that the text does not bear out"),
+            (counts.repeated, "that repeat another"),
+        )
+        if number
+    )
+    return Text(
+        f"{counts.train:,} examples for training, {counts.validation:,} for validation"
+        f"{f'; left out: {left_out}' if left_out else ''}."
+    )
 
 
 def failures(report: EvaluationReport) -> list[Text]:
@@ -154,6 +191,29 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
     return Group(Text(f"{report['data']}: {report['questions']} questions, language {report['language']}"), table)
 
 
+def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
+    """One row a retriever and place of the sub-question, one column a wording."""
+    table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
+    places = dict.fromkeys((row.retriever, row.number) for row in found.rows)
+    for retriever, number in places:
+        cells = {row.wording: row for row in found.rows if (row.retriever, row.number) == (retriever, number)}
+        shown = (
+            f"{cells[wording].recall:.3f} ({cells[wording].questions})" if wording in cells else "-"
+            for wording in Wording
+        )
+        table.add_row(retriever, "later ones" if number is None else str(number), *shown)
+    head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
+    return Group(Text(head), table)
+
+
+def render_tree_coverage(found: TreeCoverage) -> RenderableType:
+    table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
+    for row in found.rows:
+        shares = (_share(row.supporting), _share(row.all), _share(row.overlap))
+        table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
+    return Group(Text(f"{found.data}: share of gold pairs of passages that stand in one group"), table)
+
+
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     counted = (
         f"{ledger.calls:,} calls, {ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
@@ -162,6 +222,7 @@ def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
         f"{number:,} {what}"
         for number, what in (
             (ledger.unsettled, "without a reply, at their estimate"),
+            (ledger.perhaps, "of them perhaps never sent"),
             (ledger.estimated - ledger.unsettled, "counted by us"),
             (ledger.unpriced, "of unknown price"),
         )

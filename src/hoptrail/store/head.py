@@ -37,7 +37,7 @@ class Checksum:
 @dataclass(frozen=True, slots=True)
 class Head:
     """`structures` maps each structure present to the fingerprint of its settings, `pending_structures` those of `pending`;
-    `spent` is what building cost so far.
+    `languages` maps those that a language made (published or pending) to its name; `spent` is what building cost so far.
 
     `checksums` (path below the index folder to checksum) is None between a commit and the sweep that follows it.
     """
@@ -47,6 +47,7 @@ class Head:
     tables: dict[str, int] = field(default_factory=dict)
     pending: dict[str, int] = field(default_factory=dict)
     pending_structures: dict[str, str] = field(default_factory=dict)
+    languages: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
     checksums: dict[str, Checksum] | None = None
 

@@ -4,6 +4,7 @@
     unit-KIND        one row a unit of that kind, with its vector (one table a kind: each kind has its own keyword
                      statistics and may have its own vector length, and building one never touches another)
     links            one row a link
+    extractions      one row a passage: the entities and facts found in it
     head             one row: which versions of the others are valid (`head.py`)
 
 Knows Arrow; knows nothing of versions, locks or files.
@@ -11,11 +12,12 @@ Knows Arrow; knows nothing of versions, locks or files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Link, Span, Unit
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = "documents"
 LINKS = "links"
+EXTRACTIONS = "extractions"
 HEAD = "head"
 UNITS = "unit-"
 
@@ -84,6 +87,27 @@ def link_schema() -> pa.Schema:
             pa.field("target", pa.string(), nullable=False),
             pa.field("kind", pa.string(), nullable=False),
             pa.field("weight", pa.float64(), nullable=False),
+        ]
+    )
+
+
+def extraction_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    fact = pa.struct(
+        [
+            ("text", pa.string()),
+            ("entities", pa.list_(pa.string())),
+            ("document", pa.string()),
+            ("start", pa.int64()),
+            ("end", pa.int64()),
+        ]
+    )
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("entities", pa.list_(pa.string()), nullable=False),
+            pa.field("facts", pa.list_(fact), nullable=False),
         ]
     )
 
@@ -189,3 +213,38 @@ def links_to_rows(links: Iterable[Link]) -> pa.Table:
 def links_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Link]:
     for row in rows.to_pylist():
         yield Link(row["source"], row["target"], row["kind"], row["weight"])
+
+
+def extractions_to_rows(extractions: Mapping[str, Extraction]) -> pa.Table:
+    """By the id of the unit they were found in."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "id": list(extractions),
+            "entities": [list(found.entities) for found in extractions.values()],
+            "facts": [[_fact_row(fact) for fact in found.facts] for found in extractions.values()],
+        },
+        schema=extraction_schema(),
+    )
+
+
+def _fact_row(fact: Fact) -> dict[str, object]:
+    place = fact.source
+    entities = list(fact.entities)
+    return {
+        "text": fact.text,
+        "entities": entities,
+        "document": place.document,
+        "start": place.start,
+        "end": place.end,
+    }
+
+
+def extractions_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, Extraction]]:
+    for row in rows.to_pylist():
+        facts = tuple(
+            Fact(fact["text"], tuple(fact["entities"]), Span(fact["document"], fact["start"], fact["end"]))
+            for fact in row["facts"]
+        )
+        yield row["id"], Extraction(tuple(row["entities"]), facts)

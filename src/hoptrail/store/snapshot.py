@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.errors import IndexUnavailable
+from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
 from hoptrail.store.head import Head, ever_committed, read_head
@@ -28,6 +30,8 @@ from hoptrail.types import Document, Kind, Link, Unit
 if TYPE_CHECKING:
     import pyarrow as pa
     from lancedb.table import Table
+
+T = TypeVar("T")
 
 _ID_BLOCK = 500
 
@@ -49,6 +53,15 @@ class VectorMirror:
     matrix: FloatMatrix
 
 
+@dataclass(frozen=True, slots=True)
+class LinkRows:
+    """Links between some units, as places in their ids: arrays of one length."""
+
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
 class Snapshot:
     """One committed state of an index folder (or, inside a writer, the state it has reached)."""
 
@@ -57,6 +70,7 @@ class Snapshot:
         self.head = head
         self._tables = tables
         self._mirrors: dict[Kind, VectorMirror] = {}
+        self._derived: dict[Hashable, object] = {}
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -128,15 +142,46 @@ class Snapshot:
         table = self._tables.get(layout.DOCUMENTS)
         return 0 if table is None else int(table.count_rows())
 
-    def links(self) -> Iterator[Link]:
-        for batch in self._scan(layout.LINKS, None):
+    def links(self, kind: str | None = None) -> Iterator[Link]:
+        """Links as a stream, all or those of one kind, in no particular order."""
+        for batch in self._scan(layout.LINKS, None, None if kind is None else [kind], by="kind"):
             yield from layout.links_from_rows(batch)
+
+    def link_rows(self, kind: str, ids: Sequence[str]) -> LinkRows:
+        """Links of one kind with both ends among `ids`, in no particular order: for graphs too large for records."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        batches = list(self._scan(layout.LINKS, ["source", "target", "kind", "weight"], [kind], by="kind"))
+        if not batches:
+            none = np.zeros(0, dtype=np.int32)
+            return LinkRows(none, none, np.zeros(0))
+        table = pa.Table.from_batches(batches)
+        known = pa.array(ids, pa.string())
+        ends = [pc.fill_null(pc.index_in(table[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
+        whole = (ends[0] >= 0) & (ends[1] >= 0)
+        return LinkRows(ends[0][whole], ends[1][whole], table["weight"].to_numpy()[whole])
+
+    def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
+        """Ids of passages with what was found in them, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.EXTRACTIONS, None, ids):
+            yield from layout.extractions_from_rows(batch)
+
+    def extracted(self) -> set[str]:
+        """Ids of the passages whose entities and facts are stored."""
+        return {id_ for batch in self._scan(layout.EXTRACTIONS, ["id"]) for id_ in batch.column("id").to_pylist()}
 
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         if kind not in self._mirrors:
             self._mirrors[kind] = self._read_vectors(kind)
         return self._mirrors[kind]
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of this state, made once and kept as long as the snapshot is."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast("T", self._derived[key])
 
     def search_keywords(self, kind: Kind, words: str, limit: int) -> list[tuple[Unit, float]]:
         """The `limit` units of `kind` with the highest BM25 score for `words`, by falling score, then rising id.
@@ -171,18 +216,19 @@ class Snapshot:
         return VectorMirror(tuple(ids[row] for row in order), np.concatenate(blocks)[order])
 
     def _scan(
-        self, name: str, columns: list[str] | None, ids: Collection[str] | None = None
+        self, name: str, columns: list[str] | None, values: Collection[str] | None = None, by: str = "id"
     ) -> Iterator[pa.RecordBatch]:
+        """Rows of a table, all or those whose column `by` has one of `values`."""
         table = self._tables.get(name)
         if table is None:
             return
         with reading(self.folder):
-            for wanted in _blocks(ids):
+            for wanted in _blocks(values):
                 query = table.search()
                 if columns is not None:
                     query = query.select(columns)
                 if wanted is not None:
-                    query = query.where(one_of("id", wanted))
+                    query = query.where(one_of(by, wanted))
                 yield from query.to_batches(batch_size=1024)
 
 

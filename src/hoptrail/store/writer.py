@@ -13,12 +13,13 @@ that is done again cannot appear twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
 from hoptrail.store.head import Head, check_encoder, read_head, write_head
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table
 
+REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY})
+"""Kinds whose ids stand for an entity or a group, not for their text: their structures make them again, or drop their links."""
+
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096
 
@@ -40,8 +44,8 @@ _REWRITE_BLOCK = 4096
 class Writer:
     """The one process that changes an index. Use `writing_to`.
 
-    `structures` maps the structures that the rows written so far belong to, to the fingerprints of their settings; whoever
-    builds one enters it before its first row.
+    `structures` maps the structures that the rows written so far belong to, to the fingerprints of their settings, and
+    `languages` those that a language made to its name; whoever builds one enters it before its first row.
     """
 
     def __init__(self, folder: Path, database: DBConnection, head: Head) -> None:
@@ -49,6 +53,7 @@ class Writer:
         self.head = head
         self._database = database
         self.structures = dict(head.pending_structures if head.pending else head.structures)
+        self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
         self._untidy: set[str] = set()
         self._roll_back()
@@ -72,25 +77,48 @@ class Writer:
         if links:
             self._merge(layout.LINKS, layout.links_to_rows(links))
 
+    def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
+        """Add or replace what was found in passages, by their ids."""
+        if extractions:
+            self._merge(layout.EXTRACTIONS, layout.extractions_to_rows(extractions))
+
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, every unit that has a source in one of them, and every link of such a unit."""
+        """Remove documents, every unit that has a source in one of them, what was found in it, and its links.
+
+        The links of kinds that are made again from what is left (REMADE) stay, so that groups outlive their members' change.
+        """
         gone = frozenset(ids)
-        removed_units: set[str] = set()
         snapshot = self.snapshot()
         for kind in snapshot.kinds:
             touched = {unit.id for unit in snapshot.units(kind) if any(span.document in gone for span in unit.sources)}
-            self._delete(layout.unit_table(kind), "id", touched)
-            removed_units |= touched
-        for end in ("source", "target"):
-            self._delete(layout.LINKS, end, removed_units)
+            if kind in REMADE:
+                self._delete(layout.unit_table(kind), "id", touched)
+            else:
+                self.remove_units(kind, touched)
         self._delete(layout.DOCUMENTS, "id", gone)
 
+    def remove_units(self, kind: Kind, ids: Collection[str]) -> None:
+        """Remove units of one kind with what was found in them and their links."""
+        self._delete(layout.unit_table(kind), "id", ids)
+        self._delete(layout.EXTRACTIONS, "id", ids)
+        for end in ("source", "target"):
+            self._delete(layout.LINKS, end, ids)
+
+    def remove_links(self, kind: str, sources: Collection[str]) -> None:
+        """Remove the links of one kind that lead from `sources`."""
+        self._delete(layout.LINKS, "source", sources, one_of("kind", [kind]))
+
     def drop_units(self, kind: Kind) -> None:
-        """Remove all units of a kind, to build them anew."""
-        name = layout.unit_table(kind)
-        if name in self._tables:
-            with writing(self.folder):
-                self._tables[name].delete("true")
+        """Remove all units of a kind, to build them anew. Their links are their structure's to drop."""
+        self._drop(layout.unit_table(kind))
+
+    def drop_links(self, kind: str) -> None:
+        """Remove all links of a kind, to build them anew."""
+        self._drop(layout.LINKS, one_of("kind", [kind]))
+
+    def drop_extractions(self) -> None:
+        """Remove what was found in all passages, to find it anew."""
+        self._drop(layout.EXTRACTIONS)
 
     def renew_index(self, name: str) -> None:
         """Have the next `publish` write a table and its keyword index anew, though no row has changed."""
@@ -100,7 +128,14 @@ class Writer:
         """Keep what has been written, for this or a later writer to go on from; readers do not see it yet."""
         versions = self._versions()
         if versions != self.head.newest:
-            self._commit(replace(self.head, pending=versions, pending_structures=dict(self.structures)))
+            self._commit(
+                replace(
+                    self.head,
+                    pending=versions,
+                    pending_structures=dict(self.structures),
+                    languages=dict(sorted(self.languages.items())),
+                )
+            )
 
     def publish(self, spent: Usage) -> None:
         """Make everything written so far the state that readers see. `spent` is added to what the index has cost."""
@@ -119,6 +154,7 @@ class Writer:
                 tables=versions,
                 pending={},
                 pending_structures={},
+                languages=dict(sorted(self.languages.items())),
                 spent=self.head.spent + spent,
                 checksums=None,
             )
@@ -158,13 +194,20 @@ class Writer:
             table = self._tables[name]
             table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
-    def _delete(self, name: str, column: str, values: Collection[str]) -> None:
+    def _delete(self, name: str, column: str, values: Collection[str], condition: str = "true") -> None:
+        """Delete the rows whose `column` has one of `values` and that meet the `condition`."""
         if name not in self._tables or not values:
             return
         ordered = sorted(values)
         with writing(self.folder):
             for start in range(0, len(ordered), _DELETE_BLOCK):
-                self._tables[name].delete(one_of(column, ordered[start : start + _DELETE_BLOCK]))
+                wanted = one_of(column, ordered[start : start + _DELETE_BLOCK])
+                self._tables[name].delete(f"{wanted} AND {condition}")
+
+    def _drop(self, name: str, condition: str = "true") -> None:
+        if name in self._tables:
+            with writing(self.folder):
+                self._tables[name].delete(condition)
 
     def _commit(self, head: Head) -> None:
         with writing(self.folder):

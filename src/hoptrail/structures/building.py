@@ -7,12 +7,18 @@ stopped build goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
+from hoptrail.errors import TaskFailed
+from hoptrail.language.performing import perform_all
+from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.writer import Writer
+from hoptrail.types import Usage
+
+T = TypeVar("T")
 
 Report = Callable[[str, int, int], None]
 """Called with (what is being done, how much is done, how much there is)."""
@@ -22,17 +28,40 @@ def report_nothing(what: str, done: int, total: int) -> None:
     """For callers that do not watch."""
 
 
+@dataclass(slots=True)
+class Account:
+    """What a run has spent on language tasks, and lines on what it could not do: each names the item and what to do."""
+
+    usage: Usage = field(default_factory=Usage)
+    notes: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What building needs: where to write, the encoder, whom to tell, and whether to stop.
+    """What building needs: where to write, the encoder, who performs language tasks, whom to tell, and whether to stop.
 
-    `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop.
+    `language` is None where nothing may be asked (removing a document never spends): structures then only take away.
+    `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
+    `workers` tasks are asked at once.
     """
 
     writer: Writer
     encoder: Encoder
     report: Report
     pause: Callable[[], None]
+    language: Language | None = None
+    workers: int = 1
+    account: Account = field(default_factory=Account)
+
+    def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
+        """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.
+
+        Raises:
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now.
+        """
+        for reply in perform_all(language, tasks, self.workers):
+            self.account.usage += reply.usage or Usage()
+            yield reply if isinstance(reply, TaskFailed) else reply.value
 
 
 class Structure(Protocol):
@@ -42,6 +71,16 @@ class Structure(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes when the settings that shape this structure do; it is then built anew."""
+        ...
+
+    @property
+    def built_from(self) -> tuple[str, ...]:
+        """The structures that must stand before this one."""
+        ...
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether language tasks make it: it is then built anew when another language is to go on with it."""
         ...
 
     def discard(self, writer: Writer) -> None:

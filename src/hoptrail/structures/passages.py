@@ -22,6 +22,8 @@ class Passages:
 
     limits: PassageLimits
     name: str = "passages"
+    built_from: tuple[str, ...] = ()
+    needs_language: bool = False
 
     @property
     def fingerprint(self) -> str:

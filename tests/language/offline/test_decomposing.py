@@ -31,6 +31,69 @@ CHAINS = {
         "What is the drug that Ada Lunt discovered?",
         "Which enzyme is blocked by #1?",
     ),
+    "What is the capital of the country where the founder of the company that makes Kestrel Cider was born?": (
+        "What is the company that makes Kestrel Cider?",
+        "Who is the founder of #1?",
+        "What is the country where #2 was born?",
+        "What is the capital of #3?",
+    ),
+    "On which hill does the stream that flows past the mill where the painter of The Grey Hen died rise?": (
+        "Who is the painter of The Grey Hen?",
+        "What is the mill where #1 died?",
+        "What is the stream that flows past #2?",
+        "On which hill does #3 rise?",
+    ),
+    "Who is the mother of the playwright whose play opened the theatre that Ada Lunt built?": (
+        "What is the theatre that Ada Lunt built?",
+        "Who is the playwright whose play opened #1?",
+        "Who is the mother of #2?",
+    ),
+    "How deep is the lake into which the glacier that Karl Lunt mapped melts?": (
+        "What is the glacier that Karl Lunt mapped?",
+        "What is the lake into which #1 melts?",
+        "How deep is #2?",
+    ),
+    "Which firm owns the tugboat which cleared Foss Bar?": (
+        "What is the tugboat which cleared Foss Bar?",
+        "Which firm owns #1?",
+    ),
+    "Which language is spoken in the country the inventor of the Halden Valve moved to?": (
+        "Who is the inventor of the Halden Valve?",
+        "What is the country #1 moved to?",
+        "Which language is spoken in #2?",
+    ),
+    "What is the population of the port where the ship commanded by Ada Lunt sank?": (
+        "What is the ship commanded by Ada Lunt?",
+        "What is the port where #1 sank?",
+        "What is the population of #2?",
+    ),
+    "Which sea borders the province with the Orrin Glacier?": (
+        "What is the province with the Orrin Glacier?",
+        "Which sea borders #1?",
+    ),
+    "When did the harbour Ada Lunt's father surveyed open?": (
+        "Who is the father of Ada Lunt?",
+        "What is the harbour #1 surveyed?",
+        "When did #2 open?",
+    ),
+    "When did the guild that trained Ada Lunt start selling Arden loaves?": (
+        "What is the guild that trained Ada Lunt?",
+        "When did #1 start selling Arden loaves?",
+    ),
+    "What is the name of the ferry that crosses the strait Port Arden lies on?": (
+        "What is the strait Port Arden lies on?",
+        "What is the ferry that crosses #1?",
+    ),
+    "Where did the Halden Valve manufacturer move?": (
+        "Who is the manufacturer of Halden Valve?",
+        "Where did #1 move?",
+    ),
+    "Who is the sister of the director of Night Boats for Arden?": (
+        "Who is the director of Night Boats for Arden?",
+        "Who is the sister of #1?",
+    ),
+    "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
+    "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
     "Who is older, Ada Lunt or Piet Korver?": ("When was Ada Lunt born?", "When was Piet Korver born?"),
     "Which opera has the composer who died first, Night Ferry or The Glass Hen?": (
         "Who is the composer of Night Ferry?",
@@ -47,6 +110,84 @@ CHAINS = {
         "What is the nationality of Piet Korver?",
     ),
 }
+
+
+INTERSECTIONS = {
+    "Which actor starred in both The Salt Road and Night Ferry?": (
+        "Which actor starred in The Salt Road?",
+        "Which actor starred in Night Ferry?",
+    ),
+    "Which tram stops at both Foss Quay and the Arden Theatre?": (
+        "Which tram stops at Foss Quay?",
+        "Which tram stops at the Arden Theatre?",
+    ),
+    "What city hosted the Amber Games and is the birthplace of Ada Lunt?": (
+        "What city hosted the Amber Games?",
+        "What city is the birthplace of Ada Lunt?",
+    ),
+    "Who wrote The Glass Hen and directed Night Ferry?": ("Who wrote The Glass Hen?", "Who directed Night Ferry?"),
+    "Which river crosses Arden and feeds Lake Foss?": ("Which river crosses Arden?", "Which river feeds Lake Foss?"),
+    "Which quay was built by Karl Lunt and named after Saint Orrin?": (
+        "Which quay was built by Karl Lunt?",
+        "Which quay was named after Saint Orrin?",
+    ),
+    "Who is the cellist who taught Ada Lunt and married Piet Korver?": (
+        "Which cellist taught Ada Lunt?",
+        "Which cellist married Piet Korver?",
+    ),
+    "Which trade do Ada Lunt and Piet Korver share?": (
+        "What is the trade of Ada Lunt?",
+        "What is the trade of Piet Korver?",
+    ),
+    "In which town were Ada Lunt and Piet Korver both born?": (
+        "In which town was Ada Lunt born?",
+        "In which town was Piet Korver born?",
+    ),
+    "Which harbour lies on the Orrin and was dredged by the company that built the Gannet?": (
+        "Which harbour lies on the Orrin?",
+        "What is the company that built the Gannet?",
+        "Which harbour was dredged by #2?",
+    ),
+    "Which country borders both Norrland and the land where Lake Orrin lies?": (
+        "What is the land where Lake Orrin lies?",
+        "Which country borders Norrland?",
+        "Which country borders #1?",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", INTERSECTIONS)
+def test_two_conditions_are_asked_apart_and_must_agree(question: str) -> None:
+    plan = make_plan(question, OfflineSettings())
+    assert plan.questions == INTERSECTIONS[question]
+    assert len(plan.agreeing) == 2
+    assert plan.agreeing[-1] == len(plan.questions) - 1
+    answers = ["Foss"] * len(plan.questions)
+    assert plan.conclude(answers) == "Foss"
+    assert plan.conclude([*answers[:-1], "Arden"]) is None
+    assert plan.conclude([*answers[:-1], None]) is None
+
+
+def test_lists_agree_on_what_stands_in_both() -> None:
+    plan = make_plan("Which tram stops at both Foss Quay and the Arden Theatre?", OfflineSettings())
+    assert plan.conclude(["Line 2, Line 5 and Line 7", "Line 9 and Line 5"]) == "Line 5"
+    assert plan.conclude(["Line 2 and Line 7", "Line 9 and Line 5"]) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who wrote The Hen and the Fox?",
+        "Which bridge connects both Arden and Foss?",
+        "Who is the father of Ada and Karl Lunt?",
+        "Which physicist and chemist won the Golden Pip?",
+        "What lies between both Arden and Foss?",
+        "Was Ada Lunt born in Arden and buried in Foss?",
+        "Where did Ada Lunt live and work?",
+    ],
+)
+def test_one_condition_with_an_and_stays_one(question: str) -> None:
+    assert make_plan(question, OfflineSettings()).questions == (question,)
 
 
 @pytest.mark.parametrize("question", CHAINS)

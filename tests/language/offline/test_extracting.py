@@ -35,8 +35,11 @@ def test_a_summary_is_made_of_whole_sentences_within_its_limit(harbour: tuple[Un
     summary = OfflineLanguage().perform(Summarise(harbour[:3], 60)).value
     assert 30 <= len(summary.split()) <= 60
     everything = " ".join(" ".join(unit.text.split()) for unit in harbour[:3])
-    sentences = summary.replace(". ", ".\n").split("\n")
-    assert all(sentence in everything for sentence in sentences)
+    titles = [unit.title for unit in harbour[:3]]
+    for sentence in summary.replace(". ", ".\n").split("\n"):
+        # A pronoun at the beginning has become its page's title.
+        ends = [sentence.removeprefix(title).removeprefix("'s") for title in titles if sentence.startswith(title)]
+        assert any(end in everything for end in (sentence, *ends))
 
 
 def test_a_summary_does_not_repeat_itself(passage: MakeUnit) -> None:

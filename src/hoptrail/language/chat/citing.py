@@ -19,7 +19,7 @@ from hoptrail.types import Span, Unit
 
 SHORTEST_QUOTE = 12
 """Characters below which a quote or a sentence says too little to be recognised by."""
-_YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
+YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 
 
 def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
@@ -41,19 +41,19 @@ def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Rea
 def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     """The sentences a step rests on, without repeats."""
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
-    quote = _folded(step.quote or "")
+    quote = folded(step.quote or "")
     if not cited:
-        cited = [unit for unit in units if len(quote) >= SHORTEST_QUOTE and quote in _folded(unit.text)][:1]
+        cited = [unit for unit in units if len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)][:1]
     if not cited:
         return _told_by(answer, units)
-    spans = [span for unit in cited for span in _sentences_in(unit, quote, _folded(answer))]
+    spans = [span for unit in cited for span in _sentences_in(unit, quote, folded(answer))]
     return tuple(dict.fromkeys(spans))
 
 
 def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
-    found = [sentence for sentence in _sentences(unit) if _quotes(quote, _folded(sentence.text))]
-    if not found and answer not in _YES_NO:
-        found = [sentence for sentence in _sentences(unit) if _names(answer, _folded(sentence.text))]
+    found = [sentence for sentence in _sentences(unit) if _quotes(quote, folded(sentence.text))]
+    if not found and answer not in YES_NO:
+        found = [sentence for sentence in _sentences(unit) if stands_in(answer, folded(sentence.text))]
     if not found:
         return support_of(unit, 0, len(unit.text))
     return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
@@ -61,12 +61,12 @@ def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
 
 def _told_by(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     """Where nothing was cited: the first sentence of the evidence that holds the answer word for word, if one does."""
-    folded = _folded(answer)
-    if folded in _YES_NO:
+    sought = folded(answer)
+    if sought in YES_NO:
         return ()
     for unit in units:
         for sentence in _sentences(unit):
-            if _names(folded, _folded(sentence.text)):
+            if stands_in(sought, folded(sentence.text)):
                 return support_of(unit, sentence.start, sentence.end)
     return ()
 
@@ -77,8 +77,8 @@ def _quotes(quote: str, sentence: str) -> bool:
     return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
 
 
-def _names(answer: str, sentence: str) -> bool:
-    """Whether the answer stands in the sentence, not inside another word."""
+def stands_in(answer: str, sentence: str) -> bool:
+    """Whether a folded answer stands in a folded sentence, not inside another word."""
     if not answer.isascii():  # scripts without spaces have no word edges
         return bool(answer) and answer in sentence
     return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
@@ -88,5 +88,6 @@ def _sentences(unit: Unit) -> list[Sentence]:
     return [Sentence(unit.text[start:end], start, end) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """The form in which words are compared."""
     return one_line(text).strip("\"'“”‘’").casefold()

@@ -39,10 +39,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A prompt as it would go out, and the units it shows, in the order of their numbers."""
+    """A prompt as it would go out, the units it shows, in the order of their numbers, and the documents that words of it were
+    made from by way of earlier replies.
+    """
 
     messages: tuple[Message, ...]
     units: tuple[Unit, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Every document that the prompt holds text of, or text made from."""
+        shown = (span.document for unit in self.units for span in unit.sources)
+        return tuple(dict.fromkeys((*shown, *self.origins)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +200,10 @@ class _Climb(Generic[R]):
         if rung is Rung.PROMPT:
             form = load_prompt("schema").fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
-        documents = dict.fromkeys(span.document for unit in draft.units for span in unit.sources)
         settings = self._settings
         return ChatRequest(
             *(self._chat.place, self._chat.model, self._task, messages, rung, schema),
-            *(settings.temperature, room.output, tuple(documents)),
+            *(settings.temperature, room.output, draft.documents),
         )
 
     def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:

@@ -28,6 +28,7 @@ from hoptrail.language.chat.context import (
 )
 from hoptrail.language.chat.ladder import Climbed, Draft, Ladder
 from hoptrail.language.chat.noting import extraction_of, shortened
+from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.parsing import settled
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.tasks import (
@@ -65,6 +66,7 @@ class ChatLanguage:
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         self._chat = chat
         self._ladder = Ladder(chat, settings)
+        self._origins = Origins()
 
     @property
     def name(self) -> str:
@@ -79,21 +81,25 @@ class ChatLanguage:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no task can be performed, for now.
         """
         started = time.perf_counter()
-        asked = _Asked(self._ladder)
+        asked = _Asked(self._ladder, self._origins.of(_said(task)))
         try:
             value = asked.output(task)
         except TaskFailed as failure:
             _log.warning("a language task failed. %s", failure)
             raise
+        if not isinstance(task, Summarise):  # a summary becomes a unit, which names its documents itself
+            self._origins.note(_given(value), asked.documents)
         return Reply(cast("T", value), replace(asked.usage, seconds=time.perf_counter() - started))
 
 
 class _Asked:
-    """One task and what it costs."""
+    """One task, what it costs, and the documents that its prompt rests on; `origins` are those by way of earlier replies."""
 
-    def __init__(self, ladder: Ladder) -> None:
+    def __init__(self, ladder: Ladder, origins: tuple[str, ...]) -> None:
         self._ladder = ladder
+        self._origins = origins
         self.usage = Usage()
+        self.documents: tuple[str, ...] = ()
 
     def output(self, task: object) -> Output:
         match task:
@@ -183,9 +189,41 @@ class _Asked:
         return climbed.reply, climbed.draft
 
     def _climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, draft, reply)
+        climbed = self._ladder.climb(task, lambda room: replace(draft(room), origins=self._origins), reply)
         self.usage += climbed.usage
+        self.documents = climbed.draft.documents
         return climbed
+
+
+def _said(task: object) -> list[str]:
+    """What of a task may be words of earlier replies."""
+    match task:
+        case Read(question=question) | Recall(question=question):
+            return [question]
+        case Assess(question=question, answer=answer):
+            return [question, answer or ""]
+        case (
+            Decompose(question=question, findings=findings)
+            | Complete(question=question, findings=findings)
+            | Integrate(question=question, findings=findings)
+        ):
+            return [
+                question,
+                *(text for found in findings for text in (found.question, found.asked, found.answer or "")),
+            ]
+    return []
+
+
+def _given(value: object) -> list[str]:
+    """What of an output later tasks may hold as mere words. (Extractions become units as well.)"""
+    match value:
+        case Reading(answer=answer, steps=steps):
+            return [answer or "", *(step.answer for step in steps)]
+        case Decomposition(questions=questions):
+            return list(questions)
+        case str():
+            return [value]
+    return []
 
 
 def _fixed(prompt: str, **values: str) -> Callable[[Room], Draft]:

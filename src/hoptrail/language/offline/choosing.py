@@ -10,9 +10,10 @@ from itertools import pairwise
 
 from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import Line
-from hoptrail.language.offline.paths import Name, Paths
+from hoptrail.language.offline.paths import Paths
 from hoptrail.language.offline.reading import Found
 from hoptrail.language.offline.text import content_stems, squeeze
+from hoptrail.language.offline.told import Name
 
 _PAGE = 0.3
 """What all of a side's page says counts this much of what its best sentence says."""

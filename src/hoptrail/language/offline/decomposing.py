@@ -9,48 +9,40 @@ split in `comparing`. (systems.md names this chain ChainRAG 2.6 and HiRAG 3.6: t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.clauses import Description, describing_clauses, is_relative
 from hoptrail.language.offline.lexicon import (
     ARTICLES,
     AUXILIARIES,
-    COPULAS,
     FUNCTION_WORDS,
+    IRREGULAR_PASTS,
     KINSHIP,
     ORGANISATION_NOUNS,
-    PREPOSITIONS,
-    PRONOUNS,
-    QUESTION_WORDS,
+    PERSON_NOUNS,
     word_set,
 )
+from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
 from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.language.offline.text import Word, squeeze, words
 
-_CLAUSE_WORDS = word_set("who that which where whose whom when")
 _UNRELATIONAL = word_set(
     "part name number kind type end beginning start one some member members most all side lot group version example "
     "form each death birth abdication reign era history end percentage half rest top bottom name names type types "
-    "sort use meaning list result because out"
+    "sort use meaning list result because out life work works collapse field period rest core purpose attempt body launch "
+    "arrival abbreviation coast coasts"
 )
-_IRREGULAR_PARTICIPLES = word_set(
-    "born built made held found founded known set sung won written begun sold lost left led buried shot fought "
-    "spoken taught grown brought sent given taken drawn struck named"
-)
-_REFERENCE = re.compile(r"#\d{1,3}")
+_EVENT_ENDINGS = ("tion", "sion", "ance", "ence", "ness")
+_NAMED_THINGS = word_set("constitution exhibition invention expedition television audience residence science")
 _POSSESSIVE_ASKED = re.compile(
     r"^(who|what) (?:is|was) (?!the )([^?]{2,80})['’]s ([a-z-]+(?: [a-z-]+)?)\?$", re.IGNORECASE
 )
-_WHOLE = re.compile(r"(?:who|what|which|where|when) (?:is|was|are|were)$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Description:
-    """A stretch of the question that describes its thing without naming it, and the question that finds it."""
-
-    start: int
-    end: int
-    question: str
+_SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
+_ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
+_SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
+_SAME_AS = re.compile(r"\bthe same ([a-z]+) as (?:the )?$")
+_OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
+_WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
 
 
 def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
@@ -58,7 +50,7 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
 
     At most `most` questions come back; a question nested deeper keeps its outer part whole.
     """
-    rest = _POSSESSIVE_ASKED.sub(r"\1 is the \3 of \2?", squeeze(question))
+    rest = _plainly(squeeze(question))
     steps: list[str] = []
     while len(steps) < most - 1:
         found = _innermost(rest)
@@ -69,46 +61,67 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
     return _with_kin((*steps, rest), most, offset)
 
 
-def _innermost(question: str) -> _Description | None:
-    mentions = tuple(
-        mention for mention in find_mentions(question, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}
-    )
+def _plainly(question: str) -> str:
+    """`What's` and `what is the name of` in their shortest form, a possessive with `of`."""
+    question = _SAME.sub("the ", question)
+    question = _ASKED_NAME.sub(r"\1 is ", _SHORTENED.sub(r"\1 is ", question))
+    return _POSSESSIVE_ASKED.sub(r"\1 is the \3 of \2?", question)
+
+
+def _innermost(question: str) -> Description | None:
+    anchors = named_spans(question)
     free = [
-        word for word in words(question) if not any(mention.start <= word.start < mention.end for mention in mentions)
+        word
+        for word in words(question)
+        if not any(start <= word.start < end for start, end in anchors) and not word.text.startswith("#")
     ]
-    named = [
-        (mention.start - quoted, mention.end + quoted)
-        for mention in mentions
-        for quoted in (mention.shape is Shape.QUOTED and mention.start > 0,)
-    ]
-    anchors = sorted(named + [match.span() for match in _REFERENCE.finditer(question)])
-    free = [word for word in free if not word.text.startswith("#")]
-    candidates = (_possessive(question, free, anchors), _relation(question, free, anchors), _clause(question, free))
-    for found in candidates:
-        if found is not None and not _is_whole(question, found) and not _asks(question[found.start : found.end]):
+    for found in _descriptions(question, free, anchors):
+        if not _is_whole(question, found) and not _asks(found.question):
             return found
     return None
 
 
-def _is_whole(question: str, found: _Description) -> bool:
+def _descriptions(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Iterator[Description]:
+    for found in (
+        _possessive(question, free, anchors),
+        _relation(question, free, anchors),
+        _compound(question, free, anchors),
+        _same(question, anchors),
+    ):
+        if found is not None:
+            yield found
+    yield from describing_clauses(question)
+
+
+def _is_whole(question: str, found: Description) -> bool:
     """Whether nothing would be left to ask: `Who is the father of #1?`."""
     before = question[: found.start].strip()
     after = question[found.end :].strip(" ?.!")
-    return not after and (not before or _WHOLE.match(before) is not None)
+    joined = after.startswith(("and ", "or ")) or not after  # `the father of Ada and Karl` is one father
+    if not joined or not before:
+        return joined
+    asked = _WHOLE.match(before)
+    if asked is None or asked["noun"] is None:
+        return asked is not None
+    # `What city is the birthplace of #1?` asks for the birthplace, `What nationality is the author of #1?` for no author
+    head = found.question.partition(" of ")[0].rpartition(" ")[2]
+    return type_of_noun(asked["noun"]) is type_of_noun(head) is Wanted.PLACE
 
 
 def _asks(description: str) -> bool:
     """Whether the word that asks stands inside: `the leader of which revolution`."""
-    return any(word.lower in {"what", "which"} for word in words(description))
+    tokens = tokens_of(description)
+    return any(tokens[at].lower in {"what", "which"} and not is_relative(tokens, at) for at in range(1, len(tokens)))
 
 
-def _possessive(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> _Description | None:
+def _possessive(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
     """`NAME's noun` as `the noun of NAME`."""
     for start, end in anchors:
-        if question[end : end + 2].lower() not in {"'s", "’s"}:
+        ending = _OWNER.match(question, end)
+        if ending is None or question[:start].lower().endswith("one of "):
             continue
-        group = [word for word in free if word.start >= end + 2 and word.lower != "s"]
-        taken = _noun_group(question, group, end + 3)
+        group = [word for word in free if word.start >= ending.end() and word.lower != "s"]
+        taken = _noun_group(question, group, ending.end() + 1)
         found = _describe(question, start, taken[-1].end, taken, question[start:end]) if taken else None
         if found is not None and not _is_whole(question, found):
             return found
@@ -132,7 +145,7 @@ def _noun_group(question: str, group: list[Word], start: int) -> list[Word]:
 
 
 def _looks_verbal(word: Word, taken: list[Word]) -> bool:
-    return bool(taken) and (word.lower.endswith(("ed", "ing")) or word.lower in _IRREGULAR_PARTICIPLES)
+    return bool(taken) and (word.lower.endswith(("ed", "ing")) or word.lower in IRREGULAR_PASTS)
 
 
 def _fronted(question: str, position: int) -> bool:
@@ -141,16 +154,22 @@ def _fronted(question: str, position: int) -> bool:
     )
 
 
-def _describe(question: str, start: int, end: int, noun: list[Word], of: str) -> _Description | None:
+def _describe(question: str, start: int, end: int, noun: list[Word], of: str) -> Description | None:
     head = noun[-1]
     phrase = question[noun[0].start : head.end]
-    if head.lower in _UNRELATIONAL:
+    if (head.lower in _UNRELATIONAL and phrase.lower() != "cast member") or _names_an_event(head.lower):
         return None
-    asker = "Who" if is_person_noun(head.text) else "What"
-    return _Description(start, end, f"{asker} is the {phrase} of {of}?")
+    asker = "Who" if is_person_noun(head.text) or head.lower == "member" else "What"
+    return Description(start, end, f"{asker} is the {phrase} of {of}?")
 
 
-def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> _Description | None:
+def _names_an_event(noun: str) -> bool:
+    """Whether a noun stands for a doing, which has no name of its own: `the creation of X`."""
+    plain = type_of_noun(noun) is Wanted.THING and noun not in ORGANISATION_NOUNS
+    return plain and noun.endswith(_EVENT_ENDINGS) and noun not in _NAMED_THINGS
+
+
+def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
     """`the noun of (the kind) NAME`, the last one first, since it is the innermost."""
     for start, end in reversed(anchors):
         before = [word for word in free if word.end <= start]
@@ -174,9 +193,41 @@ def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -
     return None
 
 
+def _same(question: str, anchors: list[tuple[int, int]]) -> Description | None:
+    """`the same county as NAME` as `the county of NAME`, where that is not compared."""
+    for start, end in reversed(anchors):
+        match = _SAME_AS.search(question, 0, start)
+        if match and match[1] not in _UNRELATIONAL and words(question)[0].lower not in AUXILIARIES:
+            asker = "Who" if is_person_noun(match[1]) else "What"
+            return Description(match.start(), end, f"{asker} is the {match[1]} of {question[start:end]}?")
+    return None
+
+
+_ADJECTIVE_ENDINGS = ("an", "ese", "ish", "ern")
+
+
+def _compound(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
+    """`the NAME manufacturer` as `the manufacturer of NAME`."""
+    for start, end in reversed(anchors):
+        article = next((word for word in free if word.end == start - 1 and word.lower == "the"), None)
+        role = next((word for word in free if word.start == end + 1), None)
+        if article is None or role is None or not role.lower.endswith(("er", "or")):
+            continue
+        name = question[start:end]
+        if not is_person_noun(role.text) or role.lower in PERSON_NOUNS | {"emperor"}:
+            continue
+        after = question[role.end : role.end + 3].strip()[:1]
+        if name.lower().endswith(_ADJECTIVE_ENDINGS) or after.isupper() or after in {"#", '"', "“"}:
+            continue
+        found = _describe(question, article.start, role.end, [role], name)
+        if found is not None:
+            return found
+    return None
+
+
 def _in_clause(question: str, free: list[Word], position: int) -> bool:
     """Whether a relative clause is open at `position`: there `the lens of X` belongs to what the clause says."""
-    return any(word.lower in _CLAUSE_WORDS and question[: word.start].strip() for word in free if word.start < position)
+    return any(word.lower in CLAUSE_WORDS and question[: word.start].strip() for word in free if word.start < position)
 
 
 def _is_role(noun: str) -> bool:
@@ -208,99 +259,13 @@ def _of_birth(question: str, word: Word) -> bool:
 
 
 def _bare_noun(before: list[Word], end: int) -> int:
-    """1 when a noun for people stands before `end` without an article: `director of film X`."""
-    if before and end - before[-1].end <= 1 and is_person_noun(before[-1].text):
+    """How many words stand before `end` without an article that name a person or a place: `director of film X`."""
+    if not before or end - before[-1].end > 1:
+        return 0
+    if is_person_noun(before[-1].text) or before[-1].lower in {"birthplace", "hometown"}:
         return 1
-    return 0
-
-
-def _clause(question: str, free: list[Word]) -> _Description | None:
-    """`the noun who/that/where ...`, the last clause first."""
-    for at in range(len(free) - 1, 0, -1):
-        word = free[at]
-        if word.lower not in _CLAUSE_WORDS:
-            continue
-        start = _noun_start(free, at)
-        if start is None:
-            continue
-        end = _clause_end(question, free, at)
-        head = free[_head(free, at)]
-        if end <= word.end:
-            continue
-        asker = "Who" if is_person_noun(head.text) else "What"
-        phrase = question[start].lower() + question[start + 1 : end]
-        found = _Description(start, end, f"{asker} is {phrase}?")
-        if not _is_whole(question, found):
-            return found
-    return None
-
-
-def _head(free: list[Word], at: int) -> int:
-    """The place of the noun before a clause word; a preposition may stand between (`people from whom`)."""
-    return at - 2 if free[at - 1].lower in PREPOSITIONS and at >= 2 else at - 1
-
-
-def _noun_start(free: list[Word], at: int) -> int | None:
-    """Where the described noun starts (at its article), or None when no article leads it or it is itself asked for."""
-    head = _head(free, at)
-    if head < 0 or free[head].lower in FUNCTION_WORDS or not free[head].text[0].isalpha():
-        return None
-    for back in range(1, 5):
-        place = head - back
-        if place < 0 or free[place + 1].start - free[place].end > 1:
-            return None
-        lower = free[place].lower
-        if lower in ARTICLES:
-            return free[place].start
-        if lower in PRONOUNS | QUESTION_WORDS | AUXILIARIES:
-            return None
-        if lower in PREPOSITIONS:
-            return free[head].start
-    return None
-
-
-def _clause_end(question: str, free: list[Word], at: int) -> int:
-    """The end of the clause: of the question, less the question's own predicate where that comes last."""
-    inside = [word for word in free if word.start > free[at].start]
-    for word in inside:
-        if word.lower in {"what", "which"}:
-            clause = [other for other in inside if other.end <= word.start]
-            while clause and clause[-1].lower in PREPOSITIONS | AUXILIARIES:
-                clause.pop()
-            return clause[-1].end if clause else free[at].end
-    tail = _outer_verb(free, at, inside) or _tail_verb(question, free, inside)
-    return len(question[:tail].rstrip(" ,?.!"))
-
-
-def _outer_verb(free: list[Word], at: int, inside: list[Word]) -> int | None:
-    """Where the verb of an enclosing clause starts: `the town where the man who won X was born`."""
-    before = [word.lower for word in free[: _head(free, at)]]
-    while before and before[-1] not in ARTICLES | _CLAUSE_WORDS:
-        before.pop()
-    if len(before) < 2 or before[-2] not in _CLAUSE_WORDS:
-        return None
-    verbs = [word.start for word in inside[1:-1] if word.lower in AUXILIARIES]
-    return verbs[-1] if verbs else None
-
-
-def _tail_verb(question: str, free: list[Word], inside: list[Word]) -> int:
-    """Where the question's own verb starts, when it comes last: `When was the firm that made X founded?`; else the end.
-
-    That takes an auxiliary with an article after it, and a last word that the clause does not need itself.
-    """
-    end = len(question.rstrip(" ?.!"))
-    auxiliary = next((at for at, word in enumerate(free[:6]) if word.lower in AUXILIARIES), None)
-    if auxiliary is None or auxiliary + 1 >= len(free) or free[auxiliary + 1].lower not in ARTICLES or not inside:
-        return end
-    last = len(inside) - 1
-    if inside[last].lower in PREPOSITIONS and last > 0:
-        last -= 1
-    word = inside[last]
-    before = question[: word.start].rsplit(maxsplit=1)[-1].lower()
-    if inside[-1].end != end or before in COPULAS | ARTICLES | PREPOSITIONS | _CLAUSE_WORDS:
-        return end
-    participle = word.lower.endswith("ed") or word.lower in _IRREGULAR_PARTICIPLES
-    return word.start if free[auxiliary].lower in {"did", "do", "does"} or participle else end
+    pair = " ".join(word.lower for word in before[-2:])
+    return 2 if pair in {"birth place", "home town", "record label", "home country"} else 0
 
 
 _KIN = re.compile(r"(?P<ask>who) (?:is|was) the (?P<kin>[a-z-]+(?: [a-z]+)?) of (?P<of>.+?)\?", re.IGNORECASE)
@@ -311,9 +276,7 @@ def _with_kin(questions: tuple[str, ...], most: int, offset: int) -> tuple[str, 
     result: list[str] = []
     moved: dict[int, int] = {}
     for number, question in enumerate(questions, offset + 1):
-        current = _REFERENCE.sub(
-            lambda match: f"#{moved.get(int(match.group()[1:]), int(match.group()[1:]))}", question
-        )
+        current = REFERENCE.sub(lambda match: f"#{moved.get(int(match.group()[1:]), int(match.group()[1:]))}", question)
         match = _KIN.fullmatch(current)
         kin = KINSHIP.get(match["kin"].lower()) if match else None
         if match and kin and len(questions) + len(result) - (number - offset - 1) < most:

@@ -1,4 +1,4 @@
-"""Entities and facts of a unit, without a model: mentions by their shape, and every sentence as a fact.
+"""Entities and facts of a unit, without a chat model: what a finder finds, and every sentence as a fact.
 
 A sentence that opens with a pronoun gets the unit's title in its place, on the assumption that a text is about its title.
 """
@@ -9,20 +9,22 @@ import re
 
 from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line, Page
+from hoptrail.language.offline.finders import EntityFinder
+from hoptrail.language.offline.lexicon import DEMONYMS
 from hoptrail.language.offline.text import squeeze, words
 from hoptrail.language.tasks import Extraction, Fact
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 
 
-def extract(page: Page) -> Extraction:
-    """The unit's title, names, quoted titles, dates and digits, in order of appearance; its sentences as facts."""
+def extract(page: Page, finder: EntityFinder) -> Extraction:
+    """The unit's title, and the names, quoted titles, dates and digits that `finder` finds, in order; its sentences as facts."""
     lines = [line for line in page.lines if not _is_heading(line, page.title)]
+    named = [tuple(mention.text for mention in finder.find(line.text) if _is_entity(mention)) for line in lines]
     title = (page.title,) if page.title else ()
-    entities = dict.fromkeys(
-        (*title, *(mention.text for line in lines for mention in line.mentions if _is_entity(mention)))
-    )
-    return Extraction(tuple(entities), tuple(_fact(line, page.title) for line in lines))
+    entities = dict.fromkeys((*title, *(name for names in named for name in names)))
+    facts = tuple(_fact(line, page.title, names) for line, names in zip(lines, named, strict=True))
+    return Extraction(tuple(entities), facts)
 
 
 def _is_heading(line: Line, title: str) -> bool:
@@ -30,15 +32,23 @@ def _is_heading(line: Line, title: str) -> bool:
 
 
 def _is_entity(mention: Mention) -> bool:
-    return mention.shape is not Shape.NUMBER or mention.text[0].isdigit()
+    """Numbers in words are none, and neither is a nationality alone: everything from a country would be about it."""
+    if mention.shape is Shape.NUMBER:
+        return mention.text[0].isdigit()
+    return mention.text.lower() not in DEMONYMS
 
 
-def _fact(line: Line, title: str) -> Fact:
-    text = squeeze(line.text)
-    named = tuple(mention.text for mention in line.mentions if _is_entity(mention))
+def standing_alone(sentence: str, title: str) -> str:
+    """The sentence on one line, with the title in place of a pronoun that it opens with."""
+    text = squeeze(sentence)
     pronoun = _LEADING_PRONOUN.match(text) if title else None
-    if pronoun:
-        subject = f"{title}'s" if pronoun["owner"] else title
-        text = subject + text[pronoun.end() :]
+    if pronoun is None:
+        return text
+    return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
+
+
+def _fact(line: Line, title: str, named: tuple[str, ...]) -> Fact:
+    text = standing_alone(line.text, title)
+    if text != squeeze(line.text):
         named = (title, *named)
     return Fact(text, tuple(dict.fromkeys(named)), line.support[0])

@@ -32,7 +32,7 @@ def conclude(
 
 
 def _concluded(plan: Plan, findings: Sequence[Finding]) -> str | None:
-    if plan.comparison is None:
+    if plan.comparison is None and not plan.agreeing:
         return findings[-1].answer if findings else None
     by_question = {finding.question: finding.answer for finding in findings}
     if all(question in by_question for question in plan.questions):

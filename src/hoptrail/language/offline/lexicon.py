@@ -6,6 +6,8 @@ names beyond countries, and no other language; a question without a word of `QUE
 
 from __future__ import annotations
 
+import re
+
 
 def word_set(text: str) -> frozenset[str]:
     """The words of `text`."""
@@ -161,8 +163,44 @@ KINSHIP = {
 }
 """Kin two steps away, as the two steps from the person named: whose, then who of that one."""
 
+IRREGULAR_PASTS = word_set(
+    "born built made held found founded known set sung won written begun sold lost left led buried shot fought "
+    "spoken taught grown brought sent given taken drawn struck named wrote sang began went came gave took drew rose fell ran "
+    "got became grew spoke bought kept met put said saw sat slept sought stood swam swore told thought threw understood wore "
+    "worn broke broken chose chosen driven drove eaten fed fled flew flown froze hid hidden laid lent lit paid rode ridden "
+    "risen seen shown sank sunk spent spun stole stolen torn woken withdrew beat bore cut dug hung heard"
+)
+"""Past forms and participles that do not end in -ed."""
+
+BASE_VERBS = word_set(
+    "accept achieve acquire adopt air allow appear arrive attend beat become begin belong borrow break bring build buy capture "
+    "carry cause change charge close collapse come command compete compose conquer contain cost create cross declare decline "
+    "defeat descend describe design die direct discover dissolve draw drop earn employ enclose end enter establish expire fall "
+    "feed fight finish flow form found freeze gain get give go govern graduate grow guard handle happen have help hold host "
+    "house include influence inherit inspire introduce invade invent issue join land lead leave lie live lose make marry mean "
+    "melt merge mine move obtain occur open operate originate own paint pass perform play produce publish raise reach receive "
+    "recognise recognize record release remain replace retire rise rule sail secede see sell send serve settle sign sing sink "
+    "span spend split stage stand star start stop study succeed surrender take teach tour trade train travel try turn use visit "
+    "vote wear win withdraw work write"
+)
+"""Common verbs in the form that follows `did`."""
+
+NAMED_AFTER_OF = re.compile(
+    r"\b(?:the )?(?:city|town|village|county|island|kingdom|republic|state|province|region|district|municipality|port|borough|"
+    r"parish) of (?:the )?$",
+    re.IGNORECASE,
+)
+"""What stands before a name and is one with it: `the village of Foss` is Foss."""
+
+KIN_WORDS = word_set(
+    "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
+    "grandmother grandson granddaughter spouse wife husband"
+)
+DATED_EVENTS = word_set("born died founded married")
+"""Kinship and dates of such events are told in words of their own: without one, and the name, a sentence does not tell them."""
+
 PERSON_NOUNS = word_set(
-    "person people man woman men women king queen emperor monarch prince princess duke poet scientist artist father "
+    "person people man woman men women king queen emperor monarch prince princess duke poet playwright scientist artist father "
     "mother parent son daughter child brother sister sibling wife husband spouse uncle aunt cousin grandfather "
     "grandmother star chef president captain architect politician physician musician magician saint pope bishop "
     "coach chief mayor pilot guide cook athlete nurse lawyer widow minister secretary head judge knight chancellor "
@@ -172,7 +210,11 @@ PERSON_ENDINGS = ("er", "or", "ist", "ian", "eer", "ess", "ant", "man", "woman")
 NOT_PERSONS = word_set(
     "river number computer tower power paper water letter newspaper border summer winter order member chapter "
     "theater theatre centre center quarter cover character colour color flavor flavour harbor factor sector motor "
-    "error corner plant restaurant"
+    "error corner plant restaurant headquarter later latter former other lower upper inner outer earlier longer shorter older "
+    "younger larger smaller greater higher better minor major senior junior prior exterior interior career layer container "
+    "glacier pier steamer freighter trawler cruiser liner schooner tanker helicopter copper silver timber weather hammer dinner "
+    "butter server filter shutter counter meter diameter perimeter crater boiler propeller reservoir corridor anchor elevator "
+    "mirror manor terror honor honour humor humour"
 )
 PLACE_NOUNS = word_set(
     "place city town village country state county province region district island continent location birthplace "

@@ -18,10 +18,8 @@ from hoptrail.language.offline.evidence import EvidencePages, Line, Page
 from hoptrail.language.offline.lexicon import QUESTION_WORDS, STOP_WORDS
 from hoptrail.language.offline.questions import Question, analyse
 from hoptrail.language.offline.text import RELATED, content_stems, words
+from hoptrail.language.offline.told import Name, Told
 from hoptrail.types import Span
-
-Name = frozenset[str]
-"""A name by the stems of its words, so that `The Foss` and `Foss` are one."""
 
 _NEARNESS = 4.0
 """Words from the one that asks, over which a word's weight for what is asked last falls to a third."""
@@ -55,8 +53,8 @@ class Terms:
     def mask(self, stems: Iterable[str]) -> int:
         """The terms that `stems` say, in these or related words."""
         found = 0
-        for stem in self.bits.keys() & stems:
-            found |= self.bits[stem]
+        for said in self.bits.keys() & stems:
+            found |= self.bits[said]
         return found
 
     def share(self, mask: int) -> float:
@@ -87,19 +85,19 @@ def terms_of(question: str, hops: Sequence[str], evidence: EvidencePages) -> Ter
             if word.capitalised and at > 0:
                 named.add(word.stem)
     bits: dict[str, int] = {}
-    for at, stem in enumerate(places):
-        for expression in {stem} | RELATED.get(stem, frozenset()):
+    for at, said_stem in enumerate(places):
+        for expression in {said_stem} | RELATED.get(said_stem, frozenset()):
             bits[expression] = bits.get(expression, 0) | 1 << at
     lines = evidence.lines
     weights = []
-    for stem in places:
-        common = sum(stem in line.stems for _, line in lines)
-        weights.append(math.log(1 + (len(lines) + 1) / (1 + common)) * (_NAMED if stem in named else 1.0))
+    for one in places:
+        common = sum(one in line.stems for _, line in lines)
+        weights.append(math.log(1 + (len(lines) + 1) / (1 + common)) * (_NAMED if one in named else 1.0))
     near = tuple(weight * math.exp(-away / _NEARNESS) for weight, away in zip(weights, places.values(), strict=True))
-    own = {stem: 1 << at for at, stem in enumerate(places)}
-    first = sum(own[stem] for stem in content_stems(hops[0]) if stem in own)
-    last = sum(own[stem] for stem in content_stems(hops[-1]) if stem in own and stem not in named)
-    return Terms(bits, tuple(weights), near, last, first, sum(own[stem] for stem in named))
+    own = {one: 1 << at for at, one in enumerate(places)}
+    first = sum(own[one] for one in content_stems(hops[0]) if one in own)
+    last = sum(own[one] for one in content_stems(hops[-1]) if one in own and one not in named)
+    return Terms(bits, tuple(weights), near, last, first, sum(own[one] for one in named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +125,7 @@ class Paths:
         self.terms = terms_of(question, hops, evidence)
         self.evidence = evidence
         self.asked: Name = content_stems(question)
+        self.told = Told.of(hops)
         self._pages = [_Names(page, self.asked, self.terms) for page in evidence.pages]
 
     @cached_property

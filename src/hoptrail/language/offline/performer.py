@@ -6,8 +6,10 @@ meaning. It has no memory: `Recall` always abstains. It reads English; questions
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
@@ -16,7 +18,8 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.completing import complete
 from hoptrail.language.offline.concluding import make_plan, read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.extracting import extract
+from hoptrail.language.offline.extracting import extract, standing_alone
+from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
@@ -41,8 +44,13 @@ from hoptrail.language.tasks import (
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.types import Unit, Usage
 
+NAME = "offline"
+
 T = TypeVar("T")
 Output = Extraction | str | Decomposition | Reading | float
+
+_OPEN_REFERENCE = re.compile(r"#\d+\b")
+"""A sub-question that still refers to an answer asks about nobody knows what."""
 
 _UNANSWERED_SHARE = 0.3
 """The most that covering the question's words is worth while no answer was read."""
@@ -51,17 +59,25 @@ _UNANSWERED_SHARE = 0.3
 class OfflineLanguage:
     """Performs all eight tasks without a language model. `encoder` may be None: then words alone decide."""
 
-    name = "offline"
-
     def __init__(self, encoder: Encoder | None = None, settings: OfflineSettings | None = None) -> None:
         self._encoder = encoder
         self._settings = settings or OfflineSettings()
+
+    @property
+    def name(self) -> str:
+        """`offline`, with the finder of entities where that is not the rules."""
+        return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
+
+    @cached_property
+    def _finder(self) -> EntityFinder:
+        return open_finder(self._settings.entities)
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage is seconds only.
 
         Raises:
             TaskFailed: `task` is not one of the eight.
+            UsageError: the entity finder of the settings cannot be opened.
         """
         started = time.perf_counter()
         value = self._output(task)
@@ -70,9 +86,10 @@ class OfflineLanguage:
     def _output(self, task: object) -> Output:
         match task:
             case Extract(unit):
-                return extract(open_evidence((unit,), self._settings).pages[0])
+                return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
             case Summarise(units, words):
-                return summarise([line.text for _, line in open_evidence(units, self._settings).lines], words)
+                lines = open_evidence(units, self._settings).lines
+                return summarise([standing_alone(line.text, page.title) for page, line in lines], words)
             case Decompose():
                 return self._decompose(task)
             case Complete(question, findings):
@@ -96,6 +113,8 @@ class OfflineLanguage:
         return Decomposition(questions[at : at + 1] if answered else ())
 
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
+        if _OPEN_REFERENCE.search(question):
+            return Reading(None)
         reader = Reader(evidence, self._settings, self._similarity())
         return read_by_hops(question, evidence, reader, self._settings)
 

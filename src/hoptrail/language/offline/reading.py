@@ -62,21 +62,34 @@ class Reader:
     def read(self, text: str, avoid: Sequence[str] = ()) -> Found | None:
         """The best candidate that is not one of the names to `avoid`, or None where support is weak."""
         question = analyse(text, self._evidence.titles)
-        if question is None or not (question.anchors or len(question.relations) > 1):
+        if question is None or not _readable(question):
             return None
         if question.wanted is Wanted.YES_NO:
             return self._yes_no(question)
-        avoided = {_anchor_stems(name) for name in avoid}
-        found = [
-            candidate for candidate in self._candidates(question) if _anchor_stems(candidate.answer) not in avoided
-        ]
-        scored = sorted(found, key=lambda candidate: -candidate.score)
+        scored = self._scored(question, avoid)
         if not scored or scored[0].by_words < self._settings.least_score:
             return None
         best = scored[0]
         rival = next((other.score for other in scored if not _same_answer(other.answer, best.answer)), 0.0)
         clear = min(1.0, max(0.0, best.score - rival) / self._settings.clear_margin)
         return Found(best.answer, best.line.support, round(min(1.0, best.by_words) * (0.6 + 0.4 * clear), 4))
+
+    def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[Found]:
+        """All answers with enough support, each once, best first; confidence is the support, whatever their rivals have."""
+        question = analyse(text, self._evidence.titles)
+        if question is None or not _readable(question) or question.wanted is Wanted.YES_NO:
+            return []
+        best: dict[str, Found] = {}
+        for one in self._scored(question, avoid):
+            if one.by_words >= self._settings.least_score:
+                found = Found(one.answer, one.line.support, round(min(1.0, one.by_words), 4))
+                best.setdefault(one.answer.lower(), found)
+        return list(best.values())
+
+    def _scored(self, question: Question, avoid: Sequence[str]) -> list[_Scored]:
+        avoided = {_anchor_stems(name) for name in avoid}
+        found = [one for one in self._candidates(question) if _anchor_stems(one.answer) not in avoided]
+        return sorted(found, key=lambda candidate: -candidate.score)
 
     def _candidates(self, question: Question) -> Iterator[_Scored]:
         weights = self._weights(question)
@@ -128,6 +141,11 @@ class Reader:
                 return Found("yes", line.support, 0.7)
         defined = next(((page, line) for page, line in about if page.definition and line.place == 0), None)
         return Found("no", defined[1].support, 0.4) if defined and asked else None
+
+
+def _readable(question: Question) -> bool:
+    """Whether a question says enough to look for: a name, or two words about what it wants."""
+    return bool(question.anchors) or len(question.relations) > 1
 
 
 def _anchor_stems(text: str) -> frozenset[str]:

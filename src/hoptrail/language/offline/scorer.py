@@ -7,7 +7,7 @@ candidates of one question; only the calibrated confidence compares between ques
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,21 +15,25 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.language.offline.features import FEATURES
+from hoptrail.language.offline.features import CALIBRATED, FEATURES
 
 Floats = NDArray[np.float64]
 
 JUDGED = (
     "share", "lead", "agreed", "planned", "planned in hops", "plan confidence", "compared", "chosen", "choice gap",
-    "against a verdict", "against a plan", "asked alone", "asked joined", "asked last", "asked names",
-    "last said", "last unsaid", "one hop unanswered", "hops broken off", "unanswered and unsaid", "sure plan",
-    "against a sure plan",
-    "share, hops broken off", "sure plan in hops",
+    "against a verdict", "against a plan", "one hop unanswered", "hops broken off", "sure plan", "against a sure plan",
+    "share, hops broken off", "sure plan in hops", "not among candidates", "nothing said, one hop", "nothing said, several hops",
+    "lost after a sure hop", "strangers", *CALIBRATED,
 )  # fmt: skip
 """What the calibration looks at; `judge` takes them in this order."""
 
 _CLIPPED = 4.0
 """Standard deviations beyond which a feature says no more."""
+
+
+def in_order(judged: Mapping[str, float]) -> tuple[float, ...]:
+    """Values by name in the order of `JUDGED`; 0 for what does not apply."""
+    return tuple(judged.get(name, 0.0) for name in JUDGED)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hoptrail.language.offline.features import FEATURES
+from hoptrail.language.offline.features import CALIBRATED, FEATURES
 from hoptrail.language.offline.scorer import Floats, Scorer
 
 
@@ -18,20 +18,18 @@ from hoptrail.language.offline.scorer import Floats, Scorer
 class Weighed:
     """A possible answer among all: its text, where it stands, its part of all probability (0 to 1) and its lead.
 
-    `asked` is how much of the question its sentence says with its title, joined with others, of what the last hop asks, and of
-    the names, of what the last hop asks its sentence alone, and whether that is nothing.
+    `seen` are the features of its best place that `CALIBRATED` names, all 0 where it was not among the candidates.
     """
 
     answer: str
     at: int
     share: float
     lead: float
-    asked: tuple[float, ...]
+    seen: tuple[float, ...]
 
 
-NOT_WEIGHED = Weighed("", -1, 0.0, 0.0, (0.0,) * 6)
-_UNSAID = 0.01
-_ASKED = tuple(FEATURES.index(name) for name in ("line with title", "joined", "last with title", "named", "last"))
+_COLUMNS = tuple(FEATURES.index(name) for name in CALIBRATED)
+NOT_WEIGHED = Weighed("", -1, 0.0, 0.0, (0.0,) * len(CALIBRATED))
 
 
 def weigh(texts: Sequence[str], values: Floats, scorer: Scorer) -> tuple[Weighed, ...]:
@@ -54,15 +52,10 @@ def weigh(texts: Sequence[str], values: Floats, scorer: Scorer) -> tuple[Weighed
             places[text],
             totals[text],
             totals[text] - (top[1] if rank == 0 else top[0]),
-            _asked(values[places[text]]),
+            tuple(float(values[places[text]][column]) for column in _COLUMNS),
         )
         for rank, text in enumerate(ranked)
     )
-
-
-def _asked(row: Floats) -> tuple[float, ...]:
-    asked = tuple(float(row[column]) for column in _ASKED)
-    return (*asked, float(asked[-1] < _UNSAID))
 
 
 def share_of(answer: str, weighed: Sequence[Weighed]) -> Weighed:

@@ -1,0 +1,215 @@
+"""Which clustering holds together what a question needs, at which cost: ours beside RAPTOR's and spherical k-means.
+
+    python -m benchmarks.clustering [--work DIR] [--data A,B] [--out FILE.json]
+
+Over the passages of the corpus and the gold pairs of the development questions: two passages that support the same question, or
+stand in its context where that is given ("all"). Covering pairs is easy with many memberships or large groups, so both are
+printed, with the number of pairs predicted; the last row makes our groups larger until they predict as many pairs as RAPTOR's.
+`leaves a summary` takes all levels above the passages together, as table 3 of the paper (where it is 7.5 to 16), with the mean
+of a group's vectors in place of its summary's: at most three levels, and none above a single group.
+
+RAPTOR's packages come with the extra (`pip install hoptrail[raptor]`); without them its rows and k-means are left out. UMAP
+compiles in every new process: that is a row of its own. Nothing here is summarised or searched.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import data_folder, parser, print_table, write_results
+
+from hoptrail import Index, Kind
+from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, pairs_of
+from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.clustering import ClusteringSettings, Groups, open_clusterer
+
+DATA = ("2wiki",)
+LEIDEN = ClusteringSettings()
+RAPTOR = ClusteringSettings(method="raptor")
+LEVELS = 3
+COMPILED_ON = 4200
+"""Rows: UMAP finds neighbours in another way from 4,096 on, and compiles that too."""
+LARGER = (12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+HAS_RAPTOR = find_spec("umap") is not None
+Cluster = Callable[[FloatMatrix, Sequence[int]], Groups]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Passages of one data set: `ids` are their ids in the data (parts of one passage share it)."""
+
+    dataset: Dataset
+    ids: tuple[str, ...]
+    vectors: FloatMatrix
+    words: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Coverages in hundredths; `pairs` is how many pairs of passages are predicted."""
+
+    data: str
+    method: str
+    groups: int
+    rows_a_group: float
+    leaves_a_summary: float
+    memberships: float
+    largest: int
+    pairs: int
+    coverage: float
+    coverage_all: float
+    cpu_seconds: float
+    seconds: float
+
+
+def read_corpus(name: str, work: Path) -> Corpus:
+    """Indexes the corpus where it is not indexed yet."""
+    dataset = load_dataset(data_folder(name))
+    folder = work / name / INDEX_FOLDER
+    Index(folder).add([dataset.corpus], ("dense",))
+    snapshot = Snapshot.open(folder)
+    mirror = snapshot.vectors(Kind.PASSAGE)
+    units = {unit.id: unit for unit in snapshot.units(Kind.PASSAGE)}
+    read_under = {entry.id: entry.sources[0].rpartition("#")[2] for entry in snapshot.entries}
+    ids = tuple(read_under[units[one].document] for one in mirror.ids)
+    return Corpus(dataset, ids, mirror.matrix, tuple(len(units[one].text.split()) for one in mirror.ids))
+
+
+def timed(cluster: Cluster, vectors: FloatMatrix, words: Sequence[int]) -> tuple[Groups, float, float]:
+    """Groups, CPU seconds of all threads, seconds."""
+    cpu, started = time.process_time(), time.perf_counter()
+    groups = cluster(vectors, words)
+    return groups, time.process_time() - cpu, time.perf_counter() - started
+
+
+def measure(corpus: Corpus, method: str, cluster: Cluster) -> Row:
+    groups, cpu_seconds, seconds = timed(cluster, corpus.vectors, corpus.words)
+    print(f"{corpus.dataset.name}: {method}, {cpu_seconds:.1f} CPU seconds", file=sys.stderr, flush=True)
+    predicted = predicted_pairs(corpus, groups)
+    gold, everything = (gold_pairs(corpus.dataset.questions, with_candidates=given) for given in (False, True))
+    return Row(
+        corpus.dataset.name,
+        method,
+        len(groups),
+        len(corpus.ids) / len(groups),
+        len(corpus.ids) / count_summaries(corpus.vectors, groups, cluster),
+        sum(map(len, groups)) / len(corpus.ids),
+        max(map(len, groups)),
+        len(predicted),
+        100 * coverage(predicted, gold),
+        100 * coverage(predicted, everything),
+        cpu_seconds,
+        seconds,
+    )
+
+
+def predicted_pairs(corpus: Corpus, groups: Iterable[Sequence[int]]) -> frozenset[Pair]:
+    return pairs_of([corpus.ids[row] for row in group] for group in groups)
+
+
+def count_summaries(vectors: FloatMatrix, groups: Groups, cluster: Cluster) -> int:
+    """Groups of all levels; words are not counted above the passages, where summaries are short."""
+    summaries = len(groups)
+    for _ in range(LEVELS - 1):
+        if len(groups) == 1:
+            break
+        means = np.stack([vectors[list(group)].mean(axis=0) for group in groups])
+        vectors = means / np.linalg.norm(means, axis=1, keepdims=True)
+        groups = cluster(vectors, [1] * len(vectors))
+        summaries += len(groups)
+    return summaries
+
+
+def spherical_k_means(vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+    """By scikit-learn, as many clusters as our target size asks for; one membership a row, no caps."""
+    from sklearn.cluster import KMeans
+
+    labels = KMeans(max(1, len(words) // LEIDEN.target), n_init=1, random_state=0).fit_predict(vectors)
+    return tuple(tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels))
+
+
+def as_many_pairs(corpus: Corpus, pairs: int) -> Row | None:
+    """Ours with the largest groups that predict no more than so many pairs; None where already the smallest do."""
+    best: ClusteringSettings | None = None
+    for target in LARGER:
+        wider = replace(LEIDEN, target=target, largest=4 * target)
+        if len(predicted_pairs(corpus, open_clusterer(wider).cluster(corpus.vectors, corpus.words))) > pairs:
+            break
+        best = wider
+    return measure(corpus, f"leiden, target {best.target}", open_clusterer(best).cluster) if best else None
+
+
+def compile_raptor(corpus: Corpus) -> tuple[float, float]:
+    """CPU seconds and seconds of a first run on part of the rows, less those of the same again; small mixtures will do."""
+    cluster = open_clusterer(replace(RAPTOR, components=2)).cluster
+    vectors, words = corpus.vectors[:COMPILED_ON], corpus.words[:COMPILED_ON]
+    (_, cpu, seconds), (_, cpu_again, again) = (timed(cluster, vectors, words) for _ in range(2))
+    return cpu - cpu_again, seconds - again
+
+
+def measure_all(corpus: Corpus) -> list[Row]:
+    rows = [measure(corpus, "leiden (default)", open_clusterer(LEIDEN).cluster)]
+    rows.append(measure(corpus, "leiden, one membership", open_clusterer(replace(LEIDEN, memberships=1)).cluster))
+    if not HAS_RAPTOR:
+        return rows
+    rows.append(measure(corpus, "spherical k-means", spherical_k_means))
+    rows.append(measure(corpus, "raptor", open_clusterer(RAPTOR).cluster))
+    wider = as_many_pairs(corpus, rows[-1].pairs)
+    return [*rows, wider] if wider else rows
+
+
+def ratios(rows: Sequence[Row]) -> list[tuple[str, str, float, float, float, float]]:
+    """Each method beside RAPTOR on the same data: pairs, coverage, CPU seconds, seconds."""
+    raptor = {row.data: row for row in rows if row.method == "raptor"}
+    compared = ((one, raptor[one.data]) for one in rows if one.method != "raptor")
+    return [
+        (
+            one.data,
+            one.method,
+            one.pairs / peer.pairs,
+            one.coverage / peer.coverage,
+            one.cpu_seconds / peer.cpu_seconds,
+            one.seconds / peer.seconds,
+        )
+        for one, peer in compared
+    ]
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
+    arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
+    given = arguments.parse_args()
+    rows: list[Row] = []
+    compiling: tuple[float, float] | None = None
+    if not HAS_RAPTOR:
+        print("the extra raptor is not installed: our clustering alone", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in given.data.split(","):
+            corpus = read_corpus(name, given.work or Path(temporary))
+            if HAS_RAPTOR and compiling is None:
+                compiling = compile_raptor(corpus)
+            rows += measure_all(corpus)
+    header = ("data", "method", "groups", "rows a group", "leaves a summary", "memberships", "largest", "pairs")
+    print_table(
+        (*header, "coverage", "coverage of all", "CPU s", "s"),
+        [tuple(getattr(row, name) for name in Row.__slots__) for row in rows],
+    )
+    if compiling is not None:
+        print_table(("beside raptor (1)", "method", "pairs", "coverage", "CPU s", "s"), ratios(rows))
+        print_table(("", "CPU s", "s"), [("raptor compiles first", *compiling)])
+    write_results(given.out, {"rows": rows, "raptor_compiles": compiling})
+
+
+if __name__ == "__main__":
+    main()

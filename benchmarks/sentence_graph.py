@@ -1,0 +1,330 @@
+"""The sentence graph: what building it costs, how large it gets, what cells miss, and how fast it is walked.
+
+    python -m benchmarks.sentence_graph --work DIR [--data A,B,C] [--sizes N,N] [--out FILE.json]
+
+DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages, extractions by rules and
+sentences that are not there yet are made first (encoding the sentences of the three corpora takes an hour on two cores) and are
+no part of the figures. Then, each in a process of its own:
+
+    stored   the first data set: links made and written in a copy of its index, one document removed, and the same one added
+    scaled   links made in memory over N sentences: those of all data sets, and again under other names until there are enough.
+             Vectors of repeats are turned a little (cosine about .9), so that no sentence has dozens of twins.
+
+Recall is the share of exact mutual pairs that the cells find too, at 2,000 sentences drawn by chance. Says nothing about
+whether the graph helps to answer: that is the affair of the recipe that walks it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
+from numpy.typing import NDArray
+
+from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.evaluation.datasets import load_dataset
+from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.opening import open_encoder
+from hoptrail.retrieval.sentence_graph import SentenceGraph
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer, writing_to
+from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.linking import Pairs, mutual_pairs
+from hoptrail.structures.nearest import Nearest
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.sentence_entities import Mentions
+from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, SentenceLinks, nodes_of
+from hoptrail.structures.sentences import Sentences, sentence_places
+from hoptrail.types import Kind, Usage
+
+FOUNDATIONS: list[Structure] = [Passages(PassageLimits()), Extractions(), Sentences()]
+ENTIRE = 10**9
+JUDGED = 2000
+TURN = 0.48
+"""Length of the chance vector that turns a repeat: the cosine with the original is about .9."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """Links of one kind: how many, seconds of making them, links a sentence has."""
+
+    kind: str
+    links: int
+    seconds: float
+    mean: float
+    median: float
+    ninth_decile: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """`recall`: of exact mutual pairs, by cells; `seconds` of all kinds together, with a kind's own in `kinds`."""
+
+    sentences: int
+    seconds: float
+    peak_megabytes: float
+    recall: float
+    kinds: tuple[KindFigures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Seconds of making and writing links, of `publish`, of updates; milliseconds of neighbours of 3 sentences."""
+
+    sentences: int
+    update: float
+    publish: float
+    nothing_new: float
+    one_document_added: float
+    bytes_of_links: int
+    open_graph: float
+    neighbours_median: float
+    neighbours_slow: float
+    neighbours_found: float
+    question_graph_median: float
+    question_graph_slow: float
+    peak_megabytes: float = 0.0
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
+    arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B,C")
+    arguments.add_argument("--sizes", default="25000,50000,100000", metavar="N,N")
+    arguments.add_argument("--child", choices=("stored", "scaled"), help="used by the program itself")
+    chosen = arguments.parse_args()
+    names = chosen.data.split(",")
+    if chosen.child:
+        result = (
+            stored(index_of(chosen.work, names[0]))
+            if chosen.child == "stored"
+            else scaled(chosen.work, names, int(chosen.sizes))
+        )
+        print(json.dumps(asdict(result)))
+        return
+    for name in names:
+        prepare(index_of(chosen.work, name), name)
+    results = run_all(chosen)
+    write_results(chosen.out, results)
+
+
+def index_of(work: Path, name: str) -> Path:
+    return work / name / INDEX_FOLDER
+
+
+def prepare(folder: Path, name: str) -> None:
+    if Snapshot.exists(folder) and Snapshot.open(folder).count(Kind.SENTENCE):
+        return
+    corpus = load_dataset(data_folder(name)).corpus
+    performer = Performer(OfflineLanguage())
+    update_index(folder, [corpus], open_encoder("minilm"), FOUNDATIONS, ReadingLimits(), Watcher(), performer)
+
+
+def run_all(chosen: Namespace) -> dict[str, Any]:
+    """Children one after the other; their figures as tables."""
+    own = ["--work", str(chosen.work), "--data", chosen.data]
+    kept, memory = child("stored", own)
+    kept["peak_megabytes"] = memory
+    print_table(["stored", "value"], [(key.replace("_", " "), value) for key, value in kept.items()])
+    sizes = []
+    for size in chosen.sizes.split(","):
+        found, memory = child("scaled", [*own, "--sizes", size])
+        found["peak_megabytes"] = memory
+        sizes.append(found)
+    print()
+    print_table(
+        [
+            "sentences",
+            "seconds",
+            "MB",
+            "recall",
+            *(f"{kind} {what}" for kind in KINDS for what in ("links", "s", "p50", "p90", "max")),
+        ],
+        [
+            (
+                found["sentences"],
+                found["seconds"],
+                found["peak_megabytes"],
+                found["recall"],
+                *(
+                    kind[what]
+                    for kind in found["kinds"]
+                    for what in ("links", "seconds", "median", "ninth_decile", "most")
+                ),
+            )
+            for found in sizes
+        ],
+    )
+    return {"stored": kept, "scaled": sizes}
+
+
+def child(mode: str, own: list[str]) -> tuple[dict[str, Any], float]:
+    done = run_measured([sys.executable, "-m", "benchmarks.sentence_graph", "--child", mode, *own])
+    return json.loads(done.output), done.peak_megabytes
+
+
+def seconds_of(act: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def scaled(work: Path, names: list[str], size: int) -> Scaled:
+    nodes = repeated([read_nodes(index_of(work, name)) for name in names], size)
+    kinds = []
+    for kind in KINDS:
+        made: list[Pairs] = []
+        seconds = seconds_of(lambda kind=kind, made=made: made.append(nodes.all_pairs(kind)))  # type: ignore[misc]
+        kinds.append(figures(kind, made[0], seconds, size))
+    total = sum(kind.seconds for kind in kinds)
+    return Scaled(len(nodes), total, 0.0, recall(nodes), tuple(kinds))
+
+
+def read_nodes(folder: Path) -> Nodes:
+    snapshot = Snapshot.open(folder)
+    return nodes_of(snapshot, sentence_places(snapshot), SentenceGraphSettings())
+
+
+def figures(kind: str, pairs: Pairs, seconds: float, size: int) -> KindFigures:
+    degrees = np.bincount(pairs.first, minlength=size) + np.bincount(pairs.second, minlength=size)
+    median, high = np.percentile(degrees, [50, 90])
+    return KindFigures(
+        kind, len(pairs), seconds, float(degrees.mean()), float(median), float(high), int(degrees.max(initial=0))
+    )
+
+
+def recall(nodes: Nodes) -> float:
+    """Of the exact mutual pairs at some rows."""
+    size, settings = len(nodes), nodes.settings
+    rows = np.sort(np.random.default_rng(1).choice(size, min(size, JUDGED), replace=False)).astype(np.int32)
+
+    def pairs(exact_up_to: int) -> set[int]:
+        search = Nearest(nodes.vectors(), settings.neighbours, exact_up_to, settings.probes, settings.seed)
+        return set(mutual_pairs(search.of, rows, size).keys(size).tolist())
+
+    exact = pairs(ENTIRE)
+    return len(exact & pairs(0)) / max(1, len(exact))
+
+
+def repeated(parts: list[Nodes], size: int) -> Nodes:
+    """The rows of all parts, over and over, up to `size` of them."""
+    chance = np.random.default_rng(0)
+    passages: list[NDArray[np.int32]] = []
+    starts: list[NDArray[np.int64]] = []
+    vectors: list[FloatMatrix] = []
+    named: list[tuple[Mentions, int]] = []
+    rows = 0
+    while rows < size:
+        for part in parts:
+            first_passage = 1 + max((int(numbers.max(initial=-1)) for numbers in passages), default=-1)
+            passages.append(part.passages + np.int32(first_passage))
+            starts.append(part.starts)
+            named.append((part.mentions, rows))
+            vectors.append(part.vectors() if len(vectors) < len(parts) else turned(part.vectors(), chance))
+            rows += len(part)
+    matrix = np.concatenate(vectors)[:size]
+    mentions = merged(named, size)
+    return Nodes(
+        np.concatenate(passages)[:size], np.concatenate(starts)[:size], mentions, lambda: matrix, parts[0].settings
+    )
+
+
+def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
+    noise = chance.normal(size=vectors.shape).astype(np.float32)
+    moved = vectors + TURN * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    unit: FloatMatrix = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return unit
+
+
+def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
+    """Mentions of rows that stand one after the other; the same entity in several parts is one."""
+    parts = list(named)
+    keys = tuple(sorted({key for mentions, _ in parts for key in mentions.keys}))
+    numbers = {key: number for number, key in enumerate(keys)}
+    rows = np.concatenate([mentions.rows + np.int32(offset) for mentions, offset in parts])
+    entities = np.concatenate(
+        [np.array([numbers[key] for key in mentions.keys], dtype=np.int32)[mentions.entities] for mentions, _ in parts]
+    )
+    order = np.lexsort((entities, rows))
+    order = order[rows[order] < size]
+    return Mentions(keys, rows[order], entities[order])
+
+
+def stored(folder: Path) -> Stored:
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(temporary, "index")
+        shutil.copytree(folder, copy)
+        identity = Snapshot.open(copy).head.encoder
+        with writing_to(copy, identity) as writer:
+            links = SentenceLinks()
+            links.discard(writer)
+            update = seconds_of(lambda: links.update(workshop(writer)))
+            publish = seconds_of(lambda: writer.publish(Usage()))
+            nothing = seconds_of(lambda: links.update(workshop(writer)))
+            added = add_again(writer, links)
+            writer.publish(Usage())
+        size = sum(path.stat().st_size for path in (copy / "links.lance").rglob("*") if path.is_file())
+        partly = Stored(0, update, publish, nothing, added, size, *[0.0] * 6)
+        return walked(partly, Snapshot.open(copy))
+
+
+def workshop(writer: Writer) -> Workshop:
+    """Without an encoder: nothing is left to encode here."""
+    return Workshop(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
+
+
+def add_again(writer: Writer, links: SentenceLinks) -> float:
+    """Seconds of linking one document's sentences, after their links have been taken away."""
+    snapshot = writer.snapshot()
+    document = snapshot.entries[len(snapshot.entries) // 2].id
+    vectors = snapshot.vectors(Kind.SENTENCE)
+    units = [unit for unit in snapshot.units(Kind.SENTENCE) if unit.document == document]
+    rows = [vectors.ids.index(unit.id) for unit in units]
+    writer.remove_units(Kind.SENTENCE, {unit.id for unit in units})
+    writer.put_units(units, vectors.matrix[rows])
+    return seconds_of(lambda: links.update(workshop(writer)))
+
+
+def walked(partly: Stored, snapshot: Snapshot) -> Stored:
+    opening = seconds_of(lambda: SentenceGraph.of(snapshot))
+    graph = SentenceGraph.of(snapshot)
+    chance = np.random.default_rng(2)
+    times, found = [], []
+    for _ in range(1000):
+        seeds = [graph.ids[row] for row in chance.choice(len(graph.ids), 3, replace=False)]
+        times.append(1000 * seconds_of(lambda seeds=seeds: found.append(len(graph.neighbours(seeds)))))  # type: ignore[misc]
+    passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
+    questions = []
+    for _ in range(50):
+        some = [passages[at] for at in chance.choice(len(passages), min(10, len(passages)), replace=False)]
+        questions.append(1000 * seconds_of(lambda some=some: SentenceGraph.over(some, snapshot)))  # type: ignore[misc]
+    return replace(
+        partly,
+        sentences=len(graph.ids),
+        open_graph=opening,
+        neighbours_median=percentile(times, 0.5),
+        neighbours_slow=percentile(times, 0.95),
+        neighbours_found=float(np.median(found)),
+        question_graph_median=percentile(questions, 0.5),
+        question_graph_slow=percentile(questions, 0.95),
+    )
+
+
+if __name__ == "__main__":
+    main()

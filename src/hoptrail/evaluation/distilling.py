@@ -1,0 +1,217 @@
+"""A training set for a small extractor, out of the replies of a large one that are kept anyway.
+
+SiReRAG section 4.2 distils its extractor this way. What is kept are replies, not prompts; so every passage is drafted again as
+the language `chat` would draft it now, and the reply to exactly that request is looked up. Nothing is asked. What the model is
+taught is what the passage bears out of a usable reply, in the form asked for: no reasoning, no wrapping, no name that does not
+stand in the text. Training itself is others' work. The files hold the documents' text, and removing a document from the index
+does not reach them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+from hoptrail.errors import RecordingError, StorageError, TaskFailed, UsageError
+from hoptrail.language.chat.parsing import parse_reply
+from hoptrail.language.chat.performer import ChatLanguage
+from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.schemas import ExtractReply, FactReply, schema_of
+from hoptrail.language.tasks import TASK_NAMES, Extract, Extraction
+from hoptrail.models.chat import ChatRequest, ChatSettings
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.paying import Heard
+from hoptrail.models.recording import RecordedChat
+from hoptrail.models.remembered import StoredReply
+from hoptrail.models.text import whole_text
+from hoptrail.types import Unit
+
+TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
+_TASK = TASK_NAMES[Extract]
+
+
+@dataclass(frozen=True, slots=True)
+class DistillingSettings:
+    """`validation_share` of the documents are held out, chosen by their ids and `seed`. `model`: whose replies, where several
+    models' are kept.
+    """
+
+    validation_share: float = 0.1
+    seed: int = 0
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.validation_share < 1:
+            raise UsageError(f"validation_share is from 0 to below 1, not {self.validation_share}")
+
+
+@dataclass(slots=True)
+class TrainingCounts:
+    """Examples written, and passages left out: without a reply to today's prompt and settings; with one that is not usable or
+    that the passage does not bear out; with the very prompt of another passage.
+    """
+
+    train: int = 0
+    validation: int = 0
+    without_reply: int = 0
+    unusable: int = 0
+    repeated: int = 0
+
+
+def write_training_set(
+    stored: Iterable[StoredReply],
+    passages: Iterable[Unit],
+    chat: ChatSettings,
+    out: Path,
+    settings: DistillingSettings | None = None,
+) -> TrainingCounts:
+    """Write `train.jsonl`, `validation.jsonl` (lines `{"messages": [{"role", "content"}]}`) and, last, `manifest.json` to `out`.
+
+    `stored` is what `RememberedReplies.stored` gives, `chat` the settings under which they were got. The same replies and
+    passages in the same order give the same bytes.
+
+    Raises:
+        UsageError: there are no replies to extraction, or those of several models and none is chosen.
+        StorageError: the folder cannot be written to.
+    """
+    settings = settings or DistillingSettings()
+    teacher = _Teacher(_overheard(stored, settings.model), chat)
+    counts = TrainingCounts()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / MANIFEST).unlink(missing_ok=True)
+        with ExitStack() as stack:
+            files = {name: stack.enter_context((out / name).open("wb")) for name in (TRAIN, VALIDATION)}
+            for document, line in _lines(teacher, passages, counts):
+                held_out = is_held_out(document, settings)
+                counts.validation += held_out
+                counts.train += not held_out
+                files[VALIDATION if held_out else TRAIN].write(line)
+        manifest = _manifest(teacher.model, counts, out, settings)
+        (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write the training set to {out}: {error.strerror or error}.") from error
+    return counts
+
+
+def is_held_out(document: str, settings: DistillingSettings) -> bool:
+    """Whether a document is for validation: it always is or never is, whatever other documents there are."""
+    digest = hashlib.sha256(f"{settings.seed} {document}".encode()).digest()
+    return int.from_bytes(digest[:8]) < settings.validation_share * 2**64
+
+
+class _Overheard(RecordedChat):
+    """A recording that says which of its replies was given last, and to what."""
+
+    last: tuple[ChatRequest, ChatReply] | None = None
+
+    def forget(self) -> None:
+        self.last = None
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        heard = super().remembered(request)
+        if heard is not None:
+            self.last = (request, heard.reply)
+        return heard
+
+
+def _overheard(stored: Iterable[StoredReply], model: str) -> _Overheard:
+    replies = [reply for reply in stored if reply.task == _TASK and model in {"", reply.model}]
+    origins = sorted({(reply.place, reply.model) for reply in replies})
+    if len(origins) != 1:
+        kept = "replies of " + ", ".join(name for _, name in origins) if origins else "none"
+        raise UsageError(
+            f"a training set is made of one model's replies to the task {_TASK}; there are {kept}. "
+            + ("Choose a model." if origins else "Index documents with the language chat first.")
+        )
+    return _Overheard(Path(), {reply.key: reply.reply for reply in replies}, *origins[0])
+
+
+@dataclass(slots=True)
+class _Teacher:
+    """What the large model has said of a passage, as an example."""
+
+    chat: _Overheard
+    settings: ChatSettings
+    taught: set[str] = field(default_factory=set)
+
+    @property
+    def model(self) -> str:
+        return self.chat.model
+
+    def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
+        """A line of a training file; None, and why in `counts`, if there is no example to be made."""
+        self.chat.forget()
+        try:
+            extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
+        except (RecordingError, TaskFailed) as failure:
+            counts.without_reply += isinstance(failure, RecordingError)
+            counts.unusable += isinstance(failure, TaskFailed)
+            return None
+        if self.chat.last is None:  # nothing is asked of white space
+            counts.without_reply += 1
+            return None
+        request, reply = self.chat.last
+        lesson = _borne_out(passage, parse_reply(reply.text, ExtractReply), extraction)
+        if request.key in self.taught:
+            counts.repeated += 1
+        elif lesson is None:
+            counts.unusable += 1
+        else:
+            self.taught.add(request.key)
+            return _as_line(request, lesson)
+        return None
+
+
+def _lines(teacher: _Teacher, passages: Iterable[Unit], counts: TrainingCounts) -> Iterator[tuple[str, bytes]]:
+    for passage in passages:
+        line = teacher.line(passage, counts)
+        if line is not None:
+            yield passage.document, line
+
+
+def _borne_out(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
+    """The reply as its extraction has it, without facts that name no sentence or only entities that do not stand in the text.
+
+    None if it had facts and none is left.
+    """
+    said = [fact for fact in reply.facts if fact.text.strip()]
+    facts = [
+        FactReply(text=fact.text, entities=list(fact.entities), sentence=told.sentence)
+        for told, fact in zip(said, extraction.facts, strict=True)
+        if told.sentence and (fact.source != passage.sources[0] or 1 in told.sentence)
+        if fact.entities or not told.entities
+    ]
+    return ExtractReply(entities=list(extraction.entities), facts=facts) if facts or not said else None
+
+
+def _as_line(request: ChatRequest, lesson: ExtractReply) -> bytes:
+    """Of a dialogue with a repair the question is kept, and the answer that came in the end."""
+    asked = takewhile(lambda message: message.role != "assistant", request.messages)
+    messages = [{"role": message.role, "content": whole_text(message.text)} for message in asked]
+    messages.append({"role": "assistant", "content": whole_text(lesson.model_dump_json())})
+    return json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
+
+
+def _manifest(model: str, counts: TrainingCounts, out: Path, settings: DistillingSettings) -> dict[str, object]:
+    return {
+        "task": _TASK,
+        "model": model,
+        "prompts": _prompts_fingerprint(("extract", "schema")),
+        "counts": asdict(counts),
+        "split": "a document is for validation if the first 8 bytes of SHA-256 of 'SEED DOCUMENT' are below the share",
+        "validation_share": settings.validation_share,
+        "seed": settings.seed,
+        "sha256": {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in (TRAIN, VALIDATION)},
+    }
+
+
+def _prompts_fingerprint(names: Sequence[str]) -> str:
+    """Changes when the words or the form of what is asked do."""
+    content = json.dumps([[asdict(load_prompt(name)) for name in names], schema_of(ExtractReply)])
+    return hashlib.sha256(content.encode()).hexdigest()[:12]

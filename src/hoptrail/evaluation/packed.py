@@ -1,0 +1,58 @@
+"""Recall at an equal budget of tokens: which gold passages' words are in what a reader would be handed.
+
+At equal k a pool of long units beats one of short ones, and a summary of the whole corpus "was made from" every passage. So
+here rankings are packed to the same number of tokens, and a passage counts only where a sentence or fact of it is shown: itself,
+a line of an aggregate, a sentence that a summary keeps word for word. A summary in other words shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hoptrail.evaluation.retrieval_measures import recall_at
+from hoptrail.language.offline.text import sentence_spans, squeeze
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.pack import pack
+from hoptrail.types import Kind, Ranking, Unit
+
+TOKEN_BUDGETS = (2000, 4000)
+MOST_SENTENCES = 100
+"""Sentences of a summary that are looked for: far more than one has."""
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What units show of a corpus whose documents are `ids`: the corpus's ids of each document."""
+
+    corpus: Corpus
+    ids: Mapping[str, Sequence[str]]
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def passages(self, unit: Unit) -> tuple[str, ...]:
+        """The corpus's ids of the documents of which the unit shows a sentence or fact."""
+        if unit.id not in self.known:
+            self.known[unit.id] = tuple(
+                dict.fromkeys(name for shown in self._shown(unit) for name in self.ids.get(shown, ()))
+            )
+        return self.known[unit.id]
+
+    def _shown(self, unit: Unit) -> list[str]:
+        documents = [span.document for span in unit.sources]
+        if unit.kind is not Kind.SUMMARY:
+            return documents
+        sentences = {squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)}
+        texts = {name: squeeze(document.text) for name, document in self.corpus.documents(set(documents)).items()}
+        return [name for name, text in sorted(texts.items()) if any(sentence in text for sentence in sentences)]
+
+
+def packed_recall(ranking: Ranking, gold: Collection[str], showing: Showing) -> tuple[float, ...]:
+    """The share of the gold passages that the units fitting each of TOKEN_BUDGETS show; nothing where there are none."""
+    if not gold:
+        return ()
+    return tuple(_recall(pack(ranking, budget), gold, showing) for budget in TOKEN_BUDGETS)
+
+
+def _recall(packed: Ranking, gold: Collection[str], showing: Showing) -> float:
+    shown = [passage for hit in packed for passage in showing.passages(hit.unit)]
+    return recall_at(len(shown), shown, gold)

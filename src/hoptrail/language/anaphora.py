@@ -1,0 +1,97 @@
+"""Does a sub-question point back to an earlier answer, and was it completed well? (ChainRAG, "Sub-question Rewriting".)
+
+A sub-question points back by a placeholder (`#1`), a demonstrative (`this author`), a pronoun that no name stands before, or,
+where it names nothing itself, a definite description of what an earlier sub-question was after (`the author`, once it was
+asked who wrote something). Whole words count: `Where did Martin die?` holds neither `he` nor `her`, and `When was the city
+founded?` points back only where a city, or a place, was asked for before. English only, by words; that a pronoun is filler
+(`is it true that`) is not seen. Knows no language model: who rewrites the question is the caller's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from hoptrail.language.offline.completing import unresolved
+from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    COPULAS,
+    FUNCTION_WORDS,
+    PREPOSITIONS,
+    PRONOUNS,
+    word_set,
+)
+from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
+from hoptrail.language.offline.text import Word, content_stems, stem, words
+from hoptrail.language.tasks import Finding
+
+_DEMONSTRATIVES = word_set("this these those")
+_BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
+_PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
+_VERB_ENDINGS = ("ed", "ing")
+
+
+def points_back(question: str, findings: Sequence[Finding]) -> bool:
+    """Whether `question` cannot stand alone after these findings; never without any."""
+    if not findings:
+        return False
+    said = words(question)
+    first_name = min((start for start, _ in _names(question)), default=len(question))
+    return (
+        unresolved(question)
+        or any(_is_demonstrative(said, at) for at in range(len(said)))
+        or any(word.lower in _PERSONAL and word.start < first_name for word in said)
+        or (first_name == len(question) and any(_asked_for(noun, findings) for noun in _described(said)))
+    )
+
+
+def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
+    """Whether `completed` keeps every name of `question` and adds something of an earlier answer."""
+    before, after = _bag(question), _bag(completed)
+    names = _bag(" ".join(name for _, name in _names(question)))
+    told = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
+    return names <= after and not told.isdisjoint(after - before)
+
+
+def _names(question: str) -> list[tuple[int, str]]:
+    """Where names start, and what they are."""
+    mentions = find_mentions(question, question=True)
+    return [(mention.start, mention.text) for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
+
+
+def _bag(text: str) -> frozenset[str]:
+    return frozenset(word.lower for word in words(text))
+
+
+def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
+    """`that` is one at the start or after a preposition or auxiliary (`in that town`); elsewhere it opens a clause."""
+    lower = said[at].lower
+    return lower in _DEMONSTRATIVES or (
+        lower == "that" and (at == 0 or said[at - 1].lower in _BEFORE_DEMONSTRATIVE_THAT)
+    )
+
+
+def _described(said: Sequence[Word]) -> list[str]:
+    """The words that may be the noun of a group that `the` opens: those up to a function word, but no verb after the first."""
+    nouns = []
+    for at, word in enumerate(said):
+        group = takewhile(lambda following: following.lower not in FUNCTION_WORDS, said[at + 1 :])
+        if word.lower == "the":
+            nouns += [
+                one.lower for place, one in enumerate(group) if not place or not one.lower.endswith(_VERB_ENDINGS)
+            ]
+    return nouns
+
+
+def _asked_for(noun: str, findings: Sequence[Finding]) -> bool:
+    """Whether an earlier sub-question used the noun, or its answer is of the type that the noun stands for."""
+    wanted = type_of_noun(noun)
+    for finding in findings:
+        asked = analyse(finding.asked)
+        if stem(noun) in content_stems(finding.asked):
+            return True
+        if wanted is not Wanted.THING and asked is not None and asked.wanted is wanted:
+            return True
+    return False

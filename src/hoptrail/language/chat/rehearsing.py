@@ -1,0 +1,101 @@
+"""Indexing rehearsed: every prompt is drafted as it would be sent, rules reply in the model's place, nothing is sent.
+
+What a rehearsal counts is what indexing with the model would be charged, as far as rules write as much as the model does;
+replies that are paid for already count nothing. A model that is not understood at once costs more: repairs are not foreseen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hoptrail.language.chat import schemas
+from hoptrail.language.chat.performer import ChatLanguage
+from hoptrail.language.tasks import Extract, Extraction, Fact, Language, Reply, Summarise, Task
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.paying import Chat, Heard
+from hoptrail.models.text import estimated_tokens
+from hoptrail.types import Usage
+
+T = TypeVar("T")
+
+
+@dataclass
+class RehearsedChat:
+    """`chat` with a reply laid ready in the place of each that would have to be paid for. Satisfies `paying.Chat`."""
+
+    chat: Chat
+    ready: threading.local = field(default_factory=threading.local)
+
+    @property
+    def place(self) -> str:
+        return self.chat.place
+
+    @property
+    def model(self) -> str:
+        return self.chat.model
+
+    @property
+    def working_rung(self) -> Rung | None:
+        return self.chat.working_rung
+
+    def remember_rung(self, rung: Rung) -> None:
+        """Nothing: no rung has been tried."""
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        return self.chat.remembered(request)
+
+    def knows(self, request: ChatRequest) -> bool:
+        return self.chat.knows(request)
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The reply laid ready, at the price of the model's."""
+        text: str = self.ready.text
+        prompt, completion = request.prompt_tokens, estimated_tokens(text)
+        return Heard(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))
+
+
+class RehearsalLanguage:
+    """Performs the tasks of indexing through `chat`'s prompts with `rules`' replies. Other tasks are the rules' alone."""
+
+    def __init__(self, chat: Chat, settings: ChatSettings, rules: Language) -> None:
+        self._chat = RehearsedChat(chat)
+        self._drafting = ChatLanguage(self._chat, settings)
+        self._rules = rules
+
+    @property
+    def name(self) -> str:
+        """The model's: what is rehearsed goes on from what the model has made."""
+        return self._drafting.name
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """Perform one task; its usage is what the model would charge.
+
+        Raises:
+            TaskFailed: the prompt does not fit the model's context.
+        """
+        by_rules = self._rules.perform(task)
+        text = _as_reply(task, by_rules.value)
+        if text is None:
+            return by_rules
+        self._chat.ready.text = text
+        return self._drafting.perform(task)
+
+
+def _as_reply(task: object, value: object) -> str | None:
+    """What the model would write for this output, if the task is one of indexing."""
+    if isinstance(task, Extract) and isinstance(value, Extraction):
+        return schemas.ExtractReply(entities=list(value.entities), facts=_facts(value.facts)).model_dump_json()
+    if isinstance(task, Summarise) and isinstance(value, str):
+        return schemas.SummariseReply(summary=value).model_dump_json()
+    return None
+
+
+def _facts(facts: Sequence[Fact]) -> list[schemas.FactReply]:
+    return [
+        schemas.FactReply(text=fact.text, entities=list(fact.entities), sentence=[number])
+        for number, fact in enumerate(facts, 1)
+    ]

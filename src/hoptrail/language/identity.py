@@ -1,0 +1,81 @@
+"""What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
+
+Covers a performer's code and weights, the content of the file that it speaks from, the endpoint, the settings that shape
+requests, and the prompts. Does not cover what cannot be seen from here: what an endpoint runs under a model's name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from hoptrail.errors import UsageError
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.environment import find_address, wanted_model
+
+_SOURCE = frozenset({".py", ".md", ".json"})
+
+
+def language_identity(name: str, chat: ChatSettings) -> str:
+    """What the replies of the language `name` hang on; `name` as `open_language` takes it.
+
+    Raises:
+        UsageError: its file cannot be read, or its endpoint is not set.
+    """
+    kind, _, argument = name.partition(":")
+    if kind == "offline":
+        return f"{name} {fingerprint(OfflineSettings())} {digest_of_code('hoptrail.language')}"
+    if kind == "scripted":
+        return f"{kind} {_digest_of_file(Path(argument))}"
+    if kind == "replay":
+        return f"{kind} {_digest_of_file(Path(argument))} {wanted_model(chat.model)} {_shaping(chat)}"
+    if kind == "chat":
+        address = find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable)
+        return f"{kind} {address.model} at {address.place} {_shaping(chat)}"
+    return name
+
+
+@cache
+def digest_of_code(package: str) -> str:
+    """Twelve hex digits over the source, prompts and weights of a package."""
+    digest = hashlib.sha256()
+    for name, place in sorted(_walk(files(package), "")):
+        digest.update(f"{name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _shaping(chat: ChatSettings) -> str:
+    """The chat settings that a reply can hang on, and the code and prompts of the tasks. Place and model are named apart."""
+    default = ChatSettings()
+    shaping = replace(chat, **{name: getattr(default, name) for name in _NO_MATTER})
+    return f"{fingerprint(shaping)} {digest_of_code('hoptrail.language')}"
+
+
+_NO_MATTER = (
+    *("base_url", "model", "api_key_variable"),
+    *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds", "longest_wait_seconds"),
+    *("prompt_price", "completion_price", "limit_calls", "limit_tokens", "limit_money"),
+)
+
+
+def _digest_of_file(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _walk(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
+    found: list[tuple[str, Traversable]] = []
+    for place in folder.iterdir():
+        if place.is_dir():
+            found += _walk(place, f"{path}{place.name}/")
+        elif Path(place.name).suffix in _SOURCE:
+            found.append((path + place.name, place))
+    return found

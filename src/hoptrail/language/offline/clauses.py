@@ -1,0 +1,270 @@
+"""Things that a question describes by a clause instead of naming them, and where such a clause ends.
+
+Four kinds: relative (`the town where Ada was born`), contact (`the town Ada was born in`), participial (`the town founded by
+Ada`) and `with` (`the town with the oldest quay`). The hard part is the end: in `When did the man who built Foss Bridge die?`
+the last word belongs to the question. Clauses are found from the right, so that the innermost comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hoptrail.language.offline.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    BASE_VERBS,
+    COPULAS,
+    ORGANISATION_NOUNS,
+    PREPOSITIONS,
+    word_set,
+)
+from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, adjacent, group_start, own_verb, tokens_of
+from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
+
+_BEFORE_NOUNS = ARTICLES | word_set("of first last next")
+_DO = word_set("did do does")
+_BE = word_set("is was are were")
+_NO_PREDICATE_AFTER = (
+    ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS | word_set("to by as and or would will can could s not")
+)
+_STRANDABLE = word_set("in from of for on at with to after under by into through about")
+_LED_BY_PARTICIPLES = PREPOSITIONS - {"to"}
+_NOT_PARTICIPLES = word_set(
+    "building king ring sibling spring wing string thing morning evening wedding seed bed shed red during"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A stretch of the question that describes its thing without naming it, and the question that finds it."""
+
+    start: int
+    end: int
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A noun group (tokens from `start` to `head`) whose clause opens at token `at`; `own` is the clause's own verb."""
+
+    start: int
+    head: int
+    at: int
+    own: int
+
+
+def describing_clauses(question: str) -> Iterator[Description]:
+    """The descriptions by clause, the last one first."""
+    tokens = tokens_of(question)
+    for at in range(len(tokens) - 1, 0, -1):
+        opening = _relative(tokens, at) or _contact(tokens, at) or _participial(tokens, at) or _with(tokens, at)
+        if opening is None:
+            continue
+        end = _clause_end(question, tokens, opening)
+        first, head = tokens[opening.start], tokens[opening.head]
+        if end > tokens[opening.at].end:
+            phrase = question[first.start].lower() + question[first.start + 1 : end]
+            yield Description(first.start, end, f"{'Who' if is_person_noun(head.text) else 'What'} is {phrase}?")
+
+
+def is_relative(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a clause word leads a clause and asks nothing itself: `the leader of which revolution` asks."""
+    word = tokens[at].lower
+    if word not in CLAUSE_WORDS or at == 0 or (word in {"where", "when"} and inverts(tokens, at + 1)):
+        return False
+    if tokens[at - 1].lower in PREPOSITIONS:
+        return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject
+    return tokens[at - 1].content and (word != "when" or at + 1 < len(tokens))
+
+
+def inverts(tokens: Sequence[Token], at: int) -> bool:
+    """Whether an auxiliary with its subject behind it stands at `at`, as in a question: `did the harbour`."""
+    return at + 1 < len(tokens) and tokens[at].lower in _DO | _BE and tokens[at + 1].subject
+
+
+def _relative(tokens: Sequence[Token], at: int) -> _Opening | None:
+    if not is_relative(tokens, at):
+        return None
+    head = at - 2 if tokens[at - 1].lower in PREPOSITIONS else at - 1
+    start = group_start(tokens, head)
+    return _Opening(start, head, at, own_verb(tokens, at)) if start is not None else None
+
+
+def _definite(tokens: Sequence[Token], head: int) -> int | None:
+    """Where the noun group that ends at `head` starts, if at `the`."""
+    start = group_start(tokens, head)
+    return start if start is not None and tokens[start].lower == "the" else None
+
+
+def _contact(tokens: Sequence[Token], at: int) -> _Opening | None:
+    """`the college Ada Lunt attended`, `the person the test is named after`: a subject right behind a noun."""
+    if not (tokens[at].name or tokens[at].lower in ARTICLES) or not adjacent(tokens, at) or tokens[at - 1].name:
+        return None
+    start = _definite(tokens, at - 1)
+    if start is None or (start and tokens[start - 1].lower in CLAUSE_WORDS):  # `where the poet Ada Lunt died`
+        return None
+    verb = at + 1
+    while verb < len(tokens) and not tokens[at].name and tokens[verb].content and not tokens[verb].participle:
+        verb += 1
+    if verb >= len(tokens) or not adjacent(tokens, verb) or not tokens[verb].verb or tokens[verb].lower in BASE_VERBS:
+        return None
+    own = own_verb(tokens, verb - 1)
+    frame = _frame(tokens, start)
+    stranded = tokens[-1].lower in _STRANDABLE and own >= len(tokens) - 3
+    return _Opening(start, at - 1, at, own) if not frame or stranded or _predicate(tokens, frame, own) else None
+
+
+def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
+    """`the college attended by Ada Lunt`, `the team having Ada Lunt`."""
+    word = tokens[at]
+    going = word.lower.endswith("ing") and len(word.lower) > 5
+    if not (word.participle or going) or word.lower in _NOT_PARTICIPLES or at + 1 >= len(tokens):
+        return None
+    head = at - 2 if tokens[at - 1].lower.endswith("ly") else at - 1
+    start = _definite(tokens, head)
+    following = tokens[at + 1]
+    leads = following.name or following.lower in ARTICLES or (not going and following.lower in _LED_BY_PARTICIPLES)
+    if start is None or not leads:
+        return None
+    frame = _frame(tokens, start)
+    if frame and _predicate(tokens, frame, at) is None:
+        return None
+    return _Opening(start, head, at, at)
+
+
+def _with(tokens: Sequence[Token], at: int) -> _Opening | None:
+    """`the state with the oldest lighthouse`, for nouns that stand for something with a name."""
+    if tokens[at].lower != "with" or at + 1 >= len(tokens) or not tokens[at + 1].subject:
+        return None
+    start = _definite(tokens, at - 1)
+    noun = tokens[at - 1].lower
+    named = type_of_noun(noun) in {Wanted.PERSON, Wanted.PLACE, Wanted.COUNTRY} or noun in ORGANISATION_NOUNS
+    return _Opening(start, at - 1, at, at) if start is not None and named else None
+
+
+def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
+    """The auxiliaries of the kind that fronts the question, when the group at `start` stands within its subject.
+
+    Empty when the question's own verb stands before, or none follows (`What is the ...?`).
+    """
+    at = next((at for at, token in enumerate(tokens[:8]) if token.lower in _DO | _BE), start)
+    if at >= start or _asks_what(tokens, at + 1):
+        return frozenset()
+    kind = _DO if tokens[at].lower in _DO else _BE
+    between = range(at + 2, start)
+    settled = any(tokens[one].lower in BASE_VERBS and tokens[one - 1].lower not in _BEFORE_NOUNS for one in between)
+    within = start == at + 1 or tokens[start - 1].lower == "of" or any(is_relative(tokens, one) for one in between)
+    return kind if within and not settled else frozenset()
+
+
+def _asks_what(tokens: Sequence[Token], start: int) -> bool:
+    """`What is the ...`, `Who was the ...`: no predicate follows what stands at `start`."""
+    return start == 2 and tokens[0].lower in {"what", "who"} and tokens[1].lower in _BE
+
+
+def _clause_end(question: str, tokens: Sequence[Token], opening: _Opening) -> int:
+    """The end of the clause (an offset): that of the question, less what is the question's own."""
+    asking = _asking_behind(tokens, opening)
+    if asking is not None:
+        return len(question[: tokens[asking].start].rstrip(" ,"))
+    frame = _frame(tokens, opening.start)
+    found = _of_outer_clause(tokens, opening)
+    if found is None and frame:
+        found = _predicate(tokens, frame, opening.own)
+        found = _last_word(tokens, frame, opening.own) if found is None else found
+        found = _left_over(tokens, frame, opening.own) if found is None else found
+    end = tokens[found].start if found is not None else len(question)
+    return len(question[:end].rstrip(" ,?.!"))
+
+
+def _asking_behind(tokens: Sequence[Token], opening: _Opening) -> int | None:
+    """Where the question proper starts, when the description comes before it: `the town Ada left is in which county`,
+    `In which part of the town that Ada left did ...`.
+    """
+    asked = any(token.lower in _DO | _BE for token in tokens[: opening.start])
+    for at in range(opening.at + 1, len(tokens)):
+        if tokens[at].lower in {"what", "which", "how"} and not is_relative(tokens, at):
+            return _with_leading(tokens, at, opening.at + 1)
+        if tokens[at].lower in {"where", "when"} and inverts(tokens, at + 1):
+            return at
+        if not asked and at > opening.own and inverts(tokens, at):
+            return at
+    return None
+
+
+def _with_leading(tokens: Sequence[Token], at: int, least: int) -> int:
+    """The place of the first of the prepositions and auxiliaries right before `at`: `is in | which`."""
+    while at > least and tokens[at - 1].lower in PREPOSITIONS | AUXILIARIES:
+        at -= 1
+    return at
+
+
+def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
+    """Where the question's own verb starts, behind the clause's: after `did` a plain form, after `was` a participle."""
+    for at in range(own + 1, len(tokens)):
+        token, before = tokens[at], tokens[at - 1]
+        if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and _governs(tokens, at):
+            return at
+        fits = token.lower in BASE_VERBS if frame is _DO else token.participle
+        if not fits or before.lower in _NO_PREDICATE_AFTER:
+            continue
+        if before.lower in PREPOSITIONS and not _is_stranded(tokens, at - 1, own):
+            continue
+        return at
+    return None
+
+
+def _governs(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a plain word has an object behind it, so that it must be a verb: `reinstate the toll`."""
+    return tokens[at].content and not tokens[at].name and at + 1 < len(tokens) and tokens[at + 1].subject
+
+
+def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
+    """Whether a preposition has lost its noun to the front: `the team Ada played for`, `the union Foss is part of`."""
+    return at == own + 1 or tokens[at - 1].lower in {"part", "member", "citizen"}
+
+
+def _last_word(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
+    """The last word after `did`, where no verb is known: it must be one."""
+    at = len(tokens) - 1
+    if tokens[at].lower in PREPOSITIONS:
+        at -= 1
+    blocked = _NO_PREDICATE_AFTER | PREPOSITIONS
+    if frame is not _DO or at <= own or tokens[at].name or tokens[at - 1].lower in blocked:
+        return None
+    return at
+
+
+def _left_over(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
+    """What is left of `What city is the man who built Foss Bridge from?` or `... part of?`."""
+    last = len(tokens) - 1
+    if frame is not _BE or tokens[last].lower not in _STRANDABLE or last <= own + 1 or tokens[1].lower in _BE:
+        return None
+    before = tokens[last - 1]
+    if before.lower in {"part", "member"}:
+        at = last - 2 if tokens[last - 2].lower in ARTICLES else last - 1
+        return at if tokens[at - 1].lower not in COPULAS else None
+    return last if before.content and not before.verb else None
+
+
+def _of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:
+    """Where the verb of an enclosing clause starts: `the town where the man who won X was born`."""
+    if not _inside_open_clause(tokens, opening.start):
+        return None
+    verbs = [at for at in range(opening.own + 1, len(tokens)) if tokens[at].lower in AUXILIARIES]
+    if verbs:
+        return verbs[-1]
+    last = len(tokens) - 1
+    free = last > opening.own and tokens[last - 1].lower not in _NO_PREDICATE_AFTER | PREPOSITIONS
+    return last if free and tokens[last].verb else None
+
+
+def _inside_open_clause(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a clause opens before `start` and still waits for its verb: `where the founder of` ..."""
+    for at in range(start - 1, 0, -1):
+        if is_relative(tokens, at):
+            return True
+        if tokens[at].name or tokens[at].verb or tokens[at].lower in PREPOSITIONS - {"of"}:
+            return False
+    return False

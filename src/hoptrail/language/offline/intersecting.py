@@ -1,0 +1,183 @@
+"""Questions whose answer must satisfy two conditions: one plain question for each, and the answer that both share.
+
+Three forms: `both A and B` (`Which tram stops at both Foss and Arden?`), two predicates (`Who wrote A and directed B?`), and what
+two have in common (`Which trade do A and B share?`). Each condition must name something; `A and B` without `both` may be one
+title and is left alone. Comparisons of two sides (`Are both A and B ...?`) are in `comparing`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hoptrail.language.offline.clauses import is_relative
+from hoptrail.language.offline.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
+from hoptrail.language.offline.phrases import Token, named_spans, tokens_of
+from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.language.offline.text import squeeze
+from hoptrail.language.offline.values import same_value
+
+_MOST_ANALYSED = 600
+_ASKING = word_set("who what which where when whose")
+_ADVERBS = word_set("also then later once even additionally")
+_COMMON = re.compile(
+    r"^(?:what|which) (?P<noun>[a-z]+(?: [a-z]+)?) (?:do|did|does) (?P<sides>.+?) (?:both )?(?:share|have in common)$",
+    re.IGNORECASE,
+)
+_IN_COMMON = re.compile(
+    r"^what is the (?:common|shared) (?P<noun>[a-z]+(?: [a-z]+){0,2}?) (?:of|between) (?P<sides>(?-i:[A-Z\"“]).+)$",
+    re.IGNORECASE,
+)
+_EACH_DOES = re.compile(
+    r"^(?P<ask>(?:[a-z]+ )?(?:what|which) [a-z]+(?: [a-z]+)?) (?P<aux>do|did|were|are) (?P<sides>.+?) both (?P<rest>[a-z].*)$",
+    re.IGNORECASE,
+)
+_SINGULAR = {"do": "does", "did": "did", "were": "was", "are": "is"}
+_SYMMETRIC = word_set(
+    "between among connects connected connect links linked link joins joined join separates separated"
+)
+_AND = re.compile(r",? and ", re.IGNORECASE)
+_HOLDS = re.compile(r",\s*(?:and\s+)?|\s+and\s+|;\s*", re.IGNORECASE)
+
+
+def find_conditions(question: str) -> tuple[str, ...]:
+    """The plain questions that the answer to `question` must answer, at least two; none where it is no intersection."""
+    text = squeeze(question).rstrip(" ?.!")
+    if not text or len(text) > _MOST_ANALYSED:
+        return ()
+    tokens = tokens_of(text)
+    if not any(token.lower in _ASKING for token in tokens) or tokens[0].lower in AUXILIARIES:
+        return ()
+    found = _in_common(text) or _each_of_both(text, tokens) or _two_predicates(text, tokens)
+    return tuple(f"{one[0].upper()}{one[1:]}?" for one in found)
+
+
+def agreed(answers: Sequence[str | None]) -> str | None:
+    """What all `answers` say; where they are lists (`A, B and C`), the first entry that stands in each."""
+    if not answers or any(answer is None for answer in answers):
+        return None
+    first, *others = [answer for answer in answers if answer is not None]
+    if all(same_value(first, other) for other in others):
+        return first
+    lists = [[part for part in _HOLDS.split(other) if part.strip()] for other in others]
+    for entry in _HOLDS.split(first):
+        if entry.strip() and all(any(same_value(entry, part) for part in parts) for parts in lists):
+            return entry.strip()
+    return None
+
+
+def _in_common(text: str) -> tuple[str, ...]:
+    """`Which trade do A and B share?`, `In which town were A and B both born?`"""
+    if match := _COMMON.match(text) or _IN_COMMON.match(text):
+        sides = _two_sides(match["sides"])
+        noun = match["noun"].removesuffix("s") if not match["noun"].endswith(("ss", "us", "is")) else match["noun"]
+        asker = "Who" if is_person_noun(noun) else "What"
+        return tuple(f"{asker} is the {noun} of {side}" for side in sides)
+    if match := _EACH_DOES.match(text):
+        auxiliary = _SINGULAR[match["aux"].lower()]
+        return tuple(f"{match['ask']} {auxiliary} {side} {match['rest']}" for side in _two_sides(match["sides"]))
+    return ()
+
+
+def _two_sides(text: str) -> tuple[str, ...]:
+    """Both parts of `A and B`, each with a name; none otherwise."""
+    spans = named_spans(text)
+    for (_, end), (start, _) in pairwise(spans):
+        joint = _AND.match(text, end)
+        if joint and joint.end() <= start:
+            return text[:end].removeprefix("both "), text[joint.end() :]
+    return ()
+
+
+def _each_of_both(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:
+    """`... both A and B ...`, once with A, once with B."""
+    for at, token in enumerate(tokens):
+        if token.lower != "both" or at == 0 or tokens[at - 1].lower in _SYMMETRIC:
+            continue
+        pair = _joined_names(tokens, at)
+        if pair is None:
+            continue
+        first, second = pair
+        lead, tail = text[: token.start], text[tokens[second].end :]
+        one = text[token.end : tokens[first].end].strip()
+        other = text[tokens[first + 1].end : tokens[second].end].strip()
+        return f"{lead}{one}{tail}", f"{lead}{other}{tail}"
+    return ()
+
+
+def _joined_names(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
+    """The places of the two names behind `both` at `at`: the last one before its `and`, the first one after."""
+    for place in range(at + 2, len(tokens) - 1):
+        if tokens[place].lower == "and" and tokens[place - 1].name:
+            second = next((after for after in range(place + 1, len(tokens)) if tokens[after].name), None)
+            if second is None or any(token.verb for token in tokens[place + 1 : second]):
+                return None
+            return (place - 1, second)
+    return None
+
+
+def _two_predicates(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:
+    """`Who wrote A and directed B?`: the subject with each predicate."""
+    begin = _predicate_start(tokens)
+    if begin is None:
+        return ()
+    for at in range(begin + 1, len(tokens) - 1):
+        second = at + 1 + (tokens[at + 1].lower in _ADVERBS)
+        if tokens[at].lower != "and" or second >= len(tokens) or not _opens_predicate(tokens, second):
+            continue
+        if _in_clause(tokens, begin, at) or not _names(tokens[begin:at]) or not _names(tokens[second:]):
+            continue
+        subject = _subject(text, tokens, begin)
+        borrowed = _borrowed_auxiliary(tokens, begin, second)
+        first = text[tokens[begin].start : tokens[at].start].strip(" ,")
+        return f"{subject} {first}", f"{subject} {borrowed}{text[tokens[second].start :]}"
+    return ()
+
+
+def _predicate_start(tokens: Sequence[Token]) -> int | None:
+    """Where the predicate of the thing asked for starts: after `who`, `which poet`, `who is the poet who`."""
+    if tokens[0].lower not in {"who", "which", "what"}:
+        return None
+    if len(tokens) > 2 and tokens[1].lower in COPULAS and tokens[2].lower in ARTICLES:
+        relative = next((at for at in range(3, min(8, len(tokens))) if is_relative(tokens, at)), None)
+        bare = relative is not None and not any(
+            token.name or token.lower in PREPOSITIONS for token in tokens[3:relative]
+        )
+        return relative + 1 if bare and relative is not None and relative + 1 < len(tokens) else None
+    verb = next((at for at in range(1, min(6, len(tokens))) if _opens_predicate(tokens, at)), None)
+    if verb is None or tokens[verb].lower in {"did", "does", "do"} or any(token.name for token in tokens[1:verb]):
+        return None
+    fronted = verb + 1 < len(tokens) and tokens[verb].lower in AUXILIARIES and tokens[verb + 1].subject and verb > 1
+    return None if fronted and not tokens[verb + 1].lower.startswith(("the", "a")) else verb
+
+
+def _opens_predicate(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a verb stands at `at`, known as one or an `-s` form with its object behind it."""
+    token = tokens[at]
+    third = (
+        token.lower.endswith("s") and not token.lower.endswith("ss") and at + 1 < len(tokens) and tokens[at + 1].subject
+    )
+    return token.verb or third
+
+
+def _in_clause(tokens: Sequence[Token], begin: int, end: int) -> bool:
+    """Whether a relative clause opens between two places: what follows its `and` may belong to it."""
+    return any(is_relative(tokens, at) for at in range(begin + 1, end))
+
+
+def _names(tokens: Sequence[Token]) -> bool:
+    return any(token.name for token in tokens)
+
+
+def _subject(text: str, tokens: Sequence[Token], begin: int) -> str:
+    """The words that ask, `which poet` for `who is the poet who`."""
+    if tokens[1].lower in COPULAS and begin > 3 and tokens[begin - 1].lower in {"who", "that", "which"}:
+        return f"Which {text[tokens[3].start : tokens[begin - 2].end]}"
+    return text[: tokens[begin].start].strip()
+
+
+def _borrowed_auxiliary(tokens: Sequence[Token], begin: int, second: int) -> str:
+    """The auxiliary that the second predicate leaves out: `was founded by A and named after B`."""
+    left_out = tokens[begin].lower in AUXILIARIES and tokens[second].participle and tokens[begin + 1].participle
+    return f"{tokens[begin].text} " if left_out else ""

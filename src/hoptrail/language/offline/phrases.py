@@ -1,0 +1,151 @@
+"""A question as a row of tokens, names being one token each, with what their form says: noun groups and verbs.
+
+It tags no parts of speech: a word is taken for a verb by its ending, by short lists of common verbs, and by where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    BASE_VERBS,
+    COPULAS,
+    FUNCTION_WORDS,
+    IRREGULAR_PASTS,
+    NAMED_AFTER_OF,
+    PREPOSITIONS,
+    word_set,
+)
+from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.language.offline.text import words
+
+CLAUSE_WORDS = word_set("who that which where whose whom when")
+REFERENCE = re.compile(r"#\d{1,3}")
+_MADE = re.compile(
+    r"\b(?:performer|singer|director|author|writer|composer|songwriter|screenwriter|producer|creator|artist|cast member) "
+    r"(?:of|for) (?:the )?(?:film |song |album |movie |book |novel |play )?$",
+    re.IGNORECASE,
+)
+_TITLE_JOINT = re.compile(r",? (?:(?:for|on|with|to|at|from|through|a|and) )?(?:the )?", re.IGNORECASE)
+_LONGEST_GROUP = 5
+_SUBJECTS = ARTICLES | word_set("he she it they his her its their this these")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, or a whole name, quoted title or reference to an earlier answer."""
+
+    text: str
+    start: int
+    end: int
+    name: bool
+
+    @property
+    def lower(self) -> str:
+        """In lower case; empty for a name, which is no word of any list."""
+        return "" if self.name else self.text.lower()
+
+    @property
+    def content(self) -> bool:
+        """Whether it may belong to a noun group."""
+        return self.name or (self.lower not in FUNCTION_WORDS and self.text[0].isalpha())
+
+    @property
+    def subject(self) -> bool:
+        """Whether a subject may start here."""
+        return self.name or self.lower in _SUBJECTS
+
+    @property
+    def participle(self) -> bool:
+        return self.lower.endswith("ed") or self.lower in IRREGULAR_PASTS
+
+    @property
+    def verb(self) -> bool:
+        """Whether it looks like a finite verb, a participle or an auxiliary."""
+        third = self.lower.removesuffix("es"), self.lower.removesuffix("s")
+        return self.participle or self.lower in AUXILIARIES | COPULAS or not BASE_VERBS.isdisjoint({self.lower, *third})
+
+
+def named_spans(question: str) -> list[tuple[int, int]]:
+    """Where names, quoted titles and references stand; `the town of Arden` is one name, quotation marks are included."""
+    spans = [match.span() for match in REFERENCE.finditer(question)]
+    for mention in find_mentions(question, question=True):
+        if mention.shape in {Shape.NAME, Shape.QUOTED}:
+            quoted = mention.shape is Shape.QUOTED and mention.start > 0
+            before = NAMED_AFTER_OF.search(question, 0, mention.start)
+            start = before.start() if before else mention.start - quoted
+            spans.append((start, mention.end + quoted))
+    return _whole_titles(question, sorted(spans))
+
+
+def _whole_titles(question: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What somebody wrote or directed is named to its end: `the director of Night Boats for Foss` directed one film."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if (
+            joined
+            and _TITLE_JOINT.fullmatch(question, joined[-1][1], start)
+            and _MADE.search(question, 0, joined[-1][0])
+        ):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def tokens_of(question: str) -> tuple[Token, ...]:
+    """All tokens in order."""
+    spans = named_spans(question)
+    plain = [word for word in words(question) if not any(start <= word.start < end for start, end in spans)]
+    found = [Token(question[start:end], start, end, name=True) for start, end in spans]
+    found += [Token(word.text, word.start, word.end, name=False) for word in plain]
+    return tuple(sorted(found, key=lambda token: token.start))
+
+
+def adjacent(tokens: Sequence[Token], at: int) -> bool:
+    """Whether nothing but a space stands before token `at`."""
+    return at > 0 and tokens[at].start - tokens[at - 1].end <= 1
+
+
+def group_start(tokens: Sequence[Token], head: int) -> int | None:
+    """Where the noun group that ends with token `head` starts, its article included; None without one.
+
+    A noun for a person that follows an auxiliary or a preposition needs no article (`did person who ...`).
+    """
+    if head < 1 or tokens[head].name or not tokens[head].content or tokens[head].lower.endswith("ed"):
+        return None
+    at = head
+    while at > 0 and head - at < _LONGEST_GROUP and adjacent(tokens, at):
+        before = tokens[at - 1]
+        if before.lower in ARTICLES:
+            return at - 1
+        if before.lower == "of" and at > 1 and tokens[at - 2].content and not tokens[at - 2].name:
+            at -= 2
+        elif before.content and not before.participle:
+            at -= 1
+        else:
+            break
+    bare = at == head and is_person_noun(tokens[head].text) and tokens[head - 1].lower in AUXILIARIES | PREPOSITIONS
+    return head if bare else None
+
+
+def own_verb(tokens: Sequence[Token], opener: int) -> int:
+    """The last token of the verb that a clause which opens at `opener` has itself: `was born`, `plays`."""
+    at = opener + 1 + (tokens[opener].lower == "whose")
+    last = len(tokens) - 1
+    if at > last:
+        return last
+    if tokens[at].subject or tokens[opener].lower in {"where", "whose", "when"} or tokens[opener].name:
+        while at < last and not tokens[at].verb:
+            at += 1
+    while at < last and (tokens[at].lower in AUXILIARIES | COPULAS or tokens[at].lower in {"also", "not", "later"}):
+        following = tokens[at + 1]
+        if not (following.participle or following.lower in AUXILIARIES | COPULAS or following.lower in {"also", "not"}):
+            break
+        at += 1
+    return at

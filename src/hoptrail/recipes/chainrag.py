@@ -1,0 +1,265 @@
+"""ChainRAG (Zhu et al., ACL 2025): a sentence graph, and sub-questions that get back the names they lost.
+
+    sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
+                             nearness in the text (SA)                                     structures/sentence_graph.py
+    question decomposition   sequential, parallel or comparing sub-questions               task decompose
+    sub-question rewriting   one that points back is completed from all earlier answers    language/anaphora.py, task complete
+    seed retrieval           dense candidates, reranked; the first are seeds               sentence_search.py
+    expansion                neighbours are added until the evidence settles the           sentence_search.py, task assess
+                             sub-question or a cap is met
+    answering                each sub-question; the context of one without an answer is    tasks answer, summarise
+                             summarised for the next
+    integration              from the answers (AnsInt), the contexts (CxtInt), or both     task integrate
+
+Deviations: the graph is one over the corpus (`search.per_question` is the paper's); whether a question is multi-hop is told by
+its decomposition, and one that stays whole is answered by its one hop without integrating; sub-questions are triggered by whole
+words (the released code by substrings) and a completion that loses a name, or adds nothing of an earlier answer, is not taken;
+the completed sub-questions are integrated (the code: those before completion); a step of expansion keeps its best neighbours
+only (as the code, not the paper), because the corpus's graph is far larger than a question's; sentences of one document are read
+as one piece; no cross-encoder comes along: name one in `search.reranker`. Who finds the entities is set under [offline], or is
+the language that builds the index.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.anaphora import is_completion, points_back
+from hoptrail.language.meter import Meter
+from hoptrail.language.offline.completing import complete
+from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Summarise
+from hoptrail.models.rerankers import Reranker, open_reranker
+from hoptrail.models.text import estimated_tokens
+from hoptrail.recipes.answering import CitedHop, check_support, cite
+from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
+from hoptrail.types import Answer, Hit, Hop, Kind, Ranking, Trail, Unit, Verdict, content_id
+
+CARRIED = "carried"
+"""The channel of a summary of what was found for an earlier sub-question that had no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainragSettings:
+    """How a question is taken apart, its parts completed, read and put together.
+
+    `completion` of sub-questions that point back: `off`, by `rules` whatever the language, or by the `language`. `integration`:
+    `answers` (AnsInt), `contexts` (CxtInt) or `both`. At most `sub_questions` are asked, each over evidence of at most
+    `evidence_tokens`, which widens while the language finds it sufficient with less probability than `sufficiency`. A summary
+    of `carried_words` stands in for an answer that was not found (0: nothing does). At most `k` units are retrieved in all.
+    """
+
+    k: int = 50
+    search: SentenceSearchSettings = field(default_factory=SentenceSearchSettings)
+    decompose: bool = True
+    completion: Literal["off", "rules", "language"] = "language"
+    integration: Literal["answers", "contexts", "both"] = "both"
+    sub_questions: int = 6
+    sufficiency: float = 0.5
+    evidence_tokens: int = 6000
+    carried_words: int = 80
+
+    def __post_init__(self) -> None:
+        if min(self.k, self.sub_questions, self.evidence_tokens) < 1 or self.carried_words < 0:
+            raise ValueError("k, sub_questions and evidence_tokens are at least 1, carried_words at least 0")
+        if not 0 <= self.sufficiency <= 1:
+            raise ValueError(f"sufficiency lies between 0 and 1, not {self.sufficiency}")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built; what that stands on is understood."""
+        if self.search.unit == "passage":
+            return (PASSAGES,)
+        if self.search.per_question:
+            return (SENTENCES, EXTRACTIONS)
+        return (SENTENCE_GRAPH,) if self.search.walks else (SENTENCES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((self.search.kind,))
+
+
+def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
+    """The settings with another search."""
+    return replace(settings, search=replace(settings.search, **search))  # type: ignore[arg-type]
+
+
+PAPER = ChainragSettings(
+    search=SentenceSearchSettings(context_k=3, expansions=3, expansion_k=100), evidence_tokens=2000
+)
+REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1))
+
+
+@dataclass(frozen=True)
+class Chainrag:
+    """Sub-questions completed from earlier answers, each searched for in a graph of sentences that widens until it is enough."""
+
+    corpus: Corpus
+    language: Language
+    settings: ChainragSettings = field(default_factory=ChainragSettings)
+
+    name: ClassVar[str] = "chainrag"
+    presets: ClassVar[Mapping[str, ChainragSettings]] = {
+        "paper": PAPER,
+        "reference": REFERENCE,
+        "contexts": replace(PAPER, integration="contexts"),
+        "both": replace(PAPER, integration="both"),
+        "no-completion": replace(PAPER, completion="off"),
+        "rules": replace(PAPER, completion="rules"),
+        "no-ec": _with(PAPER, links=("SS", "SA")),
+        "no-ss": _with(PAPER, links=("EC", "SA")),
+        "no-sa": _with(PAPER, links=("EC", "SS")),
+        "passages": _with(PAPER, unit="passage"),
+        "no-expansion": _with(PAPER, expansions=0),
+        "per-question": _with(PAPER, per_question=True),
+        "naive": replace(_with(PAPER, unit="passage"), decompose=False),
+        "naive-decomposed": replace(_with(PAPER, unit="passage"), completion="off"),
+        "bge": _with(PAPER, reranker="cross-encoder:BAAI/bge-reranker-large"),
+    }
+
+    def retrieve(self, question: str) -> Ranking:
+        """What all hops found: every hop's first, then every hop's second, and so on."""
+        return self._everything(self._hops(question, Meter(self.language)))
+
+    def answer(self, question: str) -> Answer:
+        started = time.perf_counter()
+        meter = Meter(self.language)
+        hops = self._hops(question, meter)
+        ranking = self._everything(hops)
+        text, concluding = self._conclude(question, hops, ranking, meter)
+        hops += concluding
+        evidence = cite(hops, self.corpus)
+        trail = Trail(tuple(cited.hop for cited in hops))
+        usage = replace(meter.usage, seconds=time.perf_counter() - started)
+        return Answer(question, text, self.name, self.language.name, evidence, trail, usage, ranking)
+
+    def _everything(self, hops: Sequence[CitedHop]) -> Ranking:
+        """Summaries that were carried are no finds of their own."""
+        found = [tuple(hit for hit in cited.hop.hits if hit.channel != CARRIED) for cited in hops]
+        return interleave(found, self.settings.k)
+
+    def _hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        try:
+            sub_questions = self._sub_questions(question, meter)
+        except TaskFailed:
+            return [CitedHop(Hop(question, question, (), None, Verdict.FAILED))]
+        search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
+        hops: list[CitedHop] = []
+        for sub_question in sub_questions[: self.settings.sub_questions]:
+            carried = self._carried(hops[-1].hop, meter) if hops else None
+            hops.append(self._hop(sub_question, findings_of(hops), carried, search, meter))
+        return hops
+
+    def _sub_questions(self, question: str, meter: Meter) -> tuple[str, ...]:
+        """The question itself where it is not multi-hop."""
+        if not self.settings.decompose:
+            return (question,)
+        parts = meter.perform(Decompose(question)).questions
+        return parts if len(parts) > 1 else (question,)
+
+    def _hop(
+        self, question: str, findings: tuple[Finding, ...], carried: Unit | None, search: SentenceSearch, meter: Meter
+    ) -> CitedHop:
+        asked: str = question
+        hits: Ranking = ()
+        try:
+            asked = self._completed(question, findings, meter)
+            hits = _with_summary(self._found(asked, search, meter), carried)
+            packed = pack(hits, self.settings.evidence_tokens)
+            reading = meter.perform(Read(asked, in_reading_order(packed))) if packed else Reading(None)
+            support = tuple(span for step in reading.steps for span in step.support)
+            check_support(support, packed)
+        except TaskFailed:
+            return CitedHop(Hop(question, asked, hits, None, Verdict.FAILED))
+        verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
+        return CitedHop(Hop(question, asked, hits, reading.answer, verdict), support)
+
+    def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
+        """The sub-question with earlier answers in it; as it stands where it needs none, or was not completed well."""
+        mode = self.settings.completion
+        answered = any(finding.answer is not None for finding in findings)
+        if mode == "off" or not answered or not points_back(question, findings):
+            return question
+        completed = complete(question, findings) if mode == "rules" else meter.perform(Complete(question, findings))
+        return completed if is_completion(question, completed, findings) else question
+
+    def _found(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
+        """Evidence that settles the sub-question, or as much as the caps allow."""
+        found = search.begin(asked)
+        for _ in range(self.settings.search.expansions if search.graph else 0):
+            if self._is_full(found.hits) or not found.frontier or self._settles(asked, found.hits, meter):
+                break
+            found = search.widen(asked, found)
+        return found.hits
+
+    def _is_full(self, hits: Ranking) -> bool:
+        return sum(estimated_tokens(hit.unit.searchable) for hit in hits) >= self.settings.evidence_tokens
+
+    def _settles(self, asked: str, hits: Ranking, meter: Meter) -> bool:
+        packed = pack(hits, self.settings.evidence_tokens)
+        return meter.perform(Assess(asked, in_reading_order(packed))) >= self.settings.sufficiency
+
+    def _carried(self, before: Hop, meter: Meter) -> Unit | None:
+        """What was found for a sub-question without answer, in short. A summary that fails is left out: it is an aid only."""
+        units = tuple(hit.unit for hit in pack(before.hits, self.settings.evidence_tokens))
+        if before.verdict is not Verdict.UNANSWERED or not units or not self.settings.carried_words:
+            return None
+        try:
+            text = meter.perform(Summarise(units, self.settings.carried_words))
+        except TaskFailed:
+            return None
+        sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
+        return Unit(content_id("s", CARRIED, text), Kind.SUMMARY, "", text, sources) if text.strip() else None
+
+    def _conclude(
+        self, question: str, hops: Sequence[CitedHop], ranking: Ranking, meter: Meter
+    ) -> tuple[str | None, list[CitedHop]]:
+        """The answer to the question itself, and a hop for it where the contexts told what no hop had."""
+        if [cited.hop.question for cited in hops] == [question]:
+            return hops[0].hop.answer, []
+        mode = self.settings.integration
+        packed = () if mode == "answers" else self._contexts(question, ranking)
+        answers = [cited.hop.answer for cited in hops if cited.hop.answer is not None]
+        if not answers and not packed:
+            return None, []
+        findings = () if mode == "contexts" else findings_of(hops)
+        try:
+            reading = meter.perform(Integrate(question, findings, in_reading_order(packed)))
+            support = tuple(span for step in reading.steps for span in step.support)
+            check_support(support, packed)
+        except TaskFailed:
+            return None, []
+        if reading.answer is None or reading.answer in answers or not support:
+            return reading.answer, []
+        return reading.answer, [CitedHop(Hop(question, question, packed, reading.answer, Verdict.ANSWERED), support)]
+
+    def _contexts(self, question: str, ranking: Ranking) -> Ranking:
+        """What all hops found, reranked for the whole question where there is a reranker, as far as it can be read."""
+        ordered = self._reranker.rerank(question, ranking, len(ranking)) if self._reranker else ranking
+        return pack(ordered, self.settings.evidence_tokens)
+
+    @cached_property
+    def _reranker(self) -> Reranker | None:
+        name = self.settings.search.reranker
+        return open_reranker(name, self.corpus.encoder) if name else None
+
+
+def _with_summary(hits: Ranking, summary: Unit | None) -> Ranking:
+    """The summary stands last: it is about another sub-question."""
+    if summary is None:
+        return hits
+    return (*hits, Hit(summary, hits[-1].score if hits else 0.0, CARRIED))
+
+
+def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
+    return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)

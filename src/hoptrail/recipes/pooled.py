@@ -1,0 +1,60 @@
+"""What recipes over a flat pool of derived units have in common: how the pool is ranked, and how it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.pool import Scorer, search_pool
+from hoptrail.types import Ranking, Unit
+
+Reader = Literal["direct", "self-ask", "closed-book"]
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSettings(SinglePassSettings):
+    """`scorer` ranks the pool (SiReRAG Table 6). `reader` (SiReRAG Table 9): `direct` reads once; `self-ask` reads and then
+    concludes from the sub-questions that reading answered, two calls; `closed-book` asks the model's memory and retrieves
+    nothing. `question_suffix` is appended to the question that is searched for, as the released code of SiReRAG does.
+    """
+
+    scorer: Scorer = "dense"
+    reader: Reader = "direct"
+    question_suffix: str = ""
+
+
+@dataclass(frozen=True)
+class Pooled(SinglePass):
+    """Search a flat pool, read."""
+
+    settings: PooledSettings
+
+    def retrieve(self, question: str) -> Ranking:
+        if self.settings.reader == "closed-book":
+            return ()
+        asked = f"{question} {self.settings.question_suffix}".strip()
+        return search_pool(self.corpus, asked, self.settings.pool, self.settings.k, self.settings.scorer)
+
+    def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        units = tuple(hit.unit for hit in packed)
+        match self.settings.reader:
+            case "direct":
+                return meter.perform(Read(question, units))
+            case "self-ask":
+                return _read_twice(question, units, meter)
+            case "closed-book":
+                return meter.perform(Recall(question))
+
+
+def _read_twice(question: str, units: tuple[Unit, ...], meter: Meter) -> Reading:
+    """Sub-questions with their answers first, then the question in their light (SiReRAG appendix B: two iterations)."""
+    first = meter.perform(Read(question, units))
+    findings = tuple(Finding(step.question, step.question, step.answer) for step in first.steps)
+    last = meter.perform(Integrate(question, findings, units))
+    if last.answer is None or last.steps:
+        return last
+    support = tuple(dict.fromkeys(span for step in first.steps for span in step.support))
+    return Reading(last.answer, (*first.steps, Step(question, last.answer, support)), last.confidence)

@@ -1,0 +1,39 @@
+"""RAPTOR (Sarthi et al. 2024), as SiReRAG compares with it: passages and the summaries of the similarity tree in one pool.
+
+Section 3 of the paper, step by step: clusters and their summaries are made while indexing (`structures/trees.py`); the tree
+is searched collapsed, all levels at once (figure 2 B). Deviations: the top `k` units are taken where the paper fills a budget
+of tokens (here `evidence_tokens` bounds what of them is read), and traversal level by level, which the paper found worse, is
+left out. What clusters and summaries are made of is set under [structures].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hoptrail.recipes.pooled import Pooled, PooledSettings
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import SIMILARITY_TREE
+from hoptrail.types import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class RaptorSettings(PooledSettings):
+    """As for every pool."""
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        return (SIMILARITY_TREE,)
+
+    @property
+    def pool(self) -> Pool:
+        return Pool((Kind.PASSAGE,), (SIMILARITY_TREE,))
+
+
+@dataclass(frozen=True)
+class Raptor(Pooled):
+    """Passages and a tree of their summaries in one pool, read once."""
+
+    settings: RaptorSettings = field(default_factory=RaptorSettings)
+
+    name: ClassVar[str] = "raptor"

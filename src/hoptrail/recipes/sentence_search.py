@@ -1,0 +1,145 @@
+"""Finding what settles one sub-question: the nearest units first, then neighbours in the sentence graph, step by step.
+
+ChainRAG, "Seed Sentence Retrieval + Graph Expansion". Knows no language: whether the evidence is enough is asked elsewhere, and
+every answer "no" widens it by one step. With passages as units there is no graph and nothing to widen.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.rerankers import Reranker
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import dense_search, nearest
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.sentence_graph import SentenceGraph
+from hoptrail.types import Kind, Ranking, Unit, content_id
+
+LinkKind = Literal["EC", "SS", "SA"]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSearchSettings:
+    """What is searched, and how far it widens.
+
+    Of `prefilter` nearest units, put in order by `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty: by cosine),
+    the first `context_k` are evidence and the first `seed_k` are where the graph of `links` is entered. Each of at most
+    `expansions` steps adds the `expansion_k` best neighbours of what the step before added. With `per_question` the graph is
+    made anew of the `candidates` passages nearest to the whole question, as the paper does, and nothing else is found.
+    """
+
+    unit: Literal["sentence", "passage"] = "sentence"
+    links: tuple[LinkKind, ...] = ("EC", "SS", "SA")
+    prefilter: int = 100
+    context_k: int = 7
+    seed_k: int = 3
+    expansions: int = 2
+    expansion_k: int = 5
+    reranker: str = ""
+    per_question: bool = False
+    candidates: int = 20
+
+    def __post_init__(self) -> None:
+        if min(self.context_k, self.seed_k, self.expansion_k, self.candidates) < 1 or self.expansions < 0:
+            raise ValueError("context_k, seed_k, expansion_k and candidates are at least 1, expansions at least 0")
+        if self.prefilter < max(self.context_k, self.seed_k):
+            raise ValueError("prefilter is at least context_k and seed_k, which are chosen from it")
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.SENTENCE if self.unit == "sentence" else Kind.PASSAGE
+
+    @property
+    def walks(self) -> bool:
+        """Whether there is a graph to walk on."""
+        return self.unit == "sentence" and self.expansions > 0 and bool(self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The evidence so far, best first, and the units whose neighbours are to come next."""
+
+    hits: Ranking
+    frontier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSearch:
+    """Searches for the sub-questions of one question. `rows` limits it to these rows of the vectors; `graph` may be missing."""
+
+    corpus: Corpus
+    settings: SentenceSearchSettings
+    reranker: Reranker | None
+    graph: SentenceGraph | None
+    rows: NDArray[np.intp] | None
+
+    @classmethod
+    def open(
+        cls, corpus: Corpus, question: str, settings: SentenceSearchSettings, reranker: Reranker | None
+    ) -> SentenceSearch:
+        """A search over the whole corpus, or over the passages nearest to `question`."""
+        if settings.unit == "sentence" and settings.per_question:
+            passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
+            own = SentenceGraph.over(passages, corpus.snapshot, settings.links)
+            return cls(corpus, settings, reranker, own, _rows(corpus, own.ids))
+        stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
+        return cls(corpus, settings, reranker, stored, None)
+
+    def begin(self, asked: str) -> Found:
+        """The units nearest to what is asked."""
+        best = self._best(asked, self.rows, self.settings.prefilter)
+        seeds = tuple(hit.unit.id for hit in best[: self.settings.seed_k])
+        return Found(best[: self.settings.context_k], seeds)
+
+    def widen(self, asked: str, found: Found) -> Found:
+        """`found` with the best neighbours of its frontier; the frontier is then these, empty when there are none."""
+        if self.graph is None or not found.frontier:
+            return Found(found.hits, ())
+        known = {hit.unit.id for hit in found.hits}
+        around = [name for name in self.graph.neighbours(found.frontier) if name not in known]
+        added = self._best(asked, _rows(self.corpus, around), self.settings.expansion_k)
+        return Found(ranked((*found.hits, *added)), tuple(hit.unit.id for hit in added))
+
+    def _best(self, asked: str, rows: NDArray[np.intp] | None, limit: int) -> Ranking:
+        depth = max(limit, self.settings.prefilter) if self.reranker else limit
+        hits = nearest(self.corpus, self._vector(asked), depth, self.settings.kind, rows)
+        return self.reranker.rerank(asked, hits, limit) if self.reranker else hits
+
+    def _vector(self, asked: str) -> FloatMatrix:
+        vector: FloatMatrix = self.corpus.encoder.encode([asked])[0]
+        return vector
+
+
+def in_reading_order(hits: Ranking) -> tuple[Unit, ...]:
+    """What is read of these hits: the sentences of one document as one piece, a line each, in the order of its text.
+
+    Pieces stand where the best of their sentences does. Read so, questions of MuSiQue were answered better than sentence by
+    sentence, those of 2WikiMultiHopQA as well, and a title is said once.
+    """
+    documents: dict[str, list[Unit]] = {}
+    for hit in hits:
+        place = hit.unit.document if hit.unit.kind is Kind.SENTENCE else hit.unit.id
+        documents.setdefault(place, []).append(hit.unit)
+    return tuple(_as_one(sorted(units, key=lambda unit: unit.sources[0])) for units in documents.values())
+
+
+def _as_one(sentences: Sequence[Unit]) -> Unit:
+    first = sentences[0]
+    if len(sentences) == 1:
+        return first
+    text = "\n".join(" ".join(sentence.text.split()) for sentence in sentences)
+    sources = tuple(sentence.sources[0] for sentence in sentences)
+    return Unit(content_id("a", *(sentence.id for sentence in sentences)), Kind.AGGREGATE, first.title, text, sources)
+
+
+def _rows(corpus: Corpus, ids: Collection[str]) -> NDArray[np.intp]:
+    """The rows of the sentence vectors where these sentences stand, rising."""
+    known = corpus.snapshot.vectors(Kind.SENTENCE).ids
+    return np.array(sorted(bisect_left(known, name) for name in ids), dtype=np.intp)

@@ -1,0 +1,125 @@
+"""A flat pool: units of several kinds ranked as one list, whatever level of a tree they come from.
+
+SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. Three scorers rank it (SiReRAG
+Table 6): dense vectors; BM25 with the statistics of the whole pool; late interaction over the dense scorer's candidates.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.models.rerankers import open_reranker
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import nearest
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.store.layout import STOP_WORDS
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Hit, Kind, Ranking, Unit
+
+Scorer = Literal["dense", "bm25", "late-interaction"]
+
+LATE_INTERACTION_DEPTH = 100
+"""Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Units of these kinds; of summaries only those of these trees."""
+
+    kinds: tuple[Kind, ...]
+    trees: tuple[str, ...] = ()
+
+    def units(self, snapshot: Snapshot) -> Iterator[Unit]:
+        """All of them, in no particular order."""
+        for kind in self.kinds:
+            yield from snapshot.units(kind)
+        if self.trees:
+            yield from snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self.trees))
+
+    def size(self, snapshot: Snapshot) -> int:
+        """How many units there are to choose from."""
+        summaries = len(summaries_of(snapshot, self.trees) & set(snapshot.vectors(Kind.SUMMARY).ids))
+        return sum(snapshot.count(kind) for kind in self.kinds) + summaries
+
+
+def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
+    """The `limit` best units of the pool; what the scores are is the scorer's affair."""
+    match scorer:
+        case "dense":
+            return _dense(corpus, question, pool, limit)
+        case "bm25":
+            keywords = corpus.snapshot.derived(("keywords", pool), lambda: PoolKeywords(pool, corpus.snapshot))
+            return keywords.search(question, limit)
+        case "late-interaction":
+            candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
+            return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
+
+
+def summaries_of(snapshot: Snapshot, trees: tuple[str, ...]) -> frozenset[str]:
+    """Ids of the groups of these trees; one whose summary is still to be made is among them."""
+    return snapshot.derived(
+        ("summaries", trees), lambda: frozenset(link.source for tree in trees for link in snapshot.links(tree))
+    )
+
+
+def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
+    vector = corpus.encoder.encode([question])[0]
+    hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
+    if pool.trees:
+        rows = corpus.snapshot.derived(("rows", pool.trees), lambda: _rows(corpus.snapshot, pool.trees))
+        hits += nearest(corpus, vector, limit, Kind.SUMMARY, rows)
+    return ranked(hits, limit)
+
+
+def _rows(snapshot: Snapshot, trees: tuple[str, ...]) -> NDArray[np.intp]:
+    wanted = summaries_of(snapshot, trees)
+    return np.flatnonzero([id_ in wanted for id_ in snapshot.vectors(Kind.SUMMARY).ids])
+
+
+class PoolKeywords:
+    """BM25 over a whole pool, held in memory: the store keeps statistics kind by kind, whose scores do not compare.
+
+    k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword.py`.
+    """
+
+    def __init__(self, pool: Pool, snapshot: Snapshot) -> None:
+        import bm25s
+
+        self._snapshot = snapshot
+        self._units = sorted((unit.id, unit.kind) for unit in pool.units(snapshot))
+        texts = {unit.id: unit.searchable for unit in pool.units(snapshot)}
+        self._index = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+        if texts:
+            self._index.index(_words([texts[id_] for id_, _ in self._units]), show_progress=False)
+
+    def search(self, question: str, limit: int) -> Ranking:
+        """The `limit` units with the highest score above 0."""
+        (words,) = _words([question]) or [[]]
+        known = [word for word in words if word in self._index.vocab_dict] if self._units else []
+        if not known:
+            return ()
+        scores = self._index.get_scores(known)
+        best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
+        wanted = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
+        kinds = {kind for id_, kind in self._units if id_ in wanted}
+        units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, wanted))
+        return ranked((Hit(unit, wanted[unit.id], "keyword") for unit in units), limit)
+
+
+def _words(texts: list[str]) -> list[list[str]]:
+    """Words of two characters and more, lower-cased, without accents and stop words; only for languages with spaces."""
+    import bm25s
+
+    plain = [_without_accents(text) for text in texts]
+    tokens = bm25s.tokenize(plain, stopwords=list(STOP_WORDS), return_ids=False, show_progress=False)
+    return [list(row) for row in tokens]
+
+
+def _without_accents(text: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))

@@ -1,0 +1,211 @@
+"""The sentence graph as retrieval walks it: who is next to whom, over the whole corpus or over one question's candidates.
+
+ChainRAG (arXiv 2502.14245), retrieval expansion on the sentence graph. Chooses no seeds, reranks nothing, and does not decide
+when to stop: whoever walks does that. Links are held as arrays; texts stay on disk.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.imported import folded
+from hoptrail.structures.linking import Pairs
+from hoptrail.structures.names import SENTENCE_GRAPH
+from hoptrail.structures.nearest import Rows
+from hoptrail.structures.sentence_entities import Mentions, mentions_in
+from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
+from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.types import Kind, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Links of one kind in both directions: those of row r stand at `starts[r]` to `starts[r + 1]`, by rising target."""
+
+    starts: NDArray[np.intp]
+    targets: Rows
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pairs: Pairs, size: int) -> Adjacency:
+        sources = np.concatenate((pairs.first, pairs.second))
+        targets = np.concatenate((pairs.second, pairs.first))
+        order = np.lexsort((targets, sources))
+        starts = np.searchsorted(sources[order], np.arange(size + 1))
+        return cls(starts, targets[order], np.concatenate((pairs.weights, pairs.weights))[order])
+
+    def around(self, row: int) -> slice:
+        return slice(int(self.starts[row]), int(self.starts[row + 1]))
+
+
+class SentenceGraph:
+    """Sentences and links of the chosen kinds. Parallel links of different kinds are kept. Use `of` or `over`."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        ids: Sequence[str],
+        adjacencies: Mapping[str, Adjacency],
+        mentions: Callable[[], Mentions],
+    ) -> None:
+        """`ids` in rising order; the rows of `adjacencies` and `mentions` are places in it."""
+        self._snapshot = snapshot
+        self._ids = ids
+        self._adjacencies = adjacencies
+        self._mentions = mentions
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
+        """The graph of the whole corpus as it is stored. What is read is kept with the snapshot, kind by kind.
+
+        Raises:
+            UsageError: there is no such kind of link.
+        """
+        places = sentence_places(snapshot)
+        adjacencies = {kind: _stored(snapshot, kind, places) for kind in _checked(kinds)}
+        return cls(snapshot, places.ids, adjacencies, lambda: _stored_mentions(snapshot))
+
+    @classmethod
+    def over(
+        cls,
+        passages: Sequence[Unit],
+        snapshot: Snapshot,
+        kinds: Sequence[str] = KINDS,
+        settings: SentenceGraphSettings | None = None,
+    ) -> SentenceGraph:
+        """The graph of the sentences in `passages` alone, linked anew: the paper's mode, with one graph a question.
+
+        Their vectors, entities and the sentences themselves are those of the store; only the links are made here.
+
+        Raises:
+            UsageError: there is no such kind of link, or one of `passages` is no passage.
+        """
+        everywhere = sentence_places(snapshot)
+        rows, places = _places_in(everywhere, passages)
+        extractions = [found for _, found in snapshot.extractions({passage.id for passage in passages})]
+        settings = settings or SentenceGraphSettings()
+        nodes = Nodes(
+            places.passages(passages),
+            np.array([span.start for span in places.spans], dtype=np.int64),
+            mentions_in(places, extractions, settings.left_out),
+            lambda: snapshot.vectors(Kind.SENTENCE).matrix[rows],
+            settings,
+        )
+        adjacencies = {kind: Adjacency.of(nodes.all_pairs(kind), len(rows)) for kind in _checked(kinds)}
+        return cls(snapshot, places.ids, adjacencies, lambda: mentions_in(places, extractions, ()))
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """All sentences, by rising id."""
+        return self._ids
+
+    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
+
+        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
+
+        Raises:
+            UsageError: one of `ids` is not a sentence of this graph.
+        """
+        frontier = [self._row(name) for name in dict.fromkeys(ids)]
+        around = [(links, links.around(row)) for links in self._adjacencies.values() for row in frontier]
+        if not around:
+            return ()
+        targets = np.concatenate([links.targets[places] for links, places in around])
+        weights = np.concatenate([links.weights[places] for links, places in around])
+        outside = ~np.isin(targets, frontier)
+        order = np.lexsort((targets[outside], -weights[outside]))
+        return tuple(self._ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
+
+    def kinds_between(self, a: str, b: str) -> tuple[str, ...]:
+        """The kinds of link that join two sentences, in the order of KINDS.
+
+        Raises:
+            UsageError: one of the two is not a sentence of this graph.
+        """
+        source, target = self._row(a), self._row(b)
+        return tuple(
+            kind
+            for kind in KINDS
+            if (links := self._adjacencies.get(kind)) and target in links.targets[links.around(source)]
+        )
+
+    def mentioning(self, entity: str) -> tuple[str, ...]:
+        """The sentences that name an entity, by rising id: the paper's entity index. Case and white space do not matter."""
+        return tuple(self._ids[row] for row in self._mentions().of(folded(entity)).tolist())
+
+    def unit(self, name: str) -> Unit:
+        """The sentence of an id.
+
+        Raises:
+            UsageError: it is not a sentence of this graph.
+        """
+        return self.units([name])[0]
+
+    def units(self, ids: Sequence[str]) -> tuple[Unit, ...]:
+        """The sentences of `ids`, in that order.
+
+        Raises:
+            UsageError: one of `ids` is not a sentence of this graph.
+        """
+        for name in ids:
+            self._row(name)
+        found = {unit.id: unit for unit in self._snapshot.units(Kind.SENTENCE, set(ids))}
+        return tuple(found[name] for name in ids)
+
+    def _row(self, name: str) -> int:
+        row = bisect_left(self._ids, name)
+        if row == len(self._ids) or self._ids[row] != name:
+            raise UsageError(
+                f"{name!r} is not among the {len(self._ids):,} sentences of this graph; use ids from `ids`."
+            )
+        return row
+
+
+def _checked(kinds: Sequence[str]) -> Sequence[str]:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise UsageError(f"there is no kind of link {unknown[0]!r} between sentences; there are {', '.join(KINDS)}.")
+    return kinds
+
+
+def _stored(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Adjacency:
+    size = len(places.ids)
+    key = (SENTENCE_GRAPH, kind)
+    return snapshot.derived(key, lambda: Adjacency.of(stored_pairs(snapshot, kind, places), size))
+
+
+def _stored_mentions(snapshot: Snapshot) -> Mentions:
+    """Dates and numbers are in it: whoever looks one up wants it."""
+
+    def read() -> Mentions:
+        return mentions_in(sentence_places(snapshot), (found for _, found in snapshot.extractions()), ())
+
+    return snapshot.derived((SENTENCE_GRAPH, "mentions"), read)
+
+
+def _places_in(everywhere: SentencePlaces, passages: Sequence[Unit]) -> tuple[Rows, SentencePlaces]:
+    """Rows of the sentences inside these passages, rising, and the same as places of their own."""
+    for unit in passages:
+        if unit.kind is not Kind.PASSAGE:
+            raise UsageError(
+                f"a graph is made over passages; {unit.id} of {unit.title!r} is of kind {unit.kind.value}."
+            )
+    found = {
+        row
+        for passage in passages
+        for row in everywhere.overlapping(passage.sources[0])
+        if passage.sources[0].covers(everywhere.spans[row])
+    }
+    rows = np.array(sorted(found), dtype=np.int32)
+    chosen = rows.tolist()
+    return rows, SentencePlaces(
+        tuple(everywhere.ids[row] for row in chosen), tuple(everywhere.spans[row] for row in chosen)
+    )

@@ -1,0 +1,180 @@
+"""The commands for those who measure and compare: evaluate, score, probe, distil. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+
+from hoptrail.errors import UsageError
+from hoptrail.serving import contract, render
+from hoptrail.serving.options import (
+    AsJson,
+    IndexFolder,
+    LanguageName,
+    SettingsFile,
+    console_of,
+    named,
+    open_index,
+    print_json,
+    watching,
+    write_text,
+)
+from hoptrail.settings import load_settings
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.datasets import Dataset
+    from hoptrail.retrieval.corpus import Corpus
+
+probe = typer.Typer(
+    help="Measure one thing about an index on a data set, without answering.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to write the results.")]
+Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
+
+
+def evaluate(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")],
+    recipes: Annotated[str, typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
+    questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")
+    ] = None,
+    language: LanguageName = None,
+    retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to write the results.")] = None,
+    work: Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep index and results here.")] = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Measure recipes on a data set: answers, retrieval, seconds, cost."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.oracle import OracleLanguage
+    from hoptrail.evaluation.running import INDEX_FOLDER
+    from hoptrail.evaluation.running import evaluate as run
+
+    dataset = load_dataset(data, questions, limit)
+    with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
+        folder = work or Path(temporary)
+        # The oracle cannot build anything, so the index keeps the language of the settings.
+        builder = None if language == OracleLanguage.name else language
+        opened = open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
+        if work is None and (language or opened.settings.language) == "chat":
+            raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
+        names = named(recipes)
+        report = run(
+            dataset, names, opened, folder, language or opened.settings.language, watcher, retrieval_only=retrieval_only
+        )
+    if out is not None:
+        write_text(out, contract.to_text(report.to_json()) + "\n")
+    for line in render.failures(report):
+        console_of(error=True).print(line, soft_wrap=True)
+    console_of().print(render.render_evaluation(report.to_json()))
+
+
+@probe.command("lost-in-retrieval")
+def probe_lost_in_retrieval(
+    data: DataFolder,
+    out: Out = None,
+    work: Work = None,
+    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Recall at how many passages.")] = 2,
+    settings: SettingsFile = None,
+) -> None:
+    """How much worse a later sub-question is found without the name that an earlier answer gives, and how well completed."""
+    from hoptrail.evaluation.lost_in_retrieval import probe_lost_in_retrieval as measure
+
+    with _probed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
+        found = measure(corpus, dataset, names, limit)
+    _show_probe(found.to_json(), render.render_lost_in_retrieval(found), out)
+
+
+@probe.command("tree-coverage")
+def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
+    """Which pairs of gold passages the groups of the similarity tree and of the relatedness tree bring together."""
+    from hoptrail.evaluation.tree_coverage import measure_tree_coverage
+
+    with _probed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
+        found = measure_tree_coverage(corpus.snapshot, dataset, names)
+    _show_probe(found.to_json(), render.render_tree_coverage(found), out)
+
+
+@contextmanager
+def _probed(
+    data: Path, recipes: list[str], work: Path | None, settings: Path | None
+) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
+    """The data set and its indexed corpus, with the data set's ids of every document."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document, index_corpus
+
+    dataset = load_dataset(data, None, None)
+    with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
+        opened = open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
+        index_corpus(dataset, recipes, opened, watcher)
+        corpus = opened.recipe(recipes[0]).corpus
+        yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
+
+
+def _show_probe(content: contract.Json, shown: RenderableType, out: Path | None) -> None:
+    if out is not None:
+        write_text(out, contract.to_text(content) + "\n")
+    console_of().print(shown)
+
+
+def score(
+    predictions: Annotated[
+        Path, typer.Argument(metavar="PREDICTIONS.jsonl", help="Lines with prediction and answers.")
+    ],
+    rule: Annotated[str, typer.Option("--rule", metavar="RULE", help="hotpotqa, 2wiki, musique or cover.")],
+    each: Annotated[bool, typer.Option("--each", help="One result a line of the file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score answers from anywhere by an official rule."""
+    from hoptrail.evaluation.predictions import score_predictions, summarise_scores
+    from hoptrail.evaluation.scoring import Rule
+
+    if rule not in set(Rule):
+        raise UsageError(f"there is no rule {rule}. There are: {', '.join(Rule)}.")
+    scores = score_predictions(predictions, Rule(rule))
+    summary = contract.summary_json(rule, summarise_scores(scores))
+    rows = [contract.score_json(row) for row in scores] if each else []
+    if as_json:
+        print_json(summary | ({"each": rows} if each else {}))
+        return
+    for row in rows:
+        print("\t".join(f"{value:.4f}" for value in row.values()))  # noqa: T201
+    print("\t".join(f"{name} {value}" for name, value in summary.items()))  # noqa: T201
+
+
+def distil(
+    folder: IndexFolder,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to write the training set.")],
+    validation_share: Annotated[
+        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents held out.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="Whose replies, where several models' are kept.")
+    ] = "",
+    settings: SettingsFile = None,
+) -> None:
+    """Write the kept replies to extraction as a fine-tuning set, for a smaller model to learn from."""
+    from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
+    from hoptrail.models.remembered import FILE, RememberedReplies
+    from hoptrail.store.snapshot import Snapshot
+    from hoptrail.structures.asking import passages_in_order
+
+    chosen = DistillingSettings(model=model)
+    if validation_share is not None:
+        chosen = replace(chosen, validation_share=validation_share)
+    passages = passages_in_order(Snapshot.open(folder))
+    stored = RememberedReplies(folder / FILE).stored()
+    counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
+    console_of().print(render.render_training(counts), soft_wrap=True)

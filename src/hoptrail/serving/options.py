@@ -1,0 +1,91 @@
+"""What commands have in common: their options, how an index is opened, watched and written about. No command is here."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.language.opening import LanguageContext, open_language
+from hoptrail.serving import contract
+from hoptrail.serving.progress import progress_reports
+from hoptrail.settings import load_settings
+
+IndexFolder = Annotated[Path, typer.Option("--index", metavar="DIR", help="The index folder.")]
+RecipeName = Annotated[
+    str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
+]
+LanguageName = Annotated[
+    str | None, typer.Option("--language", metavar="NAME", help="Who performs the language tasks.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings", metavar="FILE", envvar="HOPTRAIL_SETTINGS", help="A TOML file; see `hoptrail settings`."
+    ),
+]
+
+
+def open_index(folder: Path, settings_file: Path | None, language: str | None = None) -> Index:
+    loaded = load_settings(settings_file)
+    if language is not None:
+        open_language(language, LanguageContext(None, folder, loaded.chat))
+        loaded = replace(loaded, language=language)
+    return Index(folder, loaded)
+
+
+@contextmanager
+def watching() -> Iterator[Watcher]:
+    """Progress on standard error; the first signal to stop saves and ends, a second one ends at once."""
+    stopped = False
+
+    def stop(number: int, _: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+        signal.signal(number, signal.SIG_DFL)
+
+    before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {
+        number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        with progress_reports(console_of(error=True)) as report:
+            yield Watcher(report, lambda: stopped)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def named(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def console_of(*, error: bool = False) -> Console:
+    """Files and pipes get lines of a fixed width, so that what scripts read does not hang on a window."""
+    console = Console(stderr=error, highlight=False, markup=False, emoji=False)
+    return (
+        console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
+    )
+
+
+def print_json(content: contract.Json | list[contract.Json]) -> None:
+    print(contract.to_text(content))  # noqa: T201
+
+
+def write_text(path: Path, text: str) -> None:
+    from hoptrail.errors import StorageError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error

@@ -1,0 +1,184 @@
+"""Aggregates: all facts about one entity, from all documents, as one text. The leaves of SiReRAG's relatedness tree.
+
+    section 4.2, paragraph 5   facts of one entity, documents kept together and in order; facts without an entity left out
+    released code              the singleton rule; texts that are equal are kept once (the paper is silent on both)
+
+Deviations: case does not part entities (as in the code; the paper says exact match), a fact stands once under an entity however
+often it names it, and a long aggregate is cut into parts that the encoder reads whole. With `key = "topic"` the passages of a
+topic take the place of an entity, as in the analysis of section 3 (`topics.py`). Entities that differ in more than case and
+white space (`Orla Finch`, `O. Finch`) are not brought together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hoptrail.documents.splitting import words_in
+from hoptrail.errors import UsageError
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.text import squeeze
+from hoptrail.language.tasks import Extraction
+from hoptrail.store.writer import Writer
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
+from hoptrail.structures.extractions import stored_in_order
+from hoptrail.structures.imported import folded
+from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
+from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.topics import TopicGroup, topic_groups
+from hoptrail.types import Kind, Span, Unit, content_id
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateSettings:
+    """`key`: what facts are gathered by. `drop_covered_singletons`: an entity whose only fact names another entity as well gets
+    no aggregate. `dates_and_numbers`: whether these are entities. `part_words`: the most words of one part. `topics`: how
+    topics are clustered, with that key.
+    """
+
+    key: Literal["entity", "topic"] = "entity"
+    drop_covered_singletons: bool = True
+    dates_and_numbers: bool = False
+    part_words: int = 150
+    topics: ClusteringSettings = field(default_factory=ClusteringSettings)
+
+    def __post_init__(self) -> None:
+        if self.part_words < 1:
+            raise UsageError(f"part_words is at least 1, not {self.part_words}")
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Facts that become one aggregate: each text with where it stands first, in order; and how the entity is written."""
+
+    facts: dict[str, Span] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def title(self) -> str:
+        """The commonest writing; the first of several."""
+        return self.written.most_common(1)[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregates:
+    """One aggregate an entity, in parts where it is long. Its id stands for the entity, not for what is said of it."""
+
+    settings: AggregateSettings = field(default_factory=AggregateSettings)
+    name: str = AGGREGATES
+    needs_language: bool = False
+
+    @property
+    def built_from(self) -> tuple[str, ...]:
+        return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.settings)
+
+    def discard(self, writer: Writer) -> None:
+        writer.drop_units(Kind.AGGREGATE)
+
+    def update(self, workshop: Workshop) -> None:
+        """Gather all facts anew, which is cheap, and write and encode the aggregates that have changed by that.
+
+        Raises:
+            UsageError: the clustering method is not installed.
+        """
+        snapshot = workshop.writer.snapshot()
+        found = stored_in_order(snapshot)
+        if self.settings.key == "topic":
+            gatherings = by_topic(found, topic_groups(snapshot, open_clusterer(self.settings.topics)))
+        else:
+            gatherings = by_entity(found, self.settings)
+        renew_units(workshop, Kind.AGGREGATE, units_of(gatherings, self.settings.part_words))
+
+
+def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings) -> dict[str, Gathering]:
+    """The facts about each entity, in the order of `found`, without what the settings leave out."""
+    gatherings: dict[str, Gathering] = {}
+    for _, extraction in found:
+        for fact in extraction.facts:
+            text = squeeze(fact.text)
+            for entity in fact.entities if text else ():
+                gathering = gatherings.setdefault(folded(entity), Gathering())
+                gathering.facts.setdefault(text, fact.source)
+                gathering.written[squeeze(entity)] += 1
+    gatherings.pop("", None)
+    if not settings.dates_and_numbers:
+        gatherings = {key: one for key, one in gatherings.items() if not is_date_or_number(one.title)}
+    if settings.drop_covered_singletons:
+        gatherings = _without_covered(gatherings)
+    return _without_repeats(gatherings)
+
+
+def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGroup]) -> dict[str, Gathering]:
+    """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
+    extractions = {passage.id: extraction for passage, extraction in found}
+    places = {passage: place for place, passage in enumerate(extractions)}
+    gatherings: dict[str, Gathering] = {}
+    for group in groups:
+        texts: dict[str, Span] = {}
+        for passage in sorted(places.keys() & set(group.passages), key=places.__getitem__):
+            for fact in extractions[passage].facts:
+                texts.setdefault(squeeze(fact.text), fact.source)
+        texts.pop("", None)
+        if texts:
+            gatherings[group.key] = Gathering(texts, Counter([group.title]))
+    return _without_repeats(gatherings)
+
+
+def units_of(gatherings: dict[str, Gathering], part_words: int) -> Iterator[Unit]:
+    """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own."""
+    for key, gathering in gatherings.items():
+        for number, facts in enumerate(_parts(list(gathering.facts.items()), part_words)):
+            text = "\n".join(fact for fact, _ in facts)
+            sources = tuple(span for _, span in facts)
+            yield Unit(content_id("a", key, str(number)), Kind.AGGREGATE, gathering.title, text, sources)
+
+
+def is_date_or_number(name: str) -> bool:
+    """Whether a name is nothing else: `May 1871`, `90`, `19th century`. Months and number words are known in English only."""
+    if not any(character.isalpha() for character in name):
+        return True
+    whole = name.strip(" .,")
+    return any(
+        mention.text == whole and mention.shape in {Shape.DATE, Shape.NUMBER} for mention in find_mentions(whole)
+    )
+
+
+def _without_covered(gatherings: dict[str, Gathering]) -> dict[str, Gathering]:
+    """Without the entities whose only fact another entity has as well, whether that one stays or not."""
+    entities = Counter(text for gathering in gatherings.values() for text in gathering.facts)
+    return {
+        key: gathering
+        for key, gathering in gatherings.items()
+        if len(gathering.facts) > 1 or all(entities[text] == 1 for text in gathering.facts)
+    }
+
+
+def _without_repeats(gatherings: dict[str, Gathering]) -> dict[str, Gathering]:
+    """Of entities with the same facts the one with the longest name; of equally long ones the first by name."""
+    kept: dict[tuple[str, ...], str] = {}
+    for key in sorted(gatherings, key=lambda key: (-len(key), key)):
+        kept.setdefault(tuple(gatherings[key].facts), key)
+    chosen = set(kept.values())
+    return {key: gathering for key, gathering in gatherings.items() if key in chosen}
+
+
+def _parts(facts: Sequence[tuple[str, Span]], most: int) -> Iterator[list[tuple[str, Span]]]:
+    part: list[tuple[str, Span]] = []
+    held = 0
+    for text, span in facts:
+        words = words_in(text)
+        if part and held + words > most:
+            yield part
+            part, held = [], 0
+        part.append((text, span))
+        held += words
+    if part:
+        yield part

@@ -1,0 +1,72 @@
+"""Asking the language about passages, once each: in document order, in batches that are kept, failures noted and asked again.
+
+Knows nothing of what is asked, or of where the outputs are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.tasks import Task
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.building import Workshop
+from hoptrail.types import Kind, Unit
+
+T = TypeVar("T")
+
+BATCH = 256
+"""Passages whose outputs are kept at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry(Generic[T]):
+    """What is asked about a passage, what keeps the outputs of a batch, and what this is called in reports and notes."""
+
+    task: Callable[[Unit], Task[T]]
+    keep: Callable[[Sequence[tuple[Unit, T]]], None]
+    doing: str
+
+
+def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
+    """Passages, all or those of `ids`, by rising document id, then by place in the document.
+
+    The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
+    """
+    return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
+
+
+def ask_about(workshop: Workshop, ids: Collection[str], inquiry: Inquiry[T]) -> None:
+    """Ask about the passages of `ids`, in document order; nothing where the workshop has no language.
+
+    Raises:
+        EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
+    """
+    language = workshop.language
+    if language is None or not ids:
+        return
+    snapshot = workshop.writer.snapshot()
+    ordered = [unit.id for unit in passages_in_order(snapshot, ids)]
+    for start in range(0, len(ordered), BATCH):
+        workshop.pause()
+        got: list[tuple[Unit, T]] = []
+        try:
+            batch = passages_in_order(snapshot, ordered[start : start + BATCH])
+            outputs = workshop.perform(language, map(inquiry.task, batch))
+            for done, (unit, output) in enumerate(zip(batch, outputs, strict=True), start + 1):
+                if isinstance(output, TaskFailed):
+                    workshop.account.notes.append(_failed(inquiry.doing, unit, output))
+                else:
+                    got.append((unit, output))
+                workshop.report(inquiry.doing, done, len(ordered))
+        finally:  # it may have been paid for: kept, whatever stops the run
+            inquiry.keep(got)
+            workshop.writer.checkpoint()
+
+
+def _failed(doing: str, passage: Unit, failure: TaskFailed) -> str:
+    return (
+        f"{doing}: passage {passage.id} of {passage.title!r}: {failure}. Run the same command again to ask once more."
+    )

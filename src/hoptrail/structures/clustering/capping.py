@@ -1,0 +1,85 @@
+"""What holds for every method: equal vectors go together, groups stay within their caps, and the order is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order
+
+_PROGRESS = 0.75
+"""A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
+
+
+class Clusterer(Protocol):
+    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+        """Group rows of `vectors`, shape (n, d), unit length; `words` is the length of each row's text.
+
+        The same rows and settings give the same groups. A row may be in more than one of them.
+
+        Raises:
+            UsageError: there are not as many `words` as rows.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Capped:
+    """A method within caps. Satisfies `Clusterer`.
+
+    Groups with more than `most_words` words or `largest` rows (None: any number) are clustered again on their own, and halved
+    where that makes no progress; a row that is longer than `most_words` by itself ends up alone.
+    """
+
+    method: Method
+    most_words: int
+    largest: int | None = None
+
+    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+        """See `Clusterer.cluster`."""
+        if len(words) != len(vectors):
+            raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
+        lengths = np.asarray(words, np.int64)
+        within: list[Rows] = []
+        waiting = self._groups(vectors, np.arange(len(vectors)))
+        while waiting:
+            group = waiting.pop()
+            if self._fits(group, lengths):
+                within.append(group)
+            else:
+                waiting += self._split(vectors, group)
+        return in_order(within)
+
+    def _groups(self, vectors: FloatMatrix, rows: Rows) -> list[Rows]:
+        """What the method makes of these rows. It sees equal vectors once: they are then always in the same groups."""
+        if not len(rows):
+            return []
+        distinct, which = np.unique(vectors[rows], axis=0, return_inverse=True)
+        copies = np.split(np.argsort(which.ravel(), kind="stable"), np.cumsum(np.bincount(which.ravel()))[:-1])
+        groups = self.method.group(distinct)
+        return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
+
+    def _fits(self, group: Rows, lengths: NDArray[np.int64]) -> bool:
+        too_many = self.largest is not None and len(group) > self.largest
+        return len(group) == 1 or not (too_many or lengths[group].sum() > self.most_words)
+
+    def _split(self, vectors: FloatMatrix, group: Rows) -> list[Rows]:
+        parts = self._groups(vectors, group)
+        if max(map(len, parts)) > _PROGRESS * len(group):
+            return halves(vectors, group)
+        return parts
+
+
+def halves(vectors: FloatMatrix, group: Rows) -> list[Rows]:
+    """Two groups of equal size: the rows nearest the one that is farthest from the middle, and the others."""
+    own = vectors[group].astype(np.float64)
+    farthest = own[np.argmin(own @ own.mean(axis=0))]
+    order = np.argsort(-(own @ farthest).round(9), kind="stable")
+    middle = len(group) // 2
+    return [np.sort(group[order[:middle]]), np.sort(group[order[middle:]])]

@@ -1,0 +1,193 @@
+"""Communities of a graph of nearest neighbours (Leiden; Traag, Waltman and van Eck 2019), with second memberships.
+
+Rows are linked with their nearest neighbours; the graph is cut where its modularity at a resolution is highest, and the
+resolution follows from how large groups should be. A row is also in a second group when enough of its links lead there.
+Similarities of links are computed anew in double precision without BLAS and rounded, so that the number of threads does not
+change the graph. Exact neighbours: time grows with the square of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.structures.clustering.groups import Rows, by_label
+
+_SPARE = 3
+"""Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
+
+_BLOCK = 4 * 2**20
+"""Similarities held at a time."""
+
+_LEAST = 1e-3
+_POWER = 3
+"""Links weigh similarity (at least `_LEAST`) to this power; at 1, groups came out a little smaller and covered a little less."""
+
+_RESOLUTION = 0.1
+"""Times rows over target size: groups of text passages come out near their target at 5 neighbours."""
+
+_ITERATIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Links between rows, each in both directions, by rising row, then neighbour: compressed sparse rows.
+
+    The links of row i stand at `starts[i]` to `starts[i + 1]` of `neighbours` and `weights`.
+    """
+
+    starts: NDArray[np.int64]
+    neighbours: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The row that each link starts from."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+
+@dataclass(frozen=True, slots=True)
+class Leiden:
+    """See `ClusteringSettings` for the settings. Satisfies `Method`."""
+
+    target: int
+    smallest: int
+    neighbours: int
+    share: float
+    memberships: int
+    seed: int
+
+    def group(self, vectors: FloatMatrix) -> list[Rows]:
+        """See `Method.group`. As many rows as the target size, or fewer, are one group."""
+        if len(vectors) <= self.target:
+            return [np.arange(len(vectors))]
+        graph = neighbour_graph(vectors, min(self.neighbours, len(vectors) - 1))
+        community = join_small(graph, self._communities(graph), self.smallest)
+        rows, groups = second_memberships(graph, community, self.share, self.memberships - 1)
+        members = by_label(community)
+        return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
+
+    def _communities(self, graph: Graph) -> NDArray[np.intp]:
+        """The community of each row."""
+        from graspologic_native import leiden_csr
+
+        _, parts = leiden_csr(
+            graph.starts,
+            graph.neighbours,
+            graph.weights,
+            len(graph),
+            resolution=max(1.0, _RESOLUTION * len(graph) / self.target),
+            iterations=_ITERATIONS,
+            seed=self.seed,
+        )
+        return np.array([parts[row] for row in range(len(graph))], np.intp)
+
+
+def neighbour_graph(vectors: FloatMatrix, neighbours: int) -> Graph:
+    """Links of every row with its nearest `neighbours` (fewer than rows), weighted by similarity.
+
+    A link that both ends ask for weighs the same as one that only one end asks for.
+    """
+    count = len(vectors)
+    near, similarity = nearest(vectors, neighbours)
+    rows = np.repeat(np.arange(count), neighbours)
+    codes = np.concatenate([rows * count + near.ravel(), near.ravel() * count + rows])
+    links, first = np.unique(codes, return_index=True)
+    weights = np.tile(np.maximum(similarity.ravel(), _LEAST) ** _POWER, 2)[first]
+    starts = np.searchsorted(links, np.arange(count + 1) * count)
+    return Graph(starts.astype(np.int64), (links % count).astype(np.int32), weights)
+
+
+def nearest(vectors: FloatMatrix, neighbours: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The nearest rows of each row, itself left out, and their similarity: both of shape (n, neighbours)."""
+    count = len(vectors)
+    looked_at = min(neighbours + _SPARE, count - 1)
+    step = max(1, _BLOCK // count)
+    found = [_nearest_of(vectors, start, min(start + step, count), looked_at) for start in range(0, count, step)]
+    near = np.sort(np.concatenate(found), axis=1)
+    exact = np.stack([np.einsum("ij,ij->i", vectors, vectors[column], dtype=np.float64) for column in near.T], axis=1)
+    order = np.argsort(-exact.round(9), axis=1, kind="stable")[:, :neighbours]
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(exact, order, axis=1).round(9)
+
+
+def _nearest_of(vectors: FloatMatrix, start: int, end: int, looked_at: int) -> NDArray[np.intp]:
+    similarity = vectors[start:end] @ vectors.T
+    similarity[np.arange(end - start), np.arange(start, end)] = -np.inf
+    return np.argpartition(-similarity, looked_at - 1, axis=1)[:, :looked_at]
+
+
+def join_small(graph: Graph, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
+    """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most.
+
+    The communities that remain are numbered from 0.
+    """
+    sizes = dict(enumerate(np.bincount(community).tolist()))
+    links = _links_between(graph, community)
+    joined = {at: at for at in sizes}
+    for small in sorted(sizes, key=lambda at: (sizes[at], at)):
+        if sizes[small] >= smallest or not links[small]:
+            continue
+        other = max(links[small], key=lambda at: (links[small][at], -at))
+        _join(links, small, other)
+        joined[small] = other
+        sizes[other] += sizes.pop(small)
+    final = np.array([_followed(joined, at) for at in range(len(joined))], np.intp)
+    labels: NDArray[np.intp] = np.unique(final[community], return_inverse=True)[1]
+    return labels
+
+
+def _links_between(graph: Graph, community: NDArray[np.intp]) -> dict[int, dict[int, float]]:
+    links: dict[int, dict[int, float]] = {at: {} for at in range(int(community.max()) + 1)}
+    sums = _sums(community[graph.rows], community[graph.neighbours], graph.weights)
+    for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
+        if own != other:
+            links[own][other] = weight
+    return links
+
+
+def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
+    """Hand the links of `small` to `other`."""
+    for third, weight in links.pop(small).items():
+        del links[third][small]
+        if third != other:
+            links[other][third] = links[third][other] = links[other].get(third, 0.0) + weight
+
+
+def _followed(joined: dict[int, int], at: int) -> int:
+    while joined[at] != at:
+        at = joined[at]
+    return at
+
+
+def second_memberships(
+    graph: Graph, community: NDArray[np.intp], share: float, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and the other communities that at least `share` of their links' weight leads to: at most `most` a row.
+
+    Such a share stands in for the responsibility of a mixture. Of as many pairs of rows, groups widened along links covered
+    more gold pairs than groups widened by the distance to a centroid.
+    """
+    rows, others, weight = _sums(graph.rows, community[graph.neighbours], graph.weights)
+    shares = weight / np.bincount(graph.rows, graph.weights)[rows]
+    wanted = (shares >= share) & (community[rows] != others)
+    rows, others, shares = rows[wanted], others[wanted], shares[wanted]
+    order = np.lexsort((others, -shares, rows))
+    rows, others = rows[order], others[order]
+    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    return rows[place < most], others[place < most]
+
+
+def _sums(
+    left: NDArray[np.intp], right: NDArray[np.intp], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """The sum of weights for each pair of `left` and `right`, pairs rising."""
+    width = int(right.max()) + 1
+    pairs, which = np.unique(left * width + right, return_inverse=True)
+    sums = np.asarray(np.bincount(which, weights), np.float64)
+    return pairs // width, pairs % width, sums

@@ -1,0 +1,109 @@
+"""Entities and facts of every passage, found once and stored: what aggregates and facts are made from.
+
+SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once a passage, or a file is
+read in its place (`imported.py`). Knows nothing of prompts, and does not judge what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.tasks import Extract, Extraction
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.imported import digest_of, import_extractions
+from hoptrail.structures.names import EXTRACTIONS, PASSAGES
+from hoptrail.types import Kind, Unit
+
+SHOWN = 3
+"""Passages without a line that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionSettings:
+    """`from_file`: a file of extractions (`imported.py` says what it holds), taken in place of asking the language."""
+
+    from_file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extractions:
+    """One extraction a passage, by the passage's id."""
+
+    settings: ExtractionSettings = field(default_factory=ExtractionSettings)
+    name: str = EXTRACTIONS
+    built_from: tuple[str, ...] = (PASSAGES,)
+
+    @property
+    def needs_language(self) -> bool:
+        return not self.settings.from_file
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the file's content, where there is a file: moving it changes nothing, editing it does.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        if not self.settings.from_file:
+            return fingerprint(self.settings)
+        return fingerprint(ExtractionSettings(digest_of(Path(self.settings.from_file))))
+
+    def discard(self, writer: Writer) -> None:
+        writer.drop_extractions()
+
+    def update(self, workshop: Workshop) -> None:
+        """Extract from the passages without an extraction; what was found in passages that are gone goes.
+
+        Raises:
+            UsageError: the file cannot be read.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
+        """
+        writer = workshop.writer
+        missing = _missing(writer)
+        if missing and self.settings.from_file:
+            _import(workshop, Path(self.settings.from_file), missing)
+        elif not self.settings.from_file:
+            inquiry = Inquiry(Extract, lambda got: _keep(writer, got), "extracting")
+            ask_about(workshop, missing, inquiry)
+
+
+def stored_in_order(snapshot: Snapshot) -> list[tuple[Unit, Extraction]]:
+    """Every passage that has an extraction, with it, in document order."""
+    found = dict(snapshot.extractions())
+    return [(unit, found[unit.id]) for unit in passages_in_order(snapshot) if unit.id in found]
+
+
+def _missing(writer: Writer) -> set[str]:
+    """Ids of the passages without an extraction; extractions without a passage are removed."""
+    snapshot = writer.snapshot()
+    there = {unit.id for unit in snapshot.units(Kind.PASSAGE)}
+    done = snapshot.extracted()
+    writer.remove_units(Kind.PASSAGE, done - there)
+    return there - done
+
+
+def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
+    writer.put_extractions({unit.id: extraction for unit, extraction in got})
+
+
+def _import(workshop: Workshop, file: Path, missing: set[str]) -> None:
+    snapshot = workshop.writer.snapshot()
+    imported = import_extractions(file, snapshot)
+    wanted = {name: imported.extractions[name] for name in sorted(missing & imported.extractions.keys())}
+    workshop.writer.put_extractions(wanted)
+    workshop.pause()
+    workshop.report("importing extractions", len(wanted), len(missing))
+    workshop.account.notes += imported.notes
+    without = passages_in_order(snapshot, missing - wanted.keys())
+    if without:
+        shown = ", ".join(f"{unit.title!r} ({unit.id})" for unit in without[:SHOWN])
+        more = ", ..." if len(without) > SHOWN else ""
+        workshop.account.notes.append(
+            f"{file} has no line for {len(without)} passages, which are without entities and facts: {shown}{more}. Add lines."
+        )

@@ -1,0 +1,90 @@
+"""Which sentences name which entities: what was found in their passages, brought down to the sentence.
+
+A sentence has the entities of the facts whose span it overlaps; so the language that extracted decides what an entity is. Names
+that differ in case and white space alone are one entity, as in aggregates. Dates and numbers are known in English only.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
+from hoptrail.language.offline.text import squeeze
+from hoptrail.language.tasks import Extraction
+from hoptrail.structures.imported import folded
+from hoptrail.structures.nearest import Rows
+from hoptrail.structures.sentences import SentencePlaces
+
+_NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
+_SEPARATOR = re.compile(r"[\s-]")
+_DIGIT = re.compile(r"\d")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """Row `rows[i]` names entity `keys[entities[i]]`: each once, by rising row, then entity. `keys` rise."""
+
+    keys: tuple[str, ...]
+    rows: Rows
+    entities: Rows
+
+    def of(self, key: str) -> Rows:
+        """The rows that name an entity, rising."""
+        place = bisect_left(self.keys, key)
+        if self.keys[place : place + 1] != (key,):
+            return np.zeros(0, dtype=np.int32)
+        found: Rows = self.rows[self.entities == place]
+        return found
+
+    def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
+        """Whether the rows of each pair name an entity in common."""
+        starts = np.searchsorted(self.rows, first)
+        counts = np.searchsorted(self.rows, first, "right") - starts
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        entities = self.entities[np.repeat(starts, counts) + offsets]
+        named = self.rows.astype(np.int64) * len(self.keys) + self.entities
+        wanted = np.repeat(second.astype(np.int64), counts) * len(self.keys) + entities
+        pairs = np.repeat(np.arange(len(first)), counts)
+        return np.bincount(pairs[np.isin(wanted, named)], minlength=len(first)) > 0
+
+
+def mentions_in(places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]) -> Mentions:
+    """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
+    entities: dict[str, str] = {}
+    pairs: set[tuple[int, str]] = set()
+    for extraction in extractions:
+        for fact in extraction.facts:
+            keys = {_key(entity, entities, left_out) for entity in fact.entities} - {""}
+            pairs.update((row, key) for row in (places.overlapping(fact.source) if keys else ()) for key in keys)
+    keys_in_order = tuple(sorted({key for _, key in pairs}))
+    numbers = {key: number for number, key in enumerate(keys_in_order)}
+    found = np.array(sorted((row, numbers[key]) for row, key in pairs), dtype=np.int32).reshape(-1, 2)
+    return Mentions(keys_in_order, found[:, 0].copy(), found[:, 1].copy())
+
+
+def shape_of(name: str) -> Shape:
+    """What the form of a whole entity makes it: a date, a number (also `5 percent`, `2nd`, `third`), or else a name."""
+    whole = squeeze(name).strip(" .,")
+    if whole[:1].isalpha() and not _DIGIT.search(whole) and _SEPARATOR.split(whole, 1)[0] not in _NUMBER_WORDS:
+        return Shape.NAME  # nearly all are: no need to look closer
+    for mention in find_mentions(whole):
+        if mention.text == whole and mention.shape in {Shape.DATE, Shape.NUMBER}:
+            return mention.shape
+    if _ORDINAL.fullmatch(whole) or not any(character.isalpha() for character in whole):
+        return Shape.NUMBER
+    return Shape.NAME
+
+
+def _key(entity: str, known: dict[str, str], left_out: Collection[Shape]) -> str:
+    """What stands for an entity; nothing where it is left out. Looked up, because most entities come often."""
+    if entity not in known:
+        known[entity] = "" if left_out and shape_of(entity) in left_out else folded(entity)
+    return known[entity]

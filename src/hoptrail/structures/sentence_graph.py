@@ -1,0 +1,227 @@
+"""The sentence graph of a corpus: typed links between sentences, over which retrieval walks from what it has found.
+
+ChainRAG (arXiv 2502.14245), sentence graph construction:
+
+    EC   entity co-occurrence    both name an entity that neither stands alone nor everywhere (`linking.py`)
+    SS   semantic similarity     each is among the 10 nearest of the other
+    SA   structural adjacency    at most 3 sentences apart in the same passage
+
+Deviations: one graph for the whole corpus, kept up to date, where the paper makes one a question (`retrieval/sentence_graph.py`
+makes those with the same functions); SA stays inside a passage, because two passages beside each other in a context need not
+belong together; a sentence has at most `entity_links` EC links at a time, so that what a famous name touches is not everything.
+The released code lets links overwrite one another; here links of different kinds stand side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.offline.entities import Shape
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.linking import (
+    Pairs,
+    SharedEntities,
+    adjacent_pairs,
+    contained,
+    mutual_pairs,
+    no_pairs,
+    unordered,
+)
+from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
+from hoptrail.structures.nearest import Directed, Nearest, Rows
+from hoptrail.structures.sentence_entities import Mentions, mentions_in
+from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.types import Kind, Link
+
+EC = "EC"
+SS = "SS"
+SA = "SA"
+KINDS = (EC, SS, SA)
+
+BATCH = 8192
+"""Sentences whose links are kept at a time: every batch is merged with all links, so that small ones cost more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceGraphSettings:
+    """The paper's m and its distance, which entities make links, and how neighbours are found in a large corpus."""
+
+    neighbours: int = 10  # m
+    reach: int = 3
+    entity_share: float = (
+        0.01  # of the sentences: entities named by more of them than this, and than `entity_floor`, say nothing
+    )
+    entity_floor: int = 20
+    entity_links: int = 20
+    dates: bool = False
+    numbers: bool = False
+    exact_up_to: int = 50_000
+    probes: int = 24
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.neighbours, self.reach, self.entity_floor, self.entity_links, self.probes)
+        if min(counts) < 1 or min(self.exact_up_to, self.seed) < 0 or not 0 <= self.entity_share <= 1:
+            raise UsageError(f"a sentence graph needs counts of at least 1 and a share between 0 and 1, not {self}")
+
+    @property
+    def left_out(self) -> frozenset[Shape]:
+        """Forms of entities that make no links."""
+        allowed = {Shape.DATE: self.dates, Shape.NUMBER: self.numbers}
+        return frozenset(shape for shape, wanted in allowed.items() if not wanted)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What links are made from, row by row: the passage (its number) and where it begins there, entities, vectors."""
+
+    passages: Rows
+    starts: NDArray[np.int64]
+    mentions: Mentions
+    vectors: Callable[[], FloatMatrix]
+    settings: SentenceGraphSettings
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def adjacent(self) -> Pairs:
+        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
+
+    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None) -> Pairs:
+        """SS links with an end in `rows`."""
+        if not len(rows):
+            return no_pairs()
+        chosen = self.settings
+        nearest = Nearest(self.vectors(), chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause)
+        return mutual_pairs(nearest.of, rows, len(self))
+
+    def sharing(self, rows: Rows) -> Pairs:
+        """EC links with an end in `rows`."""
+        if not len(rows):
+            return no_pairs()
+        most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
+        shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links)
+        return mutual_pairs(shared.of, rows, len(self))
+
+    def all_pairs(self, kind: str) -> Pairs:
+        """All links of a kind."""
+        rows = np.arange(len(self), dtype=np.int32)
+        makers = {EC: lambda: self.sharing(rows), SS: lambda: self.similar(rows), SA: self.adjacent}
+        return makers[kind]()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceLinks:
+    """The structure. Links from the sentence of the lower id to that of the higher, one a kind; weights between 0 and 1.
+
+    A new document brings the links of its own sentences. Whether a sentence is among the best of another is judged by what is
+    there at the time: links that stand are left alone, also where a newcomer would now be nearer, so that a sentence may in
+    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. Removal is the writer's.
+    """
+
+    settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
+    name: str = SENTENCE_GRAPH
+    built_from: tuple[str, ...] = (SENTENCES, EXTRACTIONS)
+    needs_language: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.settings)
+
+    def discard(self, writer: Writer) -> None:
+        for kind in KINDS:
+            writer.drop_links(kind)
+
+    def update(self, workshop: Workshop) -> None:
+        """Link the sentences that have no links yet, and by entities those without an EC link.
+
+        The latter are tried again because what is in their passage may have been found since. Links that contradict what is
+        stored (of entities that another language has found, in passages that were cut anew) go, with their kind, and are made
+        again. A link is written with the later of its two sentences: one that has a link has all of them, and a stopped build
+        goes on with the others to the same end.
+        """
+        snapshot = workshop.writer.snapshot()
+        places = sentence_places(snapshot)
+        nodes = nodes_of(snapshot, places, self.settings)
+        stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+        adjacent = nodes.adjacent()
+        fits = {
+            SA: contained(stored[SA], adjacent, len(nodes)),
+            EC: nodes.mentions.share(stored[EC].first, stored[EC].second),
+        }
+        for kind, fitting in fits.items():
+            if not fitting.all():
+                workshop.writer.drop_links(kind)
+                stored[kind] = no_pairs()
+        pending = _without_links(stored.values(), len(nodes))
+        without_entities = _without_links([stored[EC]], len(nodes))
+        missing = {
+            EC: nodes.sharing(without_entities),
+            SS: nodes.similar(pending, workshop.pause),
+            SA: adjacent.where(~contained(adjacent, stored[SA], len(nodes))),
+        }
+        turns = {EC: without_entities, SS: pending, SA: pending}
+        _write(workshop, places, missing, turns)
+
+
+def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
+    """Those of all sentences of an index."""
+    return Nodes(
+        places.passages(snapshot.units(Kind.PASSAGE)),
+        np.array([span.start for span in places.spans], dtype=np.int64),
+        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
+        lambda: snapshot.vectors(Kind.SENTENCE).matrix,
+        settings,
+    )
+
+
+def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
+    """The links of one kind as they are stored."""
+    rows = snapshot.link_rows(kind, places.ids)
+    return unordered(Directed(rows.sources, rows.targets, rows.weights), len(places.ids))
+
+
+def _without_links(stored: Iterable[Pairs], size: int) -> Rows:
+    """Rows that none of these links touches."""
+    linked = np.zeros(size, dtype=bool)
+    for pairs in stored:
+        linked[pairs.first] = True
+        linked[pairs.second] = True
+    return np.flatnonzero(~linked).astype(np.int32)
+
+
+def _write(workshop: Workshop, places: SentencePlaces, missing: Mapping[str, Pairs], rows: Mapping[str, Rows]) -> None:
+    """Write links in batches of the sentences they are missing at (`rows`, by kind), each with the later of its two."""
+    order = np.unique(np.concatenate(list(rows.values())))
+    turns = {kind: _turns(pairs, rows[kind], order, len(places.ids)) for kind, pairs in missing.items()}
+    for turn in range(max(1, -(-len(order) // BATCH))):
+        links = [
+            link
+            for kind, pairs in missing.items()
+            for link in _links(pairs.where(turns[kind] == turn), kind, places.ids)
+        ]
+        if links:
+            workshop.pause()
+            workshop.writer.put_links(links)
+            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
+
+
+def _turns(pairs: Pairs, rows: Rows, order: Rows, size: int) -> NDArray[np.intp]:
+    """The batch that each pair is written with; the first for those that are missing at neither end."""
+    turn = np.zeros(size, dtype=np.intp)
+    turn[rows] = np.searchsorted(order, rows) // BATCH
+    return np.maximum(turn[pairs.first], turn[pairs.second])
+
+
+def _links(pairs: Pairs, kind: str, ids: Sequence[str]) -> Iterator[Link]:
+    for first, second, weight in zip(pairs.first.tolist(), pairs.second.tolist(), pairs.weights.tolist(), strict=True):
+        yield Link(ids[first], ids[second], kind, weight)

@@ -1,0 +1,109 @@
+"""The probe on a chain of four sub-questions, its values worked out by hand from what each wording shares with the passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, probe_lost_in_retrieval
+from hoptrail.evaluation.scoring import Rule
+from hoptrail.indexing import Watcher, update_index
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.passages import Passages
+from world import HashingEncoder
+
+Names = Mapping[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names]:
+    folder, encoder = tmp_path_factory.mktemp("probe"), HashingEncoder()
+    rows = ({"id": name, "title": title, "text": text} for name, (title, text) in PASSAGES.items())
+    source = folder / "corpus.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    update_index(folder / "index", [source], encoder, [Passages(PassageLimits())], ReadingLimits(), Watcher())
+    corpus = Corpus(Snapshot.open(folder / "index"), lambda: encoder)
+    return corpus, {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.entries}
+
+
+def dataset(*questions: Question) -> Dataset:
+    return Dataset("tiny", Path("corpus.jsonl"), len(PASSAGES), questions, Rule.MUSIQUE)
+
+
+def rows(found: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Wording], tuple[int, float]]:
+    return {(row.number, row.wording): (row.questions, row.recall) for row in found.rows if row.retriever == retriever}
+
+
+def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(searched: tuple[Corpus, Names]) -> None:
+    found = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=1)
+    keyword = rows(found, "hybrid")
+    assert keyword[1, Wording.STAND_ALONE] == (1, 1.0)
+    assert keyword[2, Wording.COMPLETED] == (1, 1.0)
+    assert keyword[3, Wording.REMOVED] == (1, 0.0)  # the song asks it in the same words
+    assert {wording for number, wording in keyword if number == 4} == {
+        Wording.REMOVED,
+        Wording.POINTED,
+        Wording.COMPLETED,
+    }
+
+
+def test_later_places_are_also_taken_together(searched: tuple[Corpus, Names]) -> None:
+    found = rows(probe_lost_in_retrieval(searched[0], dataset(CHAIN, CHAIN), searched[1]), "dense")
+    for wording in (Wording.REMOVED, Wording.POINTED, Wording.COMPLETED):
+        single = [found[number, wording] for number in (2, 3, 4)]
+        questions, recall = found[None, wording]
+        assert questions == 6
+        assert recall == pytest.approx(sum(recall for _, recall in single) / 3)
+    assert (None, Wording.STAND_ALONE) not in found
+
+
+def test_sub_questions_that_rest_on_none_stand_alone_wherever_they_are(searched: tuple[Corpus, Names]) -> None:
+    found = rows(probe_lost_in_retrieval(searched[0], dataset(LENGTHS), searched[1], k=1), "dense")
+    assert set(found) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
+
+
+def test_more_passages_never_find_less(searched: tuple[Corpus, Names]) -> None:
+    shallow = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=1)
+    deep = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=len(PASSAGES))
+    assert all(one.recall <= other.recall for one, other in zip(shallow.rows, deep.rows, strict=True))
+    assert {row.recall for row in deep.rows if row.retriever == "dense"} == {1.0}
+
+
+def test_questions_without_a_decomposition_are_counted_and_passed_over(searched: tuple[Corpus, Names]) -> None:
+    found = probe_lost_in_retrieval(searched[0], dataset(LONGER, CHAIN), searched[1])
+    assert (found.questions, found.of) == (1, 2)
+    with pytest.raises(UsageError, match="tiny has no question whose decomposition"):
+        probe_lost_in_retrieval(searched[0], dataset(LONGER), searched[1])
+    with pytest.raises(UsageError, match="at 1 or more passages, not 0"):
+        probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=0)
+
+
+def test_a_step_that_is_nothing_but_a_reference_does_not_break_it(searched: tuple[Corpus, Names]) -> None:
+    bare = replace(CHAIN, decomposition=(CHAIN.decomposition[0], replace(CHAIN.decomposition[1], question="#1")))
+    found = rows(probe_lost_in_retrieval(searched[0], dataset(bare), searched[1], k=1), "hybrid")
+    assert found[2, Wording.COMPLETED] == (1, 1.0)
+
+
+def test_the_json_names_retriever_place_and_wording(searched: tuple[Corpus, Names]) -> None:
+    content = json.loads(json.dumps(probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1]).to_json()))
+    assert {key: content[key] for key in ("data", "k", "questions", "of")} == {
+        "data": "tiny",
+        "k": 2,
+        "questions": 1,
+        "of": 1,
+    }
+    assert set(content["retrievers"]) == {"dense", "hybrid"}
+    assert set(content["retrievers"]["dense"]) == {"1", "2", "3", "4", "later"}
+    assert set(content["retrievers"]["dense"]["2"]) == {"removed", "pointed", "completed"}
+    assert content["retrievers"]["dense"]["1"]["stand-alone"]["questions"] == 1
+    assert 0 <= content["retrievers"]["dense"]["1"]["stand-alone"]["recall@2"] <= 1

@@ -1,0 +1,82 @@
+"""When a sub-question points back, and when its completion may be taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.language.anaphora import is_completion, points_back
+from hoptrail.language.tasks import Finding
+
+
+def after(question: str, answer: str | None = "Orla Finch") -> tuple[Finding, ...]:
+    return (Finding(question, question, answer),)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is the hometown of this author?",
+        "THIS author was born where?",
+        "In which region of Norland does this place lie?",
+        "How many people live in that town?",
+        "Where was she born?",
+        "Which band did he leave for the Larks?",
+        "What is its length?",
+        "#1 >> spouse",
+        "Who married #1 in Lindeth?",
+    ],
+)
+def test_words_that_point_back(question: str) -> None:
+    assert points_back(question, after("Who wrote The Saltwife?"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did Martin die?",
+        "When was the city founded?",
+        "Which other theory is whether the weather holds?",
+        "Which river that flows through Lindeth is longest?",
+        "Did Martin ever meet his brother?",
+        "Where was the author of The Saltwife born?",
+        "",
+        "?",
+    ],
+)
+def test_words_that_stand_alone(question: str) -> None:
+    """Neither a word inside another nor a pronoun with its own name before it, nor a clause, points back."""
+    assert not points_back(question, after("Who wrote The Saltwife?"))
+
+
+def test_a_description_points_to_what_was_asked_for_before() -> None:
+    assert points_back("When was the city founded?", after("In which city was Martin born?"))
+    assert points_back("When was the city founded?", after("Where was Martin born?"))
+    assert points_back("Where was the author born?", after("Who wrote The Saltwife?"))
+    assert points_back("How long is the old bridge?", after("Which bridge did Orla Finch design?"))
+    assert not points_back("When was the bridge opened?", after("Where was Martin born?"))
+    assert not points_back("When was the Tallow Bridge founded?", after("Where was Martin born?"))
+
+
+def test_the_first_sub_question_never_points_back() -> None:
+    assert not points_back("Where was she born?", ())
+
+
+@pytest.mark.parametrize(
+    ("completed", "taken"),
+    [
+        ("Which region of Norland is Dunmere Bay in?", True),
+        ("Which region of NORLAND holds Dunmere?", True),
+        ("Which region is Dunmere Bay in?", False),  # loses Norland
+        ("Which region of Norland is this place in?", False),  # adds nothing
+        ("Which region of Norland is Lindeth in?", False),  # adds what no answer said
+        ("", False),
+    ],
+)
+def test_a_completion_keeps_names_and_adds_an_answer(completed: str, *, taken: bool) -> None:
+    findings = after("Where did they land?", "Dunmere Bay")
+    assert is_completion("Which region of Norland is this place in?", completed, findings) is taken
+
+
+def test_without_an_answer_nothing_is_a_completion() -> None:
+    assert not is_completion("Where was she born?", "Where was Orla Finch born?", after("Who was it?", None))
+    assert not is_completion("Where was she born?", "Where was the she born?", after("Who was it?", "The"))

@@ -1,0 +1,145 @@
+"""A world in a stored sentence graph, a scripted trail of four hops through it, and ways to look at what ChainRAG did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.language.tasks import (
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Integrate,
+    Read,
+    Reading,
+    Reply,
+    Task,
+)
+from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.building import Structure
+from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.sentence_graph import SentenceLinks
+from hoptrail.structures.sentences import Sentences
+from hoptrail.types import Answer, Hop, Kind, Span
+from world import FACTS, HashingEncoder
+
+T = TypeVar("T")
+Script = list[tuple[type[Task[Any]], Output]]
+
+WORLD = FACTS | {
+    "Kestrel Mill": "The Kestrel Mill belongs to Jonas Pell. It grinds barley.",
+    "Harrow Fair": "Stalls fill the green every autumn. The last dance is opened by Jonas Pell.",
+    "Ida Voss": "This designer of boats was born at sea. No map says where this was.",
+    "Dance": "A dance is a row of steps. Who opens a dance leads it.",
+}
+
+QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
+SUB_QUESTIONS = Decomposition(
+    (
+        "Who designed the Tallow Bridge ?",
+        "Where was this designer born ?",
+        "Which river flows through that town ?",
+        "Where does it rise ?",
+    )
+)
+DESIGNED = "She designed the Tallow Bridge in 1871."
+BORN = "Orla Finch was born in Wrenmouth."
+FLOWS = "The river Isk flows through Wrenmouth."
+RISES = "It rises in the Grey Hills and is 90 km long."
+
+
+def build(folder: Path) -> Corpus:
+    """An index of the world with its sentence graph."""
+    encoder = HashingEncoder(dimension=256)
+    for title, text in WORLD.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Sentences(), SentenceLinks()]
+    sources = sorted(folder.glob("*.txt"))
+    performer = Performer(OfflineLanguage())
+    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
+
+
+@dataclass
+class Listening:
+    """A scripted language that keeps the tasks it was given."""
+
+    script: ScriptedLanguage
+    tasks: list[Task[Any]] = field(default_factory=list)
+    name: str = "scripted"
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        self.tasks.append(task)
+        return self.script.perform(task)
+
+
+def found(answer: str, sentence: str) -> QuotedReading:
+    return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
+
+
+def chainrag(corpus: Corpus, script: Script, settings: ChainragSettings | None = None, **search: Any) -> Chainrag:
+    chosen = settings or ChainragSettings()
+    chosen = replace(chosen, search=replace(chosen.search, **({"context_k": 2, "seed_k": 1} | search)))
+    return Chainrag(corpus, Listening(ScriptedLanguage(located(script, corpus))), chosen)
+
+
+def located(script: Script, corpus: Corpus) -> Script:
+    """Quotes of whole sentences as their spans, because several sentences of a document are read as one piece."""
+    places: dict[str, Quote | Span] = {unit.text: unit.sources[0] for unit in corpus.snapshot.units(Kind.SENTENCE)}
+
+    def spans(step: QuotedStep) -> QuotedStep:
+        support = (places.get(item.quote, item) if isinstance(item, Quote) else item for item in step.support)
+        return replace(step, support=tuple(support))
+
+    return [
+        (task, replace(output, steps=tuple(map(spans, output.steps))) if isinstance(output, QuotedReading) else output)
+        for task, output in script
+    ]
+
+
+def tasks_of(recipe: Chainrag) -> list[Task[Any]]:
+    assert isinstance(recipe.language, Listening)
+    return recipe.language.tasks
+
+
+def texts(hop: Hop) -> list[str]:
+    return [hit.unit.text for hit in hop.hits]
+
+
+def check(answer: Answer, corpus: Corpus) -> None:
+    """Every citation stands in its document and in a hit of its hop."""
+    documents = {document.id: document.text for document in corpus.snapshot.documents()}
+    for item in answer.evidence:
+        assert documents[item.document][item.start : item.end] == item.text
+        sources = [span for hit in answer.trail.hops[item.hop].hits for span in hit.unit.sources]
+        assert any(span.covers(Span(item.document, item.start, item.end)) for span in sources)
+
+
+OWNER = "Who opens what the Kestrel Mill belongs to ?"
+
+GOLDEN: Script = [
+    (Decompose, SUB_QUESTIONS),
+    (Assess, 1.0),
+    (Read, found("Orla Finch", DESIGNED)),
+    (Complete, "Where was Orla Finch born ?"),
+    (Assess, 1.0),
+    (Read, found("Wrenmouth", BORN)),
+    (Complete, "Which river flows through Wrenmouth ?"),
+    (Assess, 1.0),
+    (Read, found("the Isk", FLOWS)),
+    (Complete, "Where does the Isk rise ?"),
+    (Assess, 0.2),
+    (Assess, 0.6),
+    (Read, found("the Grey Hills", RISES)),
+    (Integrate, Reading("the Grey Hills")),
+]

@@ -1,0 +1,284 @@
+"""ChainRAG past its second hop: scripted trails whose every retrieval is looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hoptrail.errors import UsageError
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.scripted import Failure, Output, QuotedReading, QuotedStep
+from hoptrail.language.tasks import (
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Integrate,
+    Read,
+    Reading,
+    Summarise,
+    Task,
+)
+from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings
+from hoptrail.recipes.sentence_search import SentenceSearchSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.types import Kind, Verdict
+from recipes.chain_world import (
+    BORN,
+    DESIGNED,
+    FLOWS,
+    GOLDEN,
+    OWNER,
+    QUESTION,
+    RISES,
+    SUB_QUESTIONS,
+    Script,
+    build,
+    chainrag,
+    check,
+    found,
+    tasks_of,
+    texts,
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(tmp_path_factory.mktemp("graph"))
+
+
+def test_the_golden_trail_of_four_hops(corpus: Corpus) -> None:
+    recipe = chainrag(corpus, GOLDEN)
+    answer = recipe.answer(QUESTION)
+    assert answer.text == "the Grey Hills"
+    assert [(hop.question, hop.asked, hop.answer, hop.verdict) for hop in answer.trail] == [
+        (SUB_QUESTIONS.questions[0], "Who designed the Tallow Bridge ?", "Orla Finch", Verdict.ANSWERED),
+        (SUB_QUESTIONS.questions[1], "Where was Orla Finch born ?", "Wrenmouth", Verdict.ANSWERED),
+        (SUB_QUESTIONS.questions[2], "Which river flows through Wrenmouth ?", "the Isk", Verdict.ANSWERED),
+        (SUB_QUESTIONS.questions[3], "Where does the Isk rise ?", "the Grey Hills", Verdict.ANSWERED),
+    ]
+    assert [(item.hop, item.title, item.text) for item in answer.evidence] == [
+        (0, "Orla Finch", DESIGNED),
+        (1, "Orla Finch", BORN),
+        (2, "Wrenmouth", FLOWS),
+        (3, "Isk", RISES),
+    ]
+    check(answer, corpus)
+    assert answer.usage.calls == len(GOLDEN) == len(tasks_of(recipe))
+    assert answer.ranking == chainrag(corpus, GOLDEN).retrieve(QUESTION)
+
+
+def test_every_retrieval_is_for_what_was_really_asked(corpus: Corpus) -> None:
+    hops = chainrag(corpus, GOLDEN).answer(QUESTION).trail.hops
+    for hop in hops:
+        nearest = [hit.unit.id for hit in dense_search(corpus, hop.asked, 2, (Kind.SENTENCE,))]
+        assert set(nearest) <= {hit.unit.id for hit in hop.hits}
+    assert BORN in texts(hops[1])
+    assert FLOWS in texts(hops[2])
+    assert len(hops[2].hits) == 2
+    assert len(hops[3].hits) > 2, "the last hop was not settled at once"
+
+
+def test_the_conclusion_is_drawn_from_completed_sub_questions(corpus: Corpus) -> None:
+    recipe = chainrag(corpus, GOLDEN, ChainragSettings(integration="answers"))
+    recipe.answer(QUESTION)
+    concluding = tasks_of(recipe)[-1]
+    assert isinstance(concluding, Integrate)
+    assert concluding.evidence == ()
+    assert [finding.asked for finding in concluding.findings][1] == "Where was Orla Finch born ?"
+
+
+def two_hops(*replies: tuple[type[Task[Any]], Output], second: str = SUB_QUESTIONS.questions[1]) -> Script:
+    """The first hop settled and answered, then what a test says."""
+    first = (Decompose, Decomposition((SUB_QUESTIONS.questions[0], second)))
+    return [first, *GOLDEN[1:3], *replies]
+
+
+def test_without_completion_the_trail_is_lost_and_with_it_kept(corpus: Corpus) -> None:
+    for completion, kept in (("off", False), ("rules", True)):
+        script = two_hops((Assess, 1.0), (Read, Reading(None)), (Integrate, Reading(None)))
+        settings = ChainragSettings(completion=completion)  # type: ignore[arg-type]
+        hop = chainrag(corpus, script, settings).answer(QUESTION).trail.hops[1]
+        assert (BORN in texts(hop)) is kept
+        assert hop.asked == ("Where was Orla Finch born ?" if kept else SUB_QUESTIONS.questions[1])
+
+
+@pytest.mark.parametrize("completed", ["Where was the designer of the bridge born ?", "Where was Jonas Pell born ?"])
+def test_a_completion_that_adds_no_answer_is_not_taken(corpus: Corpus, completed: str) -> None:
+    script = two_hops((Complete, completed), (Assess, 1.0), (Read, Reading(None)), (Integrate, Reading(None)))
+    answer = chainrag(corpus, script).answer(QUESTION)
+    assert answer.trail.hops[1].asked == SUB_QUESTIONS.questions[1]
+    assert answer.trail.hops[1].verdict is Verdict.UNANSWERED
+
+
+def test_a_completion_that_loses_a_name_is_not_taken(corpus: Corpus) -> None:
+    asked = "Did this designer work in Dunmere ?"
+    script = two_hops(
+        (Complete, "Did Orla Finch work ?"),
+        (Assess, 1.0),
+        (Read, Reading("yes")),
+        (Integrate, Reading("yes")),
+        second=asked,
+    )
+    assert chainrag(corpus, script).answer(QUESTION).trail.hops[1].asked == asked
+
+
+def test_a_sub_question_that_stands_alone_is_not_rewritten(corpus: Corpus) -> None:
+    alone = "Where does the Arrow flow ?"
+    script = two_hops((Assess, 1.0), (Read, Reading(None)), (Integrate, Reading("Orla Finch")), second=alone)
+    recipe = chainrag(corpus, script)
+    assert recipe.answer(QUESTION).trail.hops[1].asked == alone
+    assert not any(isinstance(task, Complete) for task in tasks_of(recipe))
+
+
+SUMMARY = "Orla Finch designed the bridge, it seems."
+UNANSWERED: Script = [
+    (Decompose, Decomposition((SUB_QUESTIONS.questions[0], "Where was Orla Finch born ?"))),
+    (Assess, 1.0),
+    (Read, Reading(None)),
+    (Summarise, SUMMARY),
+    (Assess, 1.0),
+    (Read, found("Wrenmouth", BORN)),
+    (Integrate, Reading("Wrenmouth")),
+]
+
+
+def test_what_was_found_for_an_unanswered_sub_question_goes_on_in_short(corpus: Corpus) -> None:
+    recipe = chainrag(corpus, UNANSWERED)
+    answer = recipe.answer(QUESTION)
+    first, second = answer.trail.hops
+    assert first.verdict is Verdict.UNANSWERED
+    assert second.hits[-1].channel == CARRIED
+    assert second.hits[-1].unit.text == SUMMARY
+    assert set(second.hits[-1].unit.sources) == {span for hit in first.hits for span in hit.unit.sources}
+    reading = tasks_of(recipe)[5]
+    assert isinstance(reading, Read)
+    assert reading.evidence[-1].text == SUMMARY
+    assert all(hit.unit.kind is Kind.SENTENCE for hit in answer.ranking)
+
+
+def test_an_answer_from_the_summary_is_cited_to_what_was_summarised(corpus: Corpus) -> None:
+    script: Script = [*UNANSWERED[:5], (Read, found("Orla Finch", SUMMARY)), (Integrate, Reading("Orla Finch"))]
+    answer = chainrag(corpus, script).answer(QUESTION)
+    check(answer, corpus)
+    assert [item.kind for item in answer.evidence] == [Kind.SUMMARY]
+
+
+@pytest.mark.parametrize("summary", [[(Summarise, Failure("cut off"))], [(Summarise, "  ")], []])
+def test_without_a_summary_the_next_hop_goes_on(corpus: Corpus, summary: Script) -> None:
+    settings = ChainragSettings(carried_words=80 if summary else 0)
+    answer = chainrag(corpus, [*UNANSWERED[:3], *summary, *UNANSWERED[4:]], settings).answer(QUESTION)
+    assert answer.text == "Wrenmouth"
+    assert all(hit.channel != CARRIED for hop in answer.trail for hit in hop.hits)
+
+
+def test_contexts_and_both_hand_over_what_all_hops_found(corpus: Corpus) -> None:
+    for integration, findings in (("contexts", 0), ("both", 4)):
+        recipe = chainrag(corpus, GOLDEN, ChainragSettings(integration=integration))  # type: ignore[arg-type]
+        answer = recipe.answer(QUESTION)
+        concluding = tasks_of(recipe)[-1]
+        assert isinstance(concluding, Integrate)
+        assert len(concluding.findings) == findings
+        handed = [span for unit in concluding.evidence for span in unit.sources]
+        assert sorted(handed) == sorted(hit.unit.sources[0] for hit in answer.ranking)
+        assert len(answer.trail) == 4
+
+
+def test_sentences_of_a_document_are_read_as_one_piece_in_their_order(corpus: Corpus) -> None:
+    recipe = chainrag(corpus, [(Read, Reading(None))], ChainragSettings(decompose=False), expansions=0, context_k=9)
+    hits = recipe.retrieve("Where does the Isk rise and how many km long is it ?")
+    (task,) = tasks_of(recipe)
+    assert isinstance(task, Read)
+    piece = next(unit for unit in task.evidence if unit.title == "Isk")
+    assert piece.text.splitlines() == ["The Isk is a river.", RISES]
+    assert [span.start for span in piece.sources] == [0, 20]
+    assert [unit.title for unit in task.evidence] == list(dict.fromkeys(hit.unit.title for hit in hits))
+
+
+def test_what_only_the_contexts_told_is_a_hop_of_its_own(corpus: Corpus) -> None:
+    script = two_hops(
+        (Complete, "Where was Orla Finch born ?"),
+        (Assess, 1.0),
+        (Read, Reading(None)),
+        (Integrate, found("in Wrenmouth", BORN)),
+    )
+    answer = chainrag(corpus, script, ChainragSettings(integration="both")).answer(QUESTION)
+    last = answer.trail.hops[-1]
+    assert (answer.text, last.question, last.answer) == ("in Wrenmouth", QUESTION, "in Wrenmouth")
+    assert [(item.hop, item.text) for item in answer.evidence][-1] == (2, BORN)
+    check(answer, corpus)
+
+
+def test_no_answer_at_all_is_an_abstention_without_concluding(corpus: Corpus) -> None:
+    script: Script = [*UNANSWERED[:5], (Read, Reading(None))]
+    recipe = chainrag(corpus, script, ChainragSettings(integration="answers"))
+    assert recipe.answer(QUESTION).abstained
+    assert len(tasks_of(recipe)) == len(script)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 4, 5, 13])
+def test_a_failing_task_costs_its_hop_only(corpus: Corpus, place: int) -> None:
+    rest: Script = [] if place in {0, 13} else [(Assess, 1.0), (Read, Reading(None))] * 4
+    answer = chainrag(corpus, [*GOLDEN[:place], (GOLDEN[place][0], Failure("overloaded")), *rest]).answer(QUESTION)
+    assert answer.abstained
+    verdicts = [hop.verdict for hop in answer.trail]
+    assert verdicts.count(Verdict.FAILED) >= (place != 13)
+    assert len(verdicts) == (1 if place == 0 else 4)
+    check(answer, corpus)
+
+
+def test_a_citation_of_what_was_not_handed_over_fails_the_hop(corpus: Corpus) -> None:
+    elsewhere = next(unit for unit in corpus.snapshot.units(Kind.SENTENCE) if unit.text == RISES)
+    invented = QuotedReading("x", (QuotedStep("", "x", elsewhere.sources),))
+    script: Script = [(Assess, 1.0), (Read, invented)]
+    answer = chainrag(corpus, script, ChainragSettings(decompose=False)).answer(OWNER)
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+    assert answer.evidence == ()
+
+
+def test_at_most_so_many_sub_questions_are_asked(corpus: Corpus) -> None:
+    script: Script = [*GOLDEN[:6], (Integrate, Reading("Wrenmouth"))]
+    assert len(chainrag(corpus, script, ChainragSettings(sub_questions=2)).answer(QUESTION).trail) == 2
+
+
+def test_a_question_that_stays_whole_is_answered_by_its_one_hop(corpus: Corpus) -> None:
+    for parts in ((), (OWNER,), ("Something else ?",)):
+        script: Script = [(Decompose, Decomposition(parts)), (Assess, 1.0), (Read, Reading("Jonas Pell"))]
+        answer = chainrag(corpus, script, ChainragSettings(integration="both")).answer(OWNER)
+        assert [(hop.question, hop.answer) for hop in answer.trail] == [(OWNER, "Jonas Pell")]
+
+
+def test_what_must_be_built_follows_the_settings() -> None:
+    def needed(**search: Any) -> set[str]:
+        return set(ChainragSettings(search=SentenceSearchSettings(**search)).structures)
+
+    assert needed() == {"sentence-graph"}
+    assert needed(expansions=0) == needed(links=()) == {"sentences"}
+    assert needed(per_question=True) == {"sentences", "extractions"}
+
+
+@pytest.mark.parametrize("preset", [name for name in Chainrag.presets if name != "bge"])
+def test_every_preset_answers_and_can_be_repeated(corpus: Corpus, preset: str) -> None:
+    """Without `bge`, whose cross-encoder is not here."""
+    recipe = Chainrag(corpus, OfflineLanguage(), Chainrag.presets[preset])
+    answer = recipe.answer(QUESTION)
+    check(answer, corpus)
+    assert answer.ranking == recipe.retrieve(QUESTION)
+    assert len(answer.trail) >= 1
+
+
+def test_a_reranker_that_there_is_not_is_refused(corpus: Corpus) -> None:
+    recipe = Chainrag(corpus, OfflineLanguage(), ChainragSettings(search=SentenceSearchSettings(reranker="x")))
+    with pytest.raises(UsageError, match="no reranker 'x'"):
+        recipe.answer(QUESTION)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k": 0}, {"sub_questions": 0}, {"evidence_tokens": 0}, {"carried_words": -1}, {"sufficiency": 1.5}],
+)
+def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least|between 0 and 1"):
+        ChainragSettings(**wrong)

@@ -1,0 +1,190 @@
+"""Trees made by a chat model, from the command line: said before what it costs, paid once, kept, mended, removed for nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command import Ended, Hoptrail
+from fakeai.brains import task_of
+from fakeai.clients import KEY, replies_in
+from fakeai.server import Body, FakeAI, serving
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Kind
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "harbour"
+
+
+def note_taker(body: Body) -> str:
+    """A model that takes every sentence for a fact, every word with a capital for an entity, and the beginning for a summary."""
+    given = body["messages"][1]["content"]
+    if task_of(body) == "summarise":
+        words = int(re.search(r"in at most (\d+) words", given)[1])  # type: ignore[index]
+        text = re.sub(r"(?m)^(\[\d+\] begin|end) \w+$", "", given.rsplit("\n\nSummarise", 1)[0])
+        return json.dumps({"summary": "In short: " + " ".join(text.split()[: words - 2])})
+    sentences = re.findall(r"(?m)^\[\d+\] \w+ (.*)$", given)
+    named = [re.findall(r"\b[A-Z]\w+", sentence) for sentence in sentences]
+    facts = [
+        {"text": sentence, "entities": names, "sentence": number}
+        for number, (sentence, names) in enumerate(zip(sentences, named, strict=True), 1)
+    ]
+    return json.dumps({"entities": sorted({name for names in named for name in names}), "facts": facts})
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
+    with serving(FakeAI(note_taker)) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.address)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+        yield running
+
+
+@pytest.fixture
+def settings(tiny: Path, tmp_path: Path) -> Path:
+    return write_settings(tiny, tmp_path / "settings.toml")
+
+
+def write_settings(tiny: Path, path: Path, **chat: object) -> Path:
+    lines = {"attempts": 3, "backoff_seconds": 0.01, "deadline_seconds": 5.0, **chat}
+    section = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
+    path.write_text(f"{tiny.read_text()}\n[chat]\n{section}\n", encoding="utf-8")
+    return path
+
+
+def build(
+    hoptrail: Hoptrail, folder: Path, settings: Path, *more: object, sources: tuple[object, ...] = (EXAMPLES,)
+) -> Ended:
+    language = () if "--language" in more else ("--language", "chat")
+    return hoptrail("index", *sources, "--index", folder, "--settings", settings, "--for", "sirerag", *language, *more)
+
+
+def texts(folder: Path) -> dict[str, str]:
+    snapshot = Snapshot.open(folder)
+    return {unit.id: unit.text for kind in snapshot.kinds for unit in snapshot.units(kind)}
+
+
+def test_the_estimate_is_within_a_fifth_of_the_bill_and_nothing_is_paid_for_it(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    said = build(hoptrail, tmp_path / "index", settings, "--estimate")
+    assert said.code == 0, said.err
+    assert fake.log == []
+    assert not Snapshot.exists(tmp_path / "index")
+    calls, prompt, completion = (
+        int(number.replace(",", "")) for number in re.findall(r"[\d,]+(?= (?:model|prompt|completion))", said.out)
+    )
+    assert build(hoptrail, tmp_path / "index", settings).code == 0
+    for estimate, billed in zip(
+        (calls, prompt, completion),
+        (fake.bill.calls, fake.bill.prompt_tokens, fake.bill.completion_tokens),
+        strict=True,
+    ):
+        assert abs(estimate - billed) <= 0.2 * billed
+    again = build(hoptrail, tmp_path / "index", settings, "--estimate")
+    assert again.out.startswith("About 0 model calls")
+
+
+def test_what_is_built_is_paid_once_and_asking_finds_it(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    ended = build(hoptrail, folder, settings)
+    assert ended.code == 0, ended.err
+    paid = fake.bill.calls
+    assert paid == replies_in(folder).ledger().calls >= 18
+    assert f"{paid:,} model calls" in " ".join(ended.err.split())
+    shown = hoptrail("show", "--index", folder, "--settings", settings, "--json").json
+    assert shown["usage"]["calls"] == paid
+    assert shown["units"]["summary"] >= 2
+    assert build(hoptrail, folder, settings).code == 0
+    assert fake.bill.calls == paid
+    hits = hoptrail(
+        "search", "harbours", "--index", folder, "--settings", settings, "--recipe", "sirerag", "-k", "500", "--json"
+    ).json
+    assert {hit["kind"] for hit in hits["hits"]} == {"passage", "aggregate", "summary"}
+    summaries = list(Snapshot.open(folder).units(Kind.SUMMARY))
+    assert all(unit.text.startswith("In short: ") for unit in summaries)
+
+
+def test_another_language_neither_mixes_in_nor_replaces_unasked(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    assert build(hoptrail, folder, settings).code == 0
+    before = texts(folder)
+    refused = build(hoptrail, folder, settings, "--language", "offline")
+    assert refused.code == 2
+    assert "made by chat:fake, not by offline" in refused.err
+    assert "--language chat" in refused.err
+    assert texts(folder) == before
+    assert build(hoptrail, folder, settings, "--language", "offline", "--rebuild").code == 0
+    assert not any(text.startswith("In short: ") for text in texts(folder).values())
+    paid = fake.bill.calls
+    assert build(hoptrail, folder, settings, "--rebuild").code == 0
+    assert texts(folder) == before
+    assert fake.bill.calls == paid
+
+
+def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder, world = tmp_path / "index", tmp_path / "world"
+    world.mkdir()
+    for path in EXAMPLES.iterdir():
+        (world / path.name).write_bytes(path.read_bytes())
+    (world / "secret.txt").write_text(
+        "The Quillback ledger lies in Harrowgate. Quillback counted herrings.", encoding="utf-8"
+    )
+    assert build(hoptrail, folder, settings, sources=(world,)).code == 0
+    assert any("Quillback" in text for text in texts(folder).values())
+    whole, paid = Snapshot.open(folder).count(Kind.SUMMARY), fake.bill.calls
+    assert hoptrail("remove", world / "secret.txt", "--index", folder, "--settings", settings).code == 0
+    assert fake.bill.calls == paid
+    assert not any("Quillback" in text for text in texts(folder).values())
+    assert Snapshot.open(folder).count(Kind.SUMMARY) < whole
+    (world / "secret.txt").unlink()
+    assert build(hoptrail, folder, settings, sources=(world,)).code == 0
+    left = texts(folder)
+    assert not any("Quillback" in text for text in left.values())
+    assert Snapshot.open(folder).count(Kind.SUMMARY) >= whole - 3
+    assert paid < fake.bill.calls < paid + 12
+    for path in folder.rglob("*"):
+        assert path.is_dir() or b"Quillback" not in path.read_bytes(), path
+
+
+def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
+    hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    few = write_settings(tiny, tmp_path / "few.toml", limit_calls=25)
+    stopped = build(hoptrail, folder, few)
+    assert stopped.code == 3, stopped.err
+    assert 20 <= fake.bill.calls <= 25
+    enough = write_settings(tiny, tmp_path / "enough.toml")
+    assert build(hoptrail, folder, enough).code == 0
+    paid = fake.bill.calls
+    assert len({asked.prompt for asked in fake.log}) == paid
+    whole = tmp_path / "whole"
+    assert build(hoptrail, whole, enough).code == 0
+    assert texts(whole) == texts(folder)
+    assert fake.bill.calls == 2 * paid
+
+
+def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    good = fake.brain
+    fake.brain = lambda body: (
+        "I had rather not." if "Title: Nerys Dole" in body["messages"][1]["content"] else good(body)
+    )
+    ended = build(hoptrail, folder, settings)
+    assert ended.code == 0, ended.err
+    assert "Nerys Dole" in ended.err
+    extracted = len(Snapshot.open(folder).extracted())
+    assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1

@@ -1,0 +1,140 @@
+"""Links by place, likeness and entities: equal to plain definitions on made-up rows; bounded; the odd sizes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from hoptrail.structures import linking
+from hoptrail.structures.linking import Pairs, SharedEntities, adjacent_pairs, mutual_pairs
+from hoptrail.structures.nearest import Nearest, Rows
+from hoptrail.structures.sentence_entities import Mentions
+
+
+def pairs_of(found: Pairs) -> dict[tuple[int, int], float]:
+    named = dict(
+        zip(zip(found.first.tolist(), found.second.tolist(), strict=True), found.weights.tolist(), strict=True)
+    )
+    assert len(named) == len(found)
+    assert all(first < second for first, second in named)
+    return named
+
+
+def rows(*numbers: int) -> Rows:
+    return np.array(numbers, dtype=np.int32)
+
+
+def mentions(named: list[set[str]]) -> Mentions:
+    keys = sorted(set().union(*named)) if named else []
+    found = sorted((row, keys.index(key)) for row, entities in enumerate(named) for key in entities)
+    return Mentions(tuple(keys), rows(*(row for row, _ in found)), rows(*(entity for _, entity in found)))
+
+
+def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
+    shared = SharedEntities(mentions(named), len(named), most, count)
+    chosen = np.arange(len(named), dtype=np.int32) if of is None else of
+    return mutual_pairs(shared.of, chosen, len(named))
+
+
+def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
+    passages = rows(0, 0, 1, 0, 0, 0, -1, -1, 1)
+    starts = np.array([40, 10, 5, 20, 0, 30, 0, 9, 0])
+    found = pairs_of(adjacent_pairs(passages, starts, 3))
+    order = [4, 1, 3, 5, 0]
+    expected = {(2, 8): 1.0}
+    for first, second in combinations(range(5), 2):
+        if second - first <= 3:
+            low, high = sorted((order[first], order[second]))
+            expected[low, high] = 1 / (second - first)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_few_rows_have_few_links(size: int) -> None:
+    vectors = np.eye(4, dtype=np.float32)[:size]
+    everybody = np.arange(size, dtype=np.int32)
+    similar = mutual_pairs(Nearest(vectors, 10, 100, 1, 0).of, everybody, size)
+    adjacent = adjacent_pairs(np.zeros(size, dtype=np.int32), np.arange(size), 3)
+    together = sharing([{"Isk"} for _ in range(size)])
+    assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
+
+
+def test_similar_pairs_are_those_among_the_best_of_both() -> None:
+    chance = np.random.default_rng(1)
+    vectors = chance.normal(size=(80, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -2)
+    best = [set(np.argsort(-row)[:4].tolist()) for row in cosines]
+    expected = {(a, b) for a, b in combinations(range(80), 2) if a in best[b] and b in best[a]}
+    search = Nearest(vectors, 4, 100, 1, 0)
+    assert set(pairs_of(mutual_pairs(search.of, np.arange(80, dtype=np.int32), 80))) == expected
+    some = rows(7, 30, 31)
+    wanted = {pair for pair in expected if set(pair) & {7, 30, 31}}
+    assert set(pairs_of(mutual_pairs(search.of, some, 80))) == wanted
+
+
+def test_entities_of_one_sentence_or_of_too_many_make_no_links() -> None:
+    named = [{"everywhere", "Isk"}, {"everywhere", "Isk"}, {"everywhere"}, {"everywhere", "once"}]
+    assert set(pairs_of(sharing(named, most=3))) == {(0, 1)}
+    assert len(sharing(named, most=4)) == 6
+
+
+def test_the_weight_grows_with_rarity_and_with_number_and_stays_below_one() -> None:
+    named: list[set[str]] = [
+        {"rare", "common"},
+        {"rare"},
+        {"common", "rare too"},
+        {"common", "rare too"},
+        *[set()] * 20,
+    ]
+    found = pairs_of(sharing(named))
+    rare, common = (math.log(25 / count) / math.log(25) for count in (2, 3))
+    assert found == pytest.approx({(0, 1): rare, (0, 2): common, (0, 3): common, (2, 3): 1 - (1 - rare) * (1 - common)})
+    assert all(weight < 1 for weight in found.values())
+
+
+def test_a_hub_keeps_its_strongest_links_and_no_sentence_has_more_than_the_cap() -> None:
+    chance = np.random.default_rng(2)
+    entities = [f"e{number}" for number in range(12)]
+    named = [set(chance.choice(entities, size=chance.integers(0, 6), replace=False).tolist()) for _ in range(120)]
+    named[0] = set(entities)
+    every, capped = pairs_of(sharing(named)), pairs_of(sharing(named, count=7))
+    degrees = Counter(row for pair in capped for row in pair)
+    assert max(degrees.values()) <= 7
+    assert capped.items() <= every.items()
+    of_hub = [weight for pair, weight in every.items() if 0 in pair]
+    kept = [weight for pair, weight in capped.items() if 0 in pair]
+    assert kept
+    assert min(kept) >= sorted(of_hub)[-7]
+
+
+def test_among_equals_all_get_about_as_many_links() -> None:
+    degrees = Counter(row for pair in pairs_of(sharing([{"Isk"}] * 60, count=8)) for row in pair)
+    assert set(degrees.values()) == {8}
+
+
+def test_blocks_change_nothing_and_some_rows_get_what_all_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(3)
+    named = [{f"e{number}" for number in chance.integers(15, size=3)} for _ in range(90)]
+    whole = pairs_of(sharing(named, count=6))
+    monkeypatch.setattr(linking, "EXPANSION", 50)
+    assert pairs_of(sharing(named, count=6)) == whole
+    part = pairs_of(sharing(named, count=6, of=rows(4, 5, 60)))
+    assert part == {pair: weight for pair, weight in whole.items() if set(pair) & {4, 5, 60}}
+
+
+def test_no_entities_make_no_links() -> None:
+    assert len(sharing([])) == len(sharing([set()] * 5)) == 0
+    assert len(sharing([{"Isk"}, {"Arrow"}])) == 0
+
+
+def test_sharing_is_told_pair_by_pair() -> None:
+    found = mentions([{"a", "b"}, {"b"}, set(), {"a"}])
+    assert found.share(rows(0, 0, 0, 1, 2), rows(1, 2, 3, 3, 3)).tolist() == [True, False, True, False, False]
+    assert mentions([]).share(rows(), rows()).tolist() == []
+    assert mentions([set(), set()]).share(rows(0), rows(1)).tolist() == [False]

@@ -1,0 +1,110 @@
+"""Nearest rows: equal to the plain definition, whatever the blocks; near to it by cells; ties in the order of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.structures import nearest
+from hoptrail.structures.nearest import Cells, Directed, Nearest, Rows
+
+
+def around_centres(size: int, centres: int, seed: int = 0, dimension: int = 32) -> FloatMatrix:
+    """Unit vectors in clouds, as sentences lie."""
+    chance = np.random.default_rng(seed)
+    middles = chance.normal(size=(centres, dimension))
+    points = middles[chance.integers(centres, size=size)] + 0.5 * chance.normal(size=(size, dimension))
+    unit: FloatMatrix = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def all_rows(vectors: FloatMatrix) -> Rows:
+    return np.arange(len(vectors), dtype=np.int32)
+
+
+def edges(found: Directed) -> set[tuple[int, int]]:
+    return set(zip(found.sources.tolist(), found.targets.tolist(), strict=True))
+
+
+def exact(vectors: FloatMatrix, count: int = 10) -> Nearest:
+    return Nearest(vectors, count, exact_up_to=10**9, probes=1, seed=0)
+
+
+def by_definition(vectors: FloatMatrix, count: int) -> set[tuple[int, int]]:
+    found = set()
+    for row, vector in enumerate(vectors):
+        cosines = np.rint((vectors @ vector).astype(np.float64) * 100_000)
+        others = sorted((other for other in range(len(vectors)) if other != row), key=lambda o: (-cosines[o], o))
+        found |= {(row, other) for other in others[:count]}
+    return found
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 10, 11, 12, 60])
+def test_exact_search_is_the_definition_for_every_size(size: int) -> None:
+    vectors = around_centres(size, 4)
+    assert edges(exact(vectors).of(all_rows(vectors))) == by_definition(vectors, 10)
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = around_centres(100, 5)
+    whole = exact(vectors).of(all_rows(vectors))
+    monkeypatch.setattr(nearest, "BLOCK", 700)
+    assert edges(exact(vectors).of(all_rows(vectors))) == edges(whole)
+
+
+def test_only_the_rows_asked_about_are_answered() -> None:
+    vectors = around_centres(100, 5)
+    rows = np.array([3, 50, 99], dtype=np.int32)
+    for search in (exact(vectors), Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0)):
+        whole = edges(search.of(all_rows(vectors)))
+        assert edges(search.of(rows)) == {edge for edge in whole if edge[0] in {3, 50, 99}}
+
+
+def test_weights_are_cosines() -> None:
+    vectors = around_centres(30, 3)
+    found = exact(vectors).of(all_rows(vectors))
+    assert found.weights == pytest.approx(np.sum(vectors[found.sources] * vectors[found.targets], axis=1), abs=1e-5)
+
+
+def test_repeated_rows_are_rows_of_their_own_and_ties_go_to_the_lower() -> None:
+    vectors = np.repeat(around_centres(2, 2), 6, axis=0)
+    found = edges(exact(vectors, 3).of(all_rows(vectors)))
+    assert {target for source, target in found if source == 5} == {0, 1, 2}
+    assert {target for source, target in found if source == 0} == {1, 2, 3}
+    assert {target for source, target in found if source == 11} == {6, 7, 8}
+
+
+def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 50)
+    vectors = around_centres(2000, 40)
+    truth = edges(exact(vectors).of(all_rows(vectors)))
+    found = edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
+    assert len(found) == len(truth)
+    assert len(found & truth) > 0.95 * len(truth)
+    assert found == edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
+
+
+def test_every_row_is_in_one_cell_and_no_cell_is_overfull(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 10)
+    same = np.repeat(around_centres(1, 1), 300, axis=0)
+    for vectors in (same, np.concatenate((same, around_centres(200, 9))), around_centres(1, 1)):
+        cells = Cells.of(vectors, seed=0)
+        assert sorted(row for members in cells.members for row in members.tolist()) == list(range(len(vectors)))
+        assert max(map(len, cells.members)) <= 40
+
+
+def test_a_thousand_repeats_are_found_among_each_other_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 20)
+    vectors = np.repeat(around_centres(3, 3), 400, axis=0)
+    found = Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0).of(all_rows(vectors))
+    assert (np.bincount(found.sources) == 10).all()
+    assert found.weights == pytest.approx(1.0, abs=1e-5)
+
+
+def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "BLOCK", 1000)
+    paused: list[int] = []
+    vectors = around_centres(100, 5)
+    Nearest(vectors, 5, 1000, 1, 0, lambda: paused.append(1)).of(all_rows(vectors))
+    assert len(paused) == 10

@@ -1,0 +1,92 @@
+"""Entities of sentences: from facts by overlap, one key for one name, and forms that are left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.language.offline.entities import Shape
+from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.structures.sentence_entities import Mentions, mentions_in, shape_of
+from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.types import Span
+
+PLACES = SentencePlaces(("s1", "s2", "s3"), (Span("d", 10, 20), Span("d", 0, 9), Span("e", 0, 9)))
+
+
+def fact(entities: tuple[str, ...], document: str, start: int, end: int) -> Extraction:
+    return Extraction((), (Fact("", entities, Span(document, start, end)),))
+
+
+def named(found: Mentions) -> list[set[str]]:
+    return [
+        {found.keys[entity] for row, entity in zip(found.rows, found.entities, strict=True) if row == at}
+        for at in range(3)
+    ]
+
+
+def test_a_sentence_has_the_entities_of_the_facts_it_overlaps() -> None:
+    found = [fact(("Orla Finch", "Isk"), "d", 0, 9), fact(("Dunmere",), "d", 5, 12), fact(("Arrow",), "x", 0, 9)]
+    assert named(mentions_in(PLACES, found, ())) == [{"dunmere"}, {"orla finch", "isk", "dunmere"}, set()]
+
+
+def test_case_and_white_space_part_no_entities_and_each_counts_once() -> None:
+    found = [fact(("Orla  FINCH", "orla finch", " "), "d", 0, 9), fact(("Orla\nFinch",), "d", 0, 9)]
+    mentions = mentions_in(PLACES, found, ())
+    assert mentions.keys == ("orla finch",)
+    assert (mentions.rows.tolist(), mentions.entities.tolist()) == ([1], [0])
+
+
+def test_the_order_of_extractions_does_not_matter_and_arrays_rise() -> None:
+    found = [fact(("Isk", "Arrow"), "e", 0, 9), fact(("Isk",), "d", 0, 9), fact(("Zan", "Arrow"), "d", 10, 20)]
+    first, second = mentions_in(PLACES, found, ()), mentions_in(PLACES, found[::-1], ())
+    assert first.keys == second.keys == ("arrow", "isk", "zan")
+    pairs = list(zip(first.rows.tolist(), first.entities.tolist(), strict=True))
+    assert pairs == sorted(pairs) == list(zip(second.rows.tolist(), second.entities.tolist(), strict=True))
+
+
+def test_nothing_found_is_no_mentions() -> None:
+    for found in ([], [Extraction(("Isk",), ())], [fact((), "d", 0, 9)]):
+        mentions = mentions_in(PLACES, found, ())
+        assert mentions.keys == ()
+        assert len(mentions.rows) == len(mentions.entities) == len(mentions.of("isk")) == 0
+
+
+def test_rows_are_looked_up_by_key() -> None:
+    mentions = mentions_in(PLACES, [fact(("Isk", "Zan"), "d", 0, 20), fact(("Isk",), "e", 0, 1)], ())
+    assert mentions.of("isk").tolist() == [0, 1, 2]
+    assert mentions.of("zan").tolist() == [0, 1]
+    for absent in ("", "a", "j", "zz"):
+        assert mentions.of(absent).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("1871", Shape.DATE),
+        ("4 May 1871", Shape.DATE),
+        ("May 4", Shape.DATE),
+        ("19th century", Shape.DATE),
+        ("90", Shape.NUMBER),
+        ("1,200", Shape.NUMBER),
+        ("5 percent", Shape.NUMBER),
+        ("5%", Shape.NUMBER),
+        ("2nd", Shape.NUMBER),
+        ("twenty-one", Shape.NUMBER),
+        ("3-4", Shape.NUMBER),
+        ("Orla Finch", Shape.NAME),
+        ("May", Shape.NAME),
+        ("Apollo 13", Shape.NAME),
+        ("2nd Earl of Linn", Shape.NAME),
+        ("Иск", Shape.NAME),
+        ("川", Shape.NAME),
+    ],
+)
+def test_the_form_of_an_entity(name: str, shape: Shape) -> None:
+    assert shape_of(name) is shape
+
+
+def test_forms_can_be_left_out() -> None:
+    found = [fact(("Isk", "1871", "90"), "d", 0, 9)]
+    assert mentions_in(PLACES, found, ()).keys == ("1871", "90", "isk")
+    assert mentions_in(PLACES, found, {Shape.DATE}).keys == ("90", "isk")
+    assert mentions_in(PLACES, found, {Shape.DATE, Shape.NUMBER}).keys == ("isk",)

@@ -1,0 +1,112 @@
+"""Sentences as units: exact spans, ids by place, and which of them lie where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import writing_to
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units
+from hoptrail.types import Document, Kind, Span, Unit, Usage, content_id
+from world import HashingEncoder, make_document, make_passage
+
+
+def update(folder: Path, documents: list[Document]) -> bool:
+    """Whether anything was written."""
+    encoder = HashingEncoder()
+    with writing_to(folder, encoder.identity) as writer:
+        writer.put_documents(documents)
+        writer.publish(Usage())
+        Sentences().update(Workshop(writer, encoder, report_nothing, writer.checkpoint))
+        changed = writer.changed
+        writer.publish(Usage())
+    return changed
+
+
+def test_a_sentence_is_its_span_without_white_space_under_the_title_of_its_document() -> None:
+    document = make_document("Isk", "  The Isk is a river. It rises\nin hills.\n\n")
+    units = list(sentence_units(document))
+    assert [unit.text for unit in units] == ["The Isk is a river.", "It rises\nin hills."]
+    for unit in units:
+        (span,) = unit.sources
+        assert document.slice(span) == unit.text
+        assert (unit.kind, unit.title) == (Kind.SENTENCE, "Isk")
+        assert unit.id == content_id("s", document.id, str(span.start), str(span.end))
+
+
+def test_what_has_neither_letter_nor_digit_is_no_sentence() -> None:
+    assert [unit.text for unit in sentence_units(make_document("Odd", "*** . Иск. 川. 7. ... ."))] == [
+        "Иск.",
+        "川.",
+        "7.",
+    ]
+    assert list(sentence_units(make_document("Nothing", ""))) == []
+
+
+def test_repeated_sentences_are_units_of_their_own() -> None:
+    units = list(sentence_units(make_document("Echo", "It is. It is. It is.")))
+    assert [unit.text for unit in units] == ["It is."] * 3
+    assert len({unit.id for unit in units}) == 3
+
+
+def test_only_what_is_missing_is_encoded_and_what_is_removed_goes(tmp_path: Path, documents: list[Document]) -> None:
+    assert update(tmp_path, documents[:3])
+    assert not update(tmp_path, documents[:3])
+    assert update(tmp_path, documents)
+    snapshot = Snapshot.open(tmp_path)
+    expected = {unit.id: unit for document in documents for unit in sentence_units(document)}
+    assert {unit.id: unit for unit in snapshot.units(Kind.SENTENCE)} == expected
+    mirror = snapshot.vectors(Kind.SENTENCE)
+    assert (mirror.matrix == HashingEncoder().encode([expected[name].searchable for name in mirror.ids])).all()
+    with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        writer.remove_documents([documents[0].id])
+        writer.publish(Usage())
+    left = {unit.document for unit in Snapshot.open(tmp_path).units(Kind.SENTENCE)}
+    assert left == {document.id for document in documents[1:]}
+
+
+def test_discarding_takes_all_sentences(tmp_path: Path, documents: list[Document]) -> None:
+    update(tmp_path, documents)
+    with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        Sentences().discard(writer)
+        writer.publish(Usage())
+    assert Snapshot.open(tmp_path).count(Kind.SENTENCE) == 0
+
+
+def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Document]) -> None:
+    update(tmp_path, documents)
+    snapshot = Snapshot.open(tmp_path)
+    places = sentence_places(snapshot)
+    assert places is sentence_places(snapshot)
+    assert places.ids == snapshot.vectors(Kind.SENTENCE).ids
+    spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
+    assert places.spans == tuple(spans[name] for name in places.ids)
+
+
+def test_overlapping_sentences_share_characters() -> None:
+    places = SentencePlaces(
+        ("s1", "s2", "s3", "s4"), (Span("d", 20, 30), Span("d", 0, 9), Span("d", 10, 20), Span("e", 0, 5))
+    )
+    for span, rows in (
+        (Span("d", 0, 30), [1, 2, 0]),
+        (Span("d", 9, 10), []),
+        (Span("d", 8, 11), [1, 2]),
+        (Span("d", 12, 13), [2]),
+        (Span("d", 29, 99), [0]),
+        (Span("d", 30, 99), []),
+        (Span("e", 4, 9), [3]),
+        (Span("f", 0, 9), []),
+    ):
+        assert list(places.overlapping(span)) == rows
+
+
+def test_a_sentence_belongs_to_the_passage_that_holds_all_of_it() -> None:
+    document = make_document("Isk", "The Isk is a river. It rises in hills. It is long.")
+    units = sorted(sentence_units(document), key=lambda unit: unit.sources)
+    places = SentencePlaces(tuple(unit.id for unit in units), tuple(unit.sources[0] for unit in units))
+    half = Unit("p1", Kind.PASSAGE, "", "", (Span(document.id, 0, 25),))
+    rest = Unit("p2", Kind.PASSAGE, "", "", (Span(document.id, 20, 38),))
+    assert places.passages([half, rest]).tolist() == [0, 1, -1]
+    assert places.passages([make_passage(document), half]).tolist() == [0, 0, 0]
+    assert places.passages([]).tolist() == [-1, -1, -1]
