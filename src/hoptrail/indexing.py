@@ -19,7 +19,7 @@ from hoptrail.store.register import Register
 from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing
+from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
 from hoptrail.types import Document, Usage
 
 BATCH_DOCUMENTS = 512
@@ -34,10 +34,11 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whoever watches a run: told of progress, asked whether to stop."""
+    """Whoever watches a run: told of progress, asked whether to stop, told what language tasks have cost so far."""
 
     report: Report = report_nothing
     stopped: Callable[[], bool] = never
+    spent: Callable[[Usage], None] = tell_nobody
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ def update_index(
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
     started = time.perf_counter()
-    account = Account()
+    account = Account(tell=watcher.spent)
     with writing_to(folder, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)

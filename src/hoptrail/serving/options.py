@@ -58,8 +58,8 @@ def watching() -> Iterator[Watcher]:
         number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        with progress_reports(console_of(error=True)) as report:
-            yield Watcher(report, lambda: stopped)
+        with progress_reports(console_of(error=True)) as (report, spent):
+            yield Watcher(report, lambda: stopped, spent)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

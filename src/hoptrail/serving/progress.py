@@ -1,8 +1,8 @@
-"""A progress bar with the time left, for terminals; nothing where standard error is a file or a pipe."""
+"""A progress bar with the time left and what was spent, for terminals; nothing where standard error is a file or a pipe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -16,14 +16,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from hoptrail.structures.building import Report, report_nothing
+from hoptrail.structures.building import Report, report_nothing, tell_nobody
+from hoptrail.types import Usage
+
+_SPENT = "spent"
 
 
 @contextmanager
-def progress_reports(console: Console) -> Iterator[Report]:
-    """Somewhere to report to while the body runs; a total of 0 means that it is not known."""
+def progress_reports(console: Console) -> Iterator[tuple[Report, Callable[[Usage], None]]]:
+    """Somewhere to report progress (a total of 0 means that it is not known) and spending to while the body runs."""
     if not console.is_terminal:
-        yield report_nothing
+        yield report_nothing, tell_nobody
         return
     columns = (
         TextColumn("{task.description}"),
@@ -40,4 +43,11 @@ def progress_reports(console: Console) -> Iterator[Report]:
                 tasks[what] = bars.add_task(what, total=None)
             bars.update(tasks[what], completed=done, total=total or None)
 
-        yield report
+        def spent(usage: Usage) -> None:
+            if usage.calls:
+                if _SPENT not in tasks:
+                    tasks[_SPENT] = bars.add_task("", total=None)
+                tokens = usage.prompt_tokens + usage.completion_tokens
+                bars.update(tasks[_SPENT], description=f"{usage.calls:,} model calls, {tokens:,} tokens")
+
+        yield report, spent

@@ -24,16 +24,27 @@ Report = Callable[[str, int, int], None]
 """Called with (what is being done, how much is done, how much there is)."""
 
 
+def tell_nobody(usage: Usage) -> None:
+    """For callers that do not watch what is spent."""
+
+
 def report_nothing(what: str, done: int, total: int) -> None:
     """For callers that do not watch."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What a run has spent on language tasks, and lines on what it could not do: each names the item and what to do."""
+    """What a run has spent on language tasks, whom that is told, and lines on what could not be done: each names the item and
+    what to do.
+    """
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
+    tell: Callable[[Usage], None] = tell_nobody
+
+    def enter(self, usage: Usage) -> None:
+        self.usage += usage
+        self.tell(self.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ class Workshop:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now.
         """
         for reply in perform_all(language, tasks, self.workers):
-            self.account.usage += reply.usage or Usage()
+            self.account.enter(reply.usage or Usage())
             yield reply if isinstance(reply, TaskFailed) else reply.value
 
 
