@@ -116,9 +116,17 @@ class TestSupport:
 
     def test_a_derived_unit_counts_for_what_it_was_made_from(self) -> None:
         sources = tuple(span for name in ("song", "finch") for span in UNITS[name].sources)
-        summary = Unit("u", Kind.SUMMARY, "", "A summary in other words.", sources)
-        reading = oracle_of(CHAIN).perform(Read("Where was Orla Finch born?", (summary,))).value
-        assert cited(reading) == ["Orla Finch was born in Wrenmouth."]
+        question = "Where was Orla Finch born?"
+        gathered = Unit("u", Kind.AGGREGATE, "", "Facts in other words.", sources)
+        assert cited(oracle_of(CHAIN).perform(Read(question, (gathered,))).value) == [
+            "Orla Finch was born in Wrenmouth."
+        ]
+
+    def test_a_summary_counts_for_what_it_keeps_word_for_word(self) -> None:
+        sources = tuple(span for name in ("song", "finch") for span in UNITS[name].sources)
+        for text, answer in (("In other words.", None), ("Orla Finch was born in Wrenmouth. So it is.", "Wrenmouth")):
+            summary = Unit("u", Kind.SUMMARY, "", text, sources)
+            assert oracle_of(CHAIN).perform(Read("Where was Orla Finch born?", (summary,))).value.answer == answer
 
 
 class TestDecomposing:

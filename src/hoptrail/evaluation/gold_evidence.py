@@ -1,6 +1,6 @@
 """Which gold passages are in the evidence that a language was handed, and which of its sentences to cite for an answer.
 
-A unit stands for the passages whose documents it was made from, so one sentence of a gold passage counts as the passage.
+A unit stands for the passages whose documents it shows (`showing.py`), so one sentence of a gold passage counts as the passage.
 Sentence numbers are the data set's: where the corpus does not give the sentences, they may count others than ours.
 """
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from hoptrail.evaluation.showing import shown_documents
 from hoptrail.types import Document, Span, Unit
 
 _CLOSED_ANSWERS = frozenset({"yes", "no"})
@@ -30,7 +31,8 @@ class GoldEvidence:
 
     def shows(self, passages: Collection[str], evidence: Sequence[Unit]) -> bool:
         """Whether every one of these passages, at least one, is in the evidence."""
-        seen = {name for unit in evidence for span in unit.sources for name in self.names.get(span.document, ())}
+        shown = {document for unit in evidence for document in shown_documents(unit, self.documents)}
+        seen = {name for document in shown for name in self.names.get(document, ())}
         return bool(passages) and seen.issuperset(passages)
 
     def support(self, passages: Collection[str], answers: Sequence[str], evidence: Sequence[Unit]) -> tuple[Span, ...]:

@@ -1,8 +1,7 @@
 """Recall at an equal budget of tokens: which gold passages' words are in what a reader would be handed.
 
 At equal k a pool of long units beats one of short ones, and a summary of the whole corpus "was made from" every passage. So
-here rankings are packed to the same number of tokens, and a passage counts only where a sentence or fact of it is shown: itself,
-a line of an aggregate, a sentence that a summary keeps word for word. A summary in other words shows nothing.
+here rankings are packed to the same number of tokens, and a passage counts only where something of it is shown (`showing.py`).
 """
 
 from __future__ import annotations
@@ -11,14 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.evaluation.retrieval_measures import recall_at
-from hoptrail.language.offline.text import sentence_spans, squeeze
+from hoptrail.evaluation.showing import shown_documents
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
-from hoptrail.types import Kind, Ranking, Unit
+from hoptrail.types import Ranking, Unit
 
 TOKEN_BUDGETS = (2000, 4000)
-MOST_SENTENCES = 100
-"""Sentences of a summary that are looked for: far more than one has."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +30,11 @@ class Showing:
         """The corpus's ids of the documents of which the unit shows a sentence or fact."""
         if unit.id not in self.known:
             self.known[unit.id] = tuple(
-                dict.fromkeys(name for shown in self._shown(unit) for name in self.ids.get(shown, ()))
+                dict.fromkeys(
+                    name for shown in shown_documents(unit, self.corpus.documents) for name in self.ids.get(shown, ())
+                )
             )
         return self.known[unit.id]
-
-    def _shown(self, unit: Unit) -> list[str]:
-        documents = [span.document for span in unit.sources]
-        if unit.kind is not Kind.SUMMARY:
-            return documents
-        sentences = {squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)}
-        texts = {name: squeeze(document.text) for name, document in self.corpus.documents(set(documents)).items()}
-        return [name for name, text in sorted(texts.items()) if any(sentence in text for sentence in sentences)]
 
 
 def packed_recall(ranking: Ranking, gold: Collection[str], showing: Showing) -> tuple[float, ...]:

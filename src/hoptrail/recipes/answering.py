@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.tasks import Reading
+from hoptrail.language.tasks import Finding, Reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Document, Evidence, Hop, Ranking, Span, Verdict
 
@@ -86,6 +86,11 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(evidence)
+
+
+def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
+    """The hops as later tasks see them."""
+    return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)
 
 
 def _narrowed(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:

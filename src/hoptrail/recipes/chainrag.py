@@ -35,7 +35,7 @@ from hoptrail.language.offline.completing import complete
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens
-from hoptrail.recipes.answering import CitedHop, check_support, cite
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
@@ -259,7 +259,3 @@ def _with_summary(hits: Ranking, summary: Unit | None) -> Ranking:
     if summary is None:
         return hits
     return (*hits, Hit(summary, hits[-1].score if hits else 0.0, CARRIED))
-
-
-def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
-    return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)

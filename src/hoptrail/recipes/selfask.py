@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Language, Read
-from hoptrail.recipes.answering import CitedHop, check_support, cite
+from hoptrail.language.tasks import Complete, Decompose, Integrate, Language, Read
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
@@ -118,7 +118,3 @@ class SelfAsk:
             return meter.perform(Integrate(question, findings_of(hops), units)).answer
         except TaskFailed:
             return None
-
-
-def findings_of(hops: list[CitedHop]) -> tuple[Finding, ...]:
-    return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)
