@@ -103,7 +103,9 @@ def _narrowed(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
         sentence for span in support for sentence in documents[span.document].sentences() if span.covers(sentence)
     ]
     said = {sentence: _words(documents[sentence.document].slice(sentence)) for sentence in sentences or support}
-    best = sorted(said, key=lambda span: (-len(said[span] & answer), -len(said[span] & asked), span))[:MOST_CITED]
+    most = max(len(words & answer) for words in said.values())
+    naming = [span for span, words in said.items() if len(words & answer) == most]
+    best = sorted(naming, key=lambda span: (-len(said[span] & asked), span))[:MOST_CITED]
     return [span for span in said if span in best]
 
 
