@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,24 +13,12 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import IndexingReport, Watcher, remove_documents, update_index
-from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import passages
 from hoptrail.structures.building import Report, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
-from world import FACTS, HashingEncoder
-
-
-@dataclass(frozen=True)
-class Counting(HashingEncoder):
-    """Keeps every text that it was given."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        self.texts.extend(texts)
-        return super().encode(texts, progress)
+from world import FACTS, Counting
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,6 +42,17 @@ class HashingEncoder:
             progress(len(texts), len(texts))
         scaled: FloatMatrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
         return scaled
+
+
+@dataclass(frozen=True)
+class Counting(HashingEncoder):
+    """Keeps every text that it was given."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        self.texts.extend(texts)
+        return super().encode(texts, progress)
 
 
 def make_document(title: str, text: str, source: str | None = None) -> Document:

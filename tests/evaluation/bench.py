@@ -13,8 +13,7 @@ from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.results import EvaluationReport
 from hoptrail.evaluation.running import evaluate
 from hoptrail.indexing import Watcher
-from hoptrail.models.encoder import FloatMatrix, Progress
-from world import HashingEncoder
+from world import Counting
 
 CORPUS = [
     {"id": "a", "title": "Orla Finch", "text": "Orla Finch was born in Wrenmouth."},
@@ -34,17 +33,6 @@ REPLIES = [
     {"task": "answer", "reply": {"answer": None}},
     {"task": "answer", "fail": "overloaded"},
 ]
-
-
-@dataclass(frozen=True)
-class Counting(HashingEncoder):
-    """Keeps every text that it was given."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        self.texts.extend(texts)
-        return super().encode(texts, progress)
 
 
 @dataclass

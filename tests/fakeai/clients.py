@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fakeai.server import FakeAI
 from hoptrail.language.opening import LanguageContext
@@ -34,6 +37,21 @@ def paid_chat(fake: FakeAI, folder: Path, **changes: Any) -> PaidChat:
 
 def context_at(fake: FakeAI, folder: Path, **changes: Any) -> LanguageContext:
     return LanguageContext(None, folder, quick_settings(fake, **changes))
+
+
+def point_at(fake: FakeAI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the environment name this server."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fake.address)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+
+
+def write_settings(tiny: Path, path: Path, **chat: object) -> Path:
+    """A settings file with the small encoder, and a chat client that gives up quickly."""
+    lines = {"attempts": 3, "backoff_seconds": 0.01, "deadline_seconds": 5.0, **chat}
+    section = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
+    path.write_text(f"{tiny.read_text()}\n[chat]\n{section}\n", encoding="utf-8")
+    return path
 
 
 def request(

@@ -11,7 +11,7 @@ import pytest
 
 from command import Ended, Hoptrail
 from fakeai.brains import task_of
-from fakeai.clients import KEY, replies_in
+from fakeai.clients import point_at, replies_in, write_settings
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
@@ -38,22 +38,13 @@ def note_taker(body: Body) -> str:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
     with serving(FakeAI(note_taker)) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.address)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+        point_at(running, monkeypatch)
         yield running
 
 
 @pytest.fixture
 def settings(tiny: Path, tmp_path: Path) -> Path:
     return write_settings(tiny, tmp_path / "settings.toml")
-
-
-def write_settings(tiny: Path, path: Path, **chat: object) -> Path:
-    lines = {"attempts": 3, "backoff_seconds": 0.01, "deadline_seconds": 5.0, **chat}
-    section = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
-    path.write_text(f"{tiny.read_text()}\n[chat]\n{section}\n", encoding="utf-8")
-    return path
 
 
 def build(

@@ -15,7 +15,7 @@ import pytest
 
 from command import Ended, Hoptrail
 from fakeai.brains import task_of
-from fakeai.clients import KEY, replies_in
+from fakeai.clients import KEY, point_at, replies_in, write_settings
 from fakeai.server import Body, FakeAI, serving
 from world import FACTS
 
@@ -52,24 +52,14 @@ def three_hops(body: Body) -> str:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
     with serving(FakeAI(three_hops)) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.address)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
+        point_at(running, monkeypatch)
         yield running
 
 
 @pytest.fixture
 def quick(tiny: Path, tmp_path: Path) -> Path:
     """Settings with the small encoder, and a chat client that gives up quickly."""
-    return settings_file(tiny, tmp_path)
-
-
-def settings_file(tiny: Path, folder: Path, **chat: object) -> Path:
-    lines = {"attempts": 3, "backoff_seconds": 0.01, "deadline_seconds": 5.0, **chat}
-    path = folder / "settings.toml"
-    section = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
-    path.write_text(f"{tiny.read_text()}\n[chat]\n{section}\n", encoding="utf-8")
-    return path
+    return write_settings(tiny, tmp_path / "settings.toml")
 
 
 @pytest.fixture
@@ -168,14 +158,14 @@ def test_e5_a_replay_is_the_same_answer_without_a_network(
 def test_e1_at_the_limit_the_run_stops_resumably_and_goes_on_when_it_is_raised(
     hoptrail: Hoptrail, fake: FakeAI, built: Path, tiny: Path, tmp_path: Path
 ) -> None:
-    limited = settings_file(tiny, tmp_path, limit_calls=4)
+    limited = write_settings(tiny, tmp_path / "settings.toml", limit_calls=4)
     for _ in range(2):
         ended = ask(hoptrail, built, limited)
         assert (ended.code, ended.out) == (3, "")
         assert "limit of 4 calls" in ended.err
         assert "Raise limit_calls" in ended.err
         assert len(fake.log) == 4
-    raised = settings_file(tiny, tmp_path, limit_calls=40)
+    raised = write_settings(tiny, tmp_path / "settings.toml", limit_calls=40)
     assert ask(hoptrail, built, raised).json["usage"]["calls"] == 6
     assert len(fake.log) == 10
 
@@ -253,7 +243,7 @@ def test_chat_without_a_place_or_a_model_is_wrong_usage(
 def test_money_without_a_price_is_wrong_usage(
     hoptrail: Hoptrail, fake: FakeAI, built: Path, tiny: Path, tmp_path: Path
 ) -> None:
-    ended = ask(hoptrail, built, settings_file(tiny, tmp_path, limit_money=1.0))
+    ended = ask(hoptrail, built, write_settings(tiny, tmp_path / "settings.toml", limit_money=1.0))
     assert ended.code == 2
     assert "prompt_price" in ended.err
     assert fake.log == []
@@ -275,7 +265,7 @@ def data_folder(folder: Path) -> Path:
 
 def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path) -> None:
     data = data_folder(tmp_path)
-    limited = settings_file(tiny, tmp_path, limit_calls=2)
+    limited = write_settings(tiny, tmp_path / "settings.toml", limit_calls=2)
     command = ["evaluate", data, "--recipes", "hybrid", "--language", "chat"]
     ended = hoptrail(*command, "--settings", limited)
     assert ended.code == 2
@@ -283,7 +273,7 @@ def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny:
     ended = hoptrail(*command, "--settings", limited, "--work", tmp_path / "work", "--out", tmp_path / "out.json")
     assert ended.code == 3, ended.err
     assert len(fake.log) == 2
-    raised = settings_file(tiny, tmp_path)
+    raised = write_settings(tiny, tmp_path / "settings.toml")
     ended = hoptrail(*command, "--settings", raised, "--work", tmp_path / "work", "--out", tmp_path / "out.json")
     assert ended.code == 0, ended.err
     assert len(fake.log) == 3

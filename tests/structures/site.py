@@ -11,13 +11,12 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
-from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Account, Structure, Workshop
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Unit, Usage
-from world import HashingEncoder
+from world import Counting
 
 T = TypeVar("T")
 
@@ -39,17 +38,6 @@ class Rules:
             if unit.title in self.failing:
                 raise TaskFailed("no usable reply", Usage(calls=1))
         return Reply(self._rules.perform(task).value, Usage(calls=1))
-
-
-@dataclass(frozen=True)
-class Counting(HashingEncoder):
-    """Keeps every text that it was given."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        self.texts.extend(texts)
-        return super().encode(texts, progress)
 
 
 @dataclass

@@ -7,7 +7,7 @@ nobody can tell without a reader. Summaries open sentences with a title in place
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from hoptrail.language.offline.text import sentence_spans, squeeze
 from hoptrail.types import Document, Kind, Unit
@@ -23,10 +23,13 @@ def shown_documents(unit: Unit, documents: Callable[[set[str]], Mapping[str, Doc
     sources = dict.fromkeys(span.document for span in unit.sources)
     if unit.kind is not Kind.SUMMARY:
         return tuple(sources)
-    texts = {name: squeeze(document.text) for name, document in documents(set(sources)).items()}
-    titles = {name: squeeze(document.title) for name, document in documents(set(sources)).items()}
     kept = [squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
-    return tuple(name for name in sources if any(_stands_in(one, titles[name], texts[name]) for one in kept))
+    found = documents(set(sources))
+    return tuple(name for name in sources if _keeps_one(kept, squeeze(found[name].title), squeeze(found[name].text)))
+
+
+def _keeps_one(sentences: Sequence[str], title: str, text: str) -> bool:
+    return any(_stands_in(sentence, title, text) for sentence in sentences)
 
 
 def _stands_in(sentence: str, title: str, text: str) -> bool:

@@ -92,11 +92,11 @@ class PoolKeywords:
         import bm25s
 
         self._snapshot = snapshot
-        self._units = sorted((unit.id, unit.kind) for unit in pool.units(snapshot))
-        texts = {unit.id: unit.searchable for unit in pool.units(snapshot)}
+        rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
+        self._units = [(id_, kind) for id_, kind, _ in rows]
         self._index = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
-        if texts:
-            self._index.index(_words([texts[id_] for id_, _ in self._units]), show_progress=False)
+        if rows:
+            self._index.index(_words([text for _, _, text in rows]), show_progress=False)
 
     def search(self, question: str, limit: int) -> Ranking:
         """The `limit` units with the highest score above 0."""

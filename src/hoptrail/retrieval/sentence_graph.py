@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
+from hoptrail.language.offline.text import folded
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.imported import folded
 from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.nearest import Rows

@@ -20,13 +20,12 @@ from hoptrail.documents.splitting import words_in
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.text import squeeze
+from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.imported import folded
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topics import TopicGroup, topic_groups

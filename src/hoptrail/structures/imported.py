@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.text import content_stems, squeeze
+from hoptrail.language.offline.text import content_stems, folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.snapshot import DocumentEntry, Snapshot
 from hoptrail.types import Document, Kind, Span, Unit
@@ -72,11 +72,6 @@ class Imported:
 
 class _Unfit(Exception):
     """A line cannot be used; the message says why."""
-
-
-def folded(name: str) -> str:
-    """What names of the same entity have in common: everything but case and white space."""
-    return squeeze(name).casefold()
 
 
 def digest_of(file: Path) -> str:

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
-from hoptrail.language.offline.text import squeeze
+from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
-from hoptrail.structures.imported import folded
 from hoptrail.structures.nearest import Rows
 from hoptrail.structures.sentences import SentencePlaces
 

@@ -91,6 +91,11 @@ def squeeze(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
+def folded(name: str) -> str:
+    """What names of the same entity have in common: everything but case and white space."""
+    return squeeze(name).casefold()
+
+
 def without_article(text: str) -> str:
     """`text` without a leading article."""
     first, _, rest = text.partition(" ")
