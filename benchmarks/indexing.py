@@ -1,12 +1,13 @@
 """What indexing costs beyond encoding: seconds, memory and disk of `hoptrail index`, beside the encoding of the same texts.
 
-    python -m benchmarks.indexing [--data NAME] [--passages N] [--peer-python PYTHON] [--out FILE.json]
+    python -m benchmarks.indexing [--data NAME] [--passages N] [--for RECIPE] [--peer-python PYTHON] [--out FILE.json]
 
 Each row is a process of its own, one after the other, so start-up is in all of them: our encoder alone, `hoptrail index` of the
 corpus, sentence-transformers alone (its defaults: 32 texts a batch). The target is that indexing takes at most 1.25 times our
 encoder alone; where other work shares the machine, the CPU seconds of all threads, and the seconds that the same process spent
 encoding, tell more than the clock. Then, on the same index: the same again with nothing changed, one document more, one
-document less, beside a process that only imports what they need.
+document less, beside a process that only imports what they need. With `--for RECIPE`, what that recipe needs is built before,
+by the offline language, and is then kept up to date.
 
 `--passages N` takes the first N only; the texts of the encoding rows are the corpus's, which hoptrail splits where they are long.
 """
@@ -80,7 +81,7 @@ def write_corpus(passages: list[Passage], path: Path) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def measure_building(passages: list[Passage], folder: Path, peer: Path | None) -> list[Row]:
+def measure_building(passages: list[Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
     searchable = [passage.searchable for passage in passages]
     write_corpus(passages, corpus)
@@ -89,6 +90,9 @@ def measure_building(passages: list[Passage], folder: Path, peer: Path | None) -
         row("our encoder alone", run_measured([sys.executable, "-c", ENCODE, texts])),
         row("hoptrail index", run_measured([sys.executable, "-c", INDEX, "index", corpus, "--index", index]), index),
     ]
+    if recipe is not None:
+        command = [sys.executable, "-c", INDEX, "index", corpus, "--index", index, "--for", recipe]
+        rows.append(row(f"what {recipe} needs besides", run_measured(command), index))
     if peer is not None:
         rows.append(
             row("sentence-transformers alone", encode_with_sentence_transformers(peer, searchable, folder).process)
@@ -135,6 +139,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--data", default="2wiki", metavar="NAME")
     arguments.add_argument("--passages", type=int, metavar="N")
+    arguments.add_argument("--for", dest="recipe", metavar="RECIPE")
     arguments.add_argument(
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
     )
@@ -143,7 +148,7 @@ def main() -> None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
     passages = read_passages(given.data)[: given.passages]
     with tempfile.TemporaryDirectory() as folder:
-        rows = measure_building(passages, Path(folder), given.peer_python) + measure_changes(Path(folder))
+        rows = measure_building(passages, Path(folder), given.peer_python, given.recipe) + measure_changes(Path(folder))
     show(rows, len(passages))
     write_results(given.out, rows)
 

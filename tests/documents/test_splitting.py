@@ -77,6 +77,17 @@ def test_layout_ends_sentences() -> None:
     assert sentences(text) == expected
 
 
+def test_a_sentence_runs_on_over_lines_that_are_full() -> None:
+    wrapped = "Ilse Marrow was born in Ostrey. The sloop she sailed was called\nGannet, after a bird. "
+    wrapped += "Later she sold the sloop to her cousin\nNerys Dole."
+    assert sentences(wrapped) == [
+        "Ilse Marrow was born in Ostrey.",
+        "The sloop she sailed was called\nGannet, after a bird.",
+        "Later she sold the sloop to her cousin\nNerys Dole.",
+    ]
+    assert sentences("Spring\nGannet lies at anchor") == ["Spring", "Gannet lies at anchor"]
+
+
 def test_white_space_belongs_to_the_sentence_before() -> None:
     text = "  One.  \n Two. \n"
     assert [text[a:b] for a, b in pairwise((0, *sentence_ends(text)))] == ["  One.  \n ", "Two. \n"]

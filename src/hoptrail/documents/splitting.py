@@ -20,6 +20,9 @@ from hoptrail.types import Document, Kind, Span, Unit, content_id
 LONGEST_SENTENCE = 1000
 """Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
 
+FULL_LINE = 40
+"""Characters. A line of a wrapped text has at least as many, unless it is the last of its paragraph."""
+
 # Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
 _BREAK = re.compile(
     r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+["'”’»›)\]}]*+)(?P<gap>\s*+)
@@ -141,7 +144,12 @@ def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
     line = max(text.rfind("\n", start, found.start()) + 1, start)
     if _HEADING.match(text, line):
         return True
-    return found.start() - line < 40 and not text[found.end()].islower()
+    return _is_short_line(text, found.start()) and not text[found.end()].islower()
+
+
+def _is_short_line(text: str, end: int) -> bool:
+    """Whether the line that ends at `end` was broken before it was full: text wrapped at a width runs on."""
+    return end < FULL_LINE or "\n" in text[end - FULL_LINE : end]
 
 
 def _stop_ends(text: str, found: re.Match[str]) -> bool:
