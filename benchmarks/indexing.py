@@ -91,7 +91,7 @@ def measure_building(passages: list[Passage], folder: Path, peer: Path | None, r
         row("hoptrail index", run_measured([sys.executable, "-c", INDEX, "index", corpus, "--index", index]), index),
     ]
     if recipe is not None:
-        command = [sys.executable, "-c", INDEX, "index", corpus, "--index", index, "--for", recipe]
+        command: list[str | Path] = [sys.executable, "-c", INDEX, "index", corpus, "--index", index, "--for", recipe]
         rows.append(row(f"what {recipe} needs besides", run_measured(command), index))
     if peer is not None:
         rows.append(

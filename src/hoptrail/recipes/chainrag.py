@@ -22,7 +22,6 @@ the language that builds the index.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,17 +31,17 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.completing import complete
-from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Summarise
+from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
+from hoptrail.recipes.answering import CitedHop, check_support, findings_of
+from hoptrail.recipes.hopwise import Hopwise, failed, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
-from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
-from hoptrail.types import Answer, Hit, Hop, Kind, Ranking, Trail, Unit, Verdict, content_id
+from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 
 CARRIED = "carried"
 """The channel of a summary of what was found for an earlier sub-question that had no answer."""
@@ -101,11 +100,9 @@ REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1))
 
 
 @dataclass(frozen=True)
-class Chainrag:
+class Chainrag(Hopwise):
     """Sub-questions completed from earlier answers, each searched for in a graph of sentences that widens until it is enough."""
 
-    corpus: Corpus
-    language: Language
     settings: ChainragSettings = field(default_factory=ChainragSettings)
 
     name: ClassVar[str] = "chainrag"
@@ -127,32 +124,16 @@ class Chainrag:
         "bge": _with(PAPER, reranker="cross-encoder:BAAI/bge-reranker-large"),
     }
 
-    def retrieve(self, question: str) -> Ranking:
-        """What all hops found: every hop's first, then every hop's second, and so on."""
-        return self._everything(self._hops(question, Meter(self.language)))
-
-    def answer(self, question: str) -> Answer:
-        started = time.perf_counter()
-        meter = Meter(self.language)
-        hops = self._hops(question, meter)
-        ranking = self._everything(hops)
-        text, concluding = self._conclude(question, hops, ranking, meter)
-        hops += concluding
-        evidence = cite(hops, self.corpus)
-        trail = Trail(tuple(cited.hop for cited in hops))
-        usage = replace(meter.usage, seconds=time.perf_counter() - started)
-        return Answer(question, text, self.name, self.language.name, evidence, trail, usage, ranking)
-
-    def _everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """Summaries that were carried are no finds of their own."""
+    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What all hops found, in turns; summaries that were carried are no finds of their own."""
         found = [tuple(hit for hit in cited.hop.hits if hit.channel != CARRIED) for cited in hops]
         return interleave(found, self.settings.k)
 
-    def _hops(self, question: str, meter: Meter) -> list[CitedHop]:
+    def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:
-            return [CitedHop(Hop(question, question, (), None, Verdict.FAILED))]
+            return [failed(question, question)]
         search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
         hops: list[CitedHop] = []
         for sub_question in sub_questions[: self.settings.sub_questions]:
@@ -170,19 +151,15 @@ class Chainrag:
     def _hop(
         self, question: str, findings: tuple[Finding, ...], carried: Unit | None, search: SentenceSearch, meter: Meter
     ) -> CitedHop:
-        asked: str = question
+        asked = question
         hits: Ranking = ()
         try:
             asked = self._completed(question, findings, meter)
             hits = _with_summary(self._found(asked, search, meter), carried)
-            packed = pack(hits, self.settings.evidence_tokens)
-            reading = meter.perform(Read(asked, in_reading_order(packed))) if packed else Reading(None)
-            support = tuple(span for step in reading.steps for span in step.support)
-            check_support(support, packed)
         except TaskFailed:
-            return CitedHop(Hop(question, asked, hits, None, Verdict.FAILED))
-        verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
-        return CitedHop(Hop(question, asked, hits, reading.answer, verdict), support)
+            return failed(question, asked, hits)
+        packed = pack(hits, self.settings.evidence_tokens)
+        return read_for(question, asked, hits, packed, in_reading_order(packed), meter)
 
     def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
         """The sub-question with earlier answers in it; as it stands where it needs none, or was not completed well."""
@@ -221,14 +198,14 @@ class Chainrag:
         sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
         return Unit(content_id("s", CARRIED, text), Kind.SUMMARY, "", text, sources) if text.strip() else None
 
-    def _conclude(
-        self, question: str, hops: Sequence[CitedHop], ranking: Ranking, meter: Meter
+    def conclude(
+        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
         """The answer to the question itself, and a hop for it where the contexts told what no hop had."""
         if [cited.hop.question for cited in hops] == [question]:
             return hops[0].hop.answer, []
         mode = self.settings.integration
-        packed = () if mode == "answers" else self._contexts(question, ranking)
+        packed = () if mode == "answers" else self._contexts(question, found)
         answers = [cited.hop.answer for cited in hops if cited.hop.answer is not None]
         if not answers and not packed:
             return None, []

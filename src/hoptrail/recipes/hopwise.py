@@ -1,0 +1,108 @@
+"""What recipes that answer hop by hop have in common; each adds how a hop is found, and how the hops are concluded.
+
+Knows nothing of where sub-questions come from, except for the commonest way, one at a time (`next_questions`).
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Complete, Decompose, Finding, Language, Read, Reading
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
+from hoptrail.recipes.recipe import OneRecipeSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
+
+
+@dataclass(frozen=True)
+class Hopwise(ABC):
+    """Ask sub-questions, find and read for each, conclude. A failed task is a failed hop, never an error."""
+
+    corpus: Corpus
+    language: Language
+    settings: OneRecipeSettings
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """The hops in order; a task that fails makes a failed hop."""
+        ...
+
+    @abstractmethod
+    def conclude(
+        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
+    ) -> tuple[str | None, list[CitedHop]]:
+        """The answer to the question itself (None: an abstention), and hops to add where concluding read something new."""
+        ...
+
+    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What all hops found: every hop's first, then every hop's second, and so on."""
+        return interleave([cited.hop.hits for cited in hops], self.settings.k)
+
+    def retrieve(self, question: str) -> Ranking:
+        """What all hops found, as `everything` says."""
+        return self.everything(self.hops(question, Meter(self.language)))
+
+    def answer(self, question: str) -> Answer:
+        started = time.perf_counter()
+        meter = Meter(self.language)
+        hops = self.hops(question, meter)
+        found = self.everything(hops)
+        text, concluding = self.conclude(question, hops, found, meter)
+        hops = [*hops, *concluding]
+        evidence = cite(hops, self.corpus)
+        trail = Trail(tuple(cited.hop for cited in hops))
+        usage = replace(meter.usage, seconds=time.perf_counter() - started)
+        return Answer(question, text, self.name, self.language.name, evidence, trail, usage, found)
+
+
+def next_questions(
+    question: str, meter: Meter, most: int, ask: Callable[[str, str, tuple[Finding, ...]], CitedHop]
+) -> list[CitedHop]:
+    """Hops until nothing is left to ask, a sub-question repeats, a task fails, or there are `most`.
+
+    The next sub-question is chosen in the light of those before it and completed from their answers; `ask` is called with
+    the sub-question, what is really asked, and the findings so far.
+    """
+    hops: list[CitedHop] = []
+    asked: set[str] = set()
+    while len(hops) < most:
+        findings = findings_of(hops)
+        try:
+            following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
+            if not following:
+                break
+            completed = meter.perform(Complete(following[0], findings)) if findings else following[0]
+        except TaskFailed:
+            hops.append(failed(question, question))
+            break
+        if completed in asked:
+            break
+        asked.add(completed)
+        hops.append(ask(following[0], completed, findings))
+    return hops
+
+
+def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter) -> CitedHop:
+    """The hop of a sub-question whose evidence is `units`, made of the hits `read`, out of all that was `found`."""
+    try:
+        reading = meter.perform(Read(asked, tuple(units))) if units else Reading(None)
+        support = tuple(span for step in reading.steps for span in step.support)
+        check_support(support, read)
+    except TaskFailed:
+        return failed(question, asked, found)
+    verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
+    return CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
+
+
+def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:
+    """The hop of a sub-question on which a task failed."""
+    return CitedHop(Hop(question, asked, found, None, Verdict.FAILED))
