@@ -61,7 +61,8 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         where = Text(f"  {item.document} {item.start}–{item.end}", style="dim")
         branch.add(Text.assemble(plain(item.title, "magenta"), where, "\n", sentence))
     if hop.answer is None:
-        branch.add(Text(f"{hop.verdict.value}; {len(hop.hits)} units were found", style="yellow"))
+        found = f"; {len(hop.hits)} units were found" if hop.hits else ""
+        branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))
     else:
         branch.add(Text.assemble("→ ", plain(hop.answer, "green")))
 

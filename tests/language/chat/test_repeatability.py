@@ -16,7 +16,7 @@ from fakeai.brains import RandomModel
 from fakeai.clients import quick_settings, replies_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import RecordingError, TaskFailed, UsageError
-from hoptrail.language.chat.estimating import Interval, estimate_asking, estimate_indexing
+from hoptrail.language.chat.estimating import Interval, estimate_asking
 from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.language.tasks import (
     Assess,
@@ -205,18 +205,6 @@ def test_e3_the_estimate_holds_what_was_really_spent(fake: FakeAI, speaking: Spe
             and spent.completion_tokens - before.completion_tokens in estimate.completion_tokens
         )
     assert inside >= 9
-
-
-def test_e3_indexing(fake: FakeAI, speaking: Speaking, tmp_path: Path) -> None:
-    language = speaking(brain_of_content)
-    units = [passage(f"T{number}", ISK * (1 + number)) for number in range(8)]
-    for unit in units:
-        language.perform(Extract(unit))
-    spent = replies_in(tmp_path).ledger()
-    estimate = estimate_indexing([unit.searchable for unit in units], quick_settings(fake))
-    assert spent.calls in estimate.calls
-    assert spent.prompt_tokens in estimate.prompt_tokens
-    assert spent.completion_tokens in estimate.completion_tokens
 
 
 def test_e2_an_estimate_says_when_it_knows_no_price() -> None:

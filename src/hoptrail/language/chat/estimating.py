@@ -1,27 +1,24 @@
-"""What asking or indexing with a chat model may cost, said before anything is spent: an interval, not a promise.
+"""What asking with a chat model may cost, said before anything is spent: an interval, not a promise.
 
 The low end is a model that answers shortly at the first try; the high end fills every evidence budget, goes every hop, and
-repairs a fifth of the replies. Knows the tasks that recipes use, not what a question needs.
+repairs a fifth of the replies. Knows the tasks that recipes use, not what a question needs. What indexing costs is rehearsed
+(`rehearsing.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hoptrail.language.chat.context import MARGIN
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import cost_of
-from hoptrail.models.text import estimated_tokens
 
 PROMPT_TOKENS = (250, 900)
 """A prompt without its evidence, the schema of its reply included, over the eight tasks."""
 REPLY_TOKENS = (5, 350)
-"""A reply other than an extraction."""
+"""A reply of these tasks."""
 EVIDENCE_SHARE = (0.02, 1.35)
 """How much of the evidence budget a question uses: small corpora fill little of it, and tokenisers differ from our estimate."""
-EXTRACTED_SHARE = (0.3, 4.0)
-"""Tokens of an extraction for each token of its text."""
 REPAIRED = 1.2
 
 
@@ -71,18 +68,6 @@ def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: 
         calls.high * PROMPT_TOKENS[1] + questions * reads[1] * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
     reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
-    return _priced(calls, prompt, reply, settings)
-
-
-def estimate_indexing(texts: Iterable[str], settings: ChatSettings) -> Estimate:
-    """For extracting entities and facts from `texts`, one call each."""
-    sizes = [estimated_tokens(text) for text in texts]
-    calls = Interval(len(sizes), len(sizes) * REPAIRED + 3)
-    prompt = Interval(
-        calls.low * PROMPT_TOKENS[0] + sum(sizes) * 0.7, calls.high * PROMPT_TOKENS[1] + sum(sizes) * 2 * REPAIRED
-    )
-    most = sum(min(settings.max_output_tokens * 2, 60 + size * EXTRACTED_SHARE[1]) for size in sizes)
-    reply = Interval(sum(sizes) * EXTRACTED_SHARE[0], most * REPAIRED)
     return _priced(calls, prompt, reply, settings)
 
 
