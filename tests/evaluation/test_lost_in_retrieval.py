@@ -13,8 +13,8 @@ from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.datasets import Dataset, Question
-from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, probe_lost_in_retrieval
+from hoptrail.evaluation.datasets import Dataset, GoldStep, Question
+from hoptrail.evaluation.lost_in_retrieval import LATER, LostInRetrieval, Wording, label, probe_lost_in_retrieval
 from hoptrail.evaluation.scoring import Rule
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
@@ -41,7 +41,12 @@ def dataset(*questions: Question) -> Dataset:
 
 
 def rows(found: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Wording], tuple[int, float]]:
-    return {(row.number, row.wording): (row.questions, row.recall) for row in found.rows if row.retriever == retriever}
+    """By place (None: the later ones together) and wording, whether or not titles are named."""
+    return {
+        (None if row.place == LATER else int(row.place), row.wording): (row.questions, row.recall)
+        for row in found.rows
+        if row.retriever == retriever and row.named is None
+    }
 
 
 def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(searched: tuple[Corpus, Names]) -> None:
@@ -70,6 +75,19 @@ def test_later_places_are_also_taken_together(searched: tuple[Corpus, Names]) ->
 def test_sub_questions_that_rest_on_none_stand_alone_wherever_they_are(searched: tuple[Corpus, Names]) -> None:
     found = rows(probe_lost_in_retrieval(searched[0], dataset(LENGTHS), searched[1], k=1), "dense")
     assert set(found) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
+
+
+def test_first_and_later_places_are_taken_apart_by_whether_the_gold_title_is_named(
+    searched: tuple[Corpus, Names],
+) -> None:
+    unnamed = GoldStep("Who says so of #3?", "the song", "song")
+    question = replace(CHAIN, decomposition=(*CHAIN.decomposition, unnamed), supporting=(*CHAIN.supporting, "song"))
+    found = probe_lost_in_retrieval(searched[0], dataset(question), searched[1])
+    counts = {
+        label(row): row.questions for row in found.rows if row.retriever == "dense" and row.wording is Wording.COMPLETED
+    }
+    assert (counts["later"], counts["later, title named"], counts["later, title not named"]) == (4, 3, 1)
+    assert [row.named for row in found.rows if row.place == "1" and row.retriever == "dense"] == [None, True]
 
 
 def test_more_passages_never_find_less(searched: tuple[Corpus, Names]) -> None:
@@ -103,7 +121,8 @@ def test_the_json_names_retriever_place_and_wording(searched: tuple[Corpus, Name
         "of": 1,
     }
     assert set(content["retrievers"]) == {"dense", "hybrid"}
-    assert set(content["retrievers"]["dense"]) == {"1", "2", "3", "4", "later"}
+    places = {"1", "1, title named", "2", "3", "4", "later", "later, title named"}
+    assert set(content["retrievers"]["dense"]) == places
     assert set(content["retrievers"]["dense"]["2"]) == {"removed", "pointed", "completed"}
     assert content["retrievers"]["dense"]["1"]["stand-alone"]["questions"] == 1
     assert 0 <= content["retrievers"]["dense"]["1"]["stand-alone"]["recall@2"] <= 1

@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from hoptrail.evaluation.distilling import TrainingCounts
-from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording
+from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, label
 from hoptrail.evaluation.results import EvaluationReport
 from hoptrail.evaluation.tree_coverage import TreeCoverage
 from hoptrail.index import Contents
@@ -195,14 +195,14 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     """One row a retriever and place of the sub-question, one column a wording."""
     table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
-    places = dict.fromkeys((row.retriever, row.number) for row in found.rows)
-    for retriever, number in places:
-        cells = {row.wording: row for row in found.rows if (row.retriever, row.number) == (retriever, number)}
+    places = dict.fromkeys((row.retriever, label(row)) for row in found.rows)
+    for retriever, place in places:
+        cells = {row.wording: row for row in found.rows if (row.retriever, label(row)) == (retriever, place)}
         shown = (
             f"{cells[wording].recall:.3f} ({cells[wording].questions})" if wording in cells else "-"
             for wording in Wording
         )
-        table.add_row(retriever, "later ones" if number is None else str(number), *shown)
+        table.add_row(retriever, place, *shown)
     head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
     return Group(Text(head), table)
 
