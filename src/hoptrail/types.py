@@ -31,6 +31,7 @@ class Kind(StrEnum):
     SUMMARY = "summary"
     PROFILE = "profile"
     TRIPLE = "triple"
+    SLOT = "slot"
     FACT = "fact"
     TOPIC = "topic"
 

@@ -13,7 +13,19 @@ import numpy as np
 from fakeai.server import Body, Brain
 from hoptrail.language.chat.prompting import load_prompt
 
-PROMPTS = ("extract", "summarise", "decompose", "decompose_next", "complete", "answer", "assess", "integrate", "recall")
+PROMPTS = (
+    "extract",
+    "summarise",
+    "decompose",
+    "decompose_next",
+    "complete",
+    "answer",
+    "assess",
+    "integrate",
+    "recall",
+    "sample",
+    "entail",
+)
 
 
 def task_of(body: Body) -> str:

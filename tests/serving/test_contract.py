@@ -141,8 +141,8 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
     assert all(list(document) == DOCUMENT for document in given["documents"])
     assert {document["source"] for document in given["documents"]} == set(originals())
     assert given["units"]["passage"] == sum(document["passages"] for document in given["documents"])
-    assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary"}
-    assert set(given["links"]) == {"EC", "SS", "SA", "similarity-tree", "relatedness-tree"}
+    assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
+    assert set(given["links"]) == {"EC", "SS", "SA", "similarity-tree", "relatedness-tree", "dense-neighbours"}
     assert set(given["links"]) - {"EC", "SS", "SA"} < set(given["structures"])
 
 
@@ -218,7 +218,7 @@ def test_every_command_explains_itself(hoptrail: Hoptrail) -> None:
         "score": ["PREDICTIONS.jsonl", "--rule", "--each", "--json"],
         "recipes": ["--json"],
     }
-    commands = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    commands = [command.callback.__name__.replace("_", "-") for command in app.registered_commands if command.callback]
     assert set(promised) <= set(commands)
     for name in commands:
         ended = hoptrail(name, "--help")

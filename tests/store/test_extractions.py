@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.language.tasks import Extraction, Fact, Triple
+from hoptrail.store import layout
+from hoptrail.store.layout import extractions_to_rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import REMADE, Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
@@ -50,6 +52,25 @@ def test_extractions_are_read_back_as_they_were_put(tmp_path: Path, documents: l
     assert dict(snapshot.extractions()) == found
     assert snapshot.extracted() == set(found)
     assert dict(snapshot.extractions(["nothing", "unknown"])) == {"nothing": Extraction((), ())}
+
+
+def test_a_table_from_before_there_were_triples_is_read_and_gone_on_with(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = {make_passage(document).id: extraction_of(document) for document in documents}
+    with monkeypatch.context() as before, writing_to(tmp_path, HashingEncoder().identity) as writer:
+        before.setattr(
+            layout, "extractions_to_rows", lambda found: extractions_to_rows(found).select(["id", "entities", "facts"])
+        )
+        writer.put_extractions(old)
+        writer.publish(Usage())
+    assert dict(Snapshot.open(tmp_path).extractions()) == old
+    stated = Fact("a does b", (), Span("d", 0, 8), Triple("a", "does", "b"))
+    new = {"p1": Extraction((), (stated, Fact("It rains.", (), Span("d", 9, 18))))}
+    with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        writer.put_extractions(new)
+        writer.publish(Usage())
+    assert dict(Snapshot.open(tmp_path).extractions()) == old | new
 
 
 def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Writer) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
-from hoptrail.language.tasks import Extraction
+from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.structures import imported
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.types import Document, Kind
@@ -76,6 +76,16 @@ def test_a_triple_becomes_a_fact_at_the_sentence_that_shares_most_words_with_it(
         ("Orla Finch was born in Wrenmouth", (FINCH, "Wrenmouth"), "Orla Finch was born in Wrenmouth."),
     ]
     assert found(site)[FINCH].entities == ("orla finch", "Wrenmouth", BRIDGE)
+    assert [fact.triple for fact in found(site)[FINCH].facts] == [
+        Triple(FINCH, "designed", BRIDGE),
+        Triple(FINCH, "was born in", "Wrenmouth"),
+    ]
+
+
+def test_a_triple_with_an_empty_slot_is_a_fact_only(site: Site, world: list[Document], tmp_path: Path) -> None:
+    structure = written(tmp_path, line("0", triples=[[FINCH, " ", "Wrenmouth"]]))
+    site.build(structure, add=world[:1])
+    assert [(fact.text, fact.triple) for fact in found(site)[FINCH].facts] == [("Orla Finch Wrenmouth", None)]
 
 
 def test_entities_stand_in_the_order_of_the_text_and_only_those_of_it(

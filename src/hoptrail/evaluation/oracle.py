@@ -23,12 +23,16 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
+    Entail,
     Extract,
     Integrate,
     Read,
     Reading,
     Recall,
+    Relation,
     Reply,
+    Sample,
+    Samples,
     Step,
     Summarise,
     Task,
@@ -88,7 +92,7 @@ class _Walk:
         self._position: int | None = None
         self._answered: frozenset[int] = frozenset()
 
-    def perform(self, task: object) -> Decomposition | str | Reading | float:
+    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | Relation:
         match task:
             case Decompose():
                 return self._decompose(task)
@@ -102,6 +106,11 @@ class _Walk:
                 return self._integrate(task)
             case Recall():
                 return UNANSWERED
+            case Sample(question, evidence):
+                return Samples((self._read(question, evidence).answer,))  # a perfect reader is of one mind
+            case Entail(_, premise, hypothesis):
+                same = normalise(premise) == normalise(hypothesis)
+                return Relation.ENTAILMENT if same else Relation.CONTRADICTION
         raise TaskFailed(f"{type(task).__name__} is not a task that the oracle knows.")
 
     def _decompose(self, task: Decompose) -> Decomposition:

@@ -22,6 +22,7 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
+    Entail,
     Extract,
     Extraction,
     Fact,
@@ -29,7 +30,10 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
+    Relation,
     Reply,
+    Sample,
+    Samples,
     Step,
     Summarise,
     Task,
@@ -94,7 +98,9 @@ class Failure:
     reason: str
 
 
-Output = Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Failure
+Output = (
+    Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Samples | Relation | Failure
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,8 @@ _OUTPUTS: dict[type[Task[Any]], tuple[type, ...]] = {
     Assess: (float, int),
     Integrate: (Reading, QuotedReading),
     Recall: (Reading, QuotedReading),
+    Sample: (Samples,),
+    Entail: (Relation,),
 }
 _WRITTEN: dict[type[Task[Any]], Any] = {
     Extract: QuotedExtraction,
@@ -126,6 +134,8 @@ _WRITTEN: dict[type[Task[Any]], Any] = {
     Assess: float,
     Integrate: QuotedReading,
     Recall: QuotedReading,
+    Sample: Samples,
+    Entail: Relation,
 }
 """What a reply in a file is read as."""
 

@@ -1,4 +1,4 @@
-"""The eight language tasks as typed calls. A recipe speaks to a language only through these.
+"""The ten language tasks as typed calls. A recipe speaks to a language only through these.
 
 A task is a frozen record of its input; its type parameter is its output. A `Language` performs any task and says what that
 cost. The performers: `offline`, `chat`, `scripted` and (in evaluation) the oracle.
@@ -7,6 +7,7 @@ cost. The performers: `offline`, `chat`, `scripted` and (in evaluation) the orac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from hoptrail.types import Span, Unit, Usage
@@ -31,12 +32,22 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Triple:
+    """Who, does what, to whom: `Orla Finch`, `designed`, `the Tallow Bridge`. No slot is empty."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """A proposition with the entities it is about, and where it stands."""
+    """A proposition with the entities it is about, and where it stands; `triple` where whoever found it said it as one."""
 
     text: str
     entities: tuple[str, ...]
     source: Span
+    triple: Triple | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +154,39 @@ class Recall(Task[Reading]):
     question: str
 
 
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Answers given independently of one another, None for an abstention. There is at least one."""
+
+    answers: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Task[Samples]):
+    """Answer `question` from `evidence` over and over, `samples` times at most: what the answers differ by is uncertainty."""
+
+    question: str
+    evidence: tuple[Unit, ...]
+    samples: int
+
+
+class Relation(StrEnum):
+    """What one answer says about another: it follows, it may or may not hold, it cannot hold."""
+
+    ENTAILMENT = "entailment"
+    NEUTRAL = "neutral"
+    CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True, slots=True)
+class Entail(Task[Relation]):
+    """If `premise` answers `question`, does `hypothesis` answer it too?"""
+
+    question: str
+    premise: str
+    hypothesis: str
+
+
 TASK_NAMES: dict[type[Task[object]], str] = {
     Extract: "extract",
     Summarise: "summarise",
@@ -152,6 +196,8 @@ TASK_NAMES: dict[type[Task[object]], str] = {
     Assess: "assess",
     Integrate: "integrate",
     Recall: "recall",
+    Sample: "sample",
+    Entail: "entail",
 }
 """The names that design, prompts, logs and schemas use."""
 

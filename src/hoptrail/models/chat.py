@@ -93,7 +93,7 @@ class ChatRequest:
     """Everything that shapes a reply, and what it is for.
 
     `task` names the schema; `schema` is JSON text, sent on the rung `schema` alone; `documents` are those whose text the
-    messages hold.
+    messages hold. A `seed` tells draws by chance apart: without one, the same request is the same reply.
     """
 
     place: str
@@ -105,6 +105,7 @@ class ChatRequest:
     temperature: float
     max_output_tokens: int
     documents: tuple[str, ...] = ()
+    seed: int | None = None
 
     @cached_property
     def key(self) -> str:
@@ -112,6 +113,7 @@ class ChatRequest:
         form = self.schema if self.rung is Rung.SCHEMA else ""
         messages = [[message.role, message.text] for message in self.messages]
         parts = [self.place, self.model, self.task, messages, self.rung, form, self.temperature, self.max_output_tokens]
+        parts += [] if self.seed is None else [self.seed]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
     @cached_property
@@ -184,6 +186,8 @@ class ChatEndpoint:
         }
         if request.temperature >= 0:
             body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
         if request.rung is Rung.SCHEMA:
             form = {"name": request.task, "schema": json.loads(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -10,17 +10,20 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
+from hoptrail.recipes.comprag import Comprag, CompragSettings
 from hoptrail.recipes.dense import Dense, DenseSettings
+from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.hybrid import Hybrid, HybridSettings
 from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.recipes.sirerag import Sirerag, SireragSettings
+from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.retrieval.corpus import Corpus
 
-_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag
+_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag | Hirag | Sunar | Comprag
 RECIPES: dict[str, type[_Known]] = {
-    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag)
+    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag, Hirag, Sunar, Comprag)
 }
 
 
@@ -35,6 +38,9 @@ class RecipeSettings:
     raptor: RaptorSettings = field(default_factory=RaptorSettings)
     sirerag: SireragSettings = field(default_factory=SireragSettings)
     chainrag: ChainragSettings = field(default_factory=ChainragSettings)
+    hirag: HiragSettings = field(default_factory=HiragSettings)
+    sunar: SunarSettings = field(default_factory=SunarSettings)
+    comprag: CompragSettings = field(default_factory=CompragSettings)
 
 
 def open_recipe(

@@ -28,14 +28,13 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.completing import complete
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens
-from hoptrail.recipes.answering import CitedHop, check_support, findings_of
-from hoptrail.recipes.hopwise import Hopwise, failed, read_for
+from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
@@ -164,11 +163,14 @@ class Chainrag(Hopwise):
     def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
         """The sub-question with earlier answers in it; as it stands where it needs none, or was not completed well."""
         mode = self.settings.completion
-        answered = any(finding.answer is not None for finding in findings)
-        if mode == "off" or not answered or not points_back(question, findings):
+        if mode == "off":
             return question
-        completed = complete(question, findings) if mode == "rules" else meter.perform(Complete(question, findings))
-        return completed if is_completion(question, completed, findings) else question
+        rules = mode == "rules"
+        return completed(
+            question,
+            findings,
+            lambda: complete(question, findings) if rules else meter.perform(Complete(question, findings)),
+        )
 
     def _found(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
         """Evidence that settles the sub-question, or as much as the caps allow."""
@@ -206,19 +208,14 @@ class Chainrag(Hopwise):
             return hops[0].hop.answer, []
         mode = self.settings.integration
         packed = () if mode == "answers" else self._contexts(question, found)
-        answers = [cited.hop.answer for cited in hops if cited.hop.answer is not None]
-        if not answers and not packed:
+        answered = any(cited.hop.answer is not None for cited in hops)
+        if not answered and not packed:
             return None, []
         findings = () if mode == "contexts" else findings_of(hops)
         try:
-            reading = meter.perform(Integrate(question, findings, in_reading_order(packed)))
-            support = tuple(span for step in reading.steps for span in step.support)
-            check_support(support, packed)
+            return integrated(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
         except TaskFailed:
             return None, []
-        if reading.answer is None or reading.answer in answers or not support:
-            return reading.answer, []
-        return reading.answer, [CitedHop(Hop(question, question, packed, reading.answer, Verdict.ANSWERED), support)]
 
     def _contexts(self, question: str, ranking: Ranking) -> Ranking:
         """What all hops found, reranked for the whole question where there is a reranker, as far as it can be read."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Complete, Decompose, Finding, Language, Read, Reading
+from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Language, Read, Reading
 from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -101,6 +102,31 @@ def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Se
         return failed(question, asked, found)
     verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
     return CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
+
+
+def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
+    """The sub-question with earlier answers in it; as it stands where it needs none, or where `complete` did not do well."""
+    if all(finding.answer is None for finding in findings) or not points_back(question, findings):
+        return question
+    rewritten = complete()
+    return rewritten if is_completion(question, rewritten, findings) else question
+
+
+def integrated(
+    task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
+) -> tuple[str | None, list[CitedHop]]:
+    """The conclusion of `task`, whose evidence was made of the hits `read`, and a hop for it where no hop had that answer.
+
+    Raises:
+        TaskFailed: as the language raised it, or it cites what it was not handed.
+    """
+    reading = meter.perform(task)
+    support = tuple(span for step in reading.steps for span in step.support)
+    check_support(support, read)
+    if reading.answer is None or not support or reading.answer in {cited.hop.answer for cited in hops}:
+        return reading.answer, []
+    hop = Hop(task.question, task.question, read, reading.answer, Verdict.ANSWERED)
+    return reading.answer, [CitedHop(hop, support)]
 
 
 def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:

@@ -6,7 +6,6 @@ Table 6): dense vectors; BM25 with the statistics of the whole pool; late intera
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,8 +17,8 @@ from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.store.layout import STOP_WORDS
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.types import Hit, Kind, Ranking, Unit
 
 Scorer = Literal["dense", "bm25", "late-interaction"]
@@ -89,37 +88,16 @@ class PoolKeywords:
     """
 
     def __init__(self, pool: Pool, snapshot: Snapshot) -> None:
-        import bm25s
-
         self._snapshot = snapshot
         rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
         self._units = [(id_, kind) for id_, kind, _ in rows]
-        self._index = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
-        if rows:
-            self._index.index(_words([text for _, _, text in rows]), show_progress=False)
+        self._statistics = KeywordStatistics([text for _, _, text in rows])
 
     def search(self, question: str, limit: int) -> Ranking:
         """The `limit` units with the highest score above 0."""
-        (words,) = _words([question]) or [[]]
-        known = [word for word in words if word in self._index.vocab_dict] if self._units else []
-        if not known:
-            return ()
-        scores = self._index.get_scores(known)
+        scores = self._statistics.scores(question)
         best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
         wanted = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
         kinds = {kind for id_, kind in self._units if id_ in wanted}
         units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, wanted))
         return ranked((Hit(unit, wanted[unit.id], "keyword") for unit in units), limit)
-
-
-def _words(texts: list[str]) -> list[list[str]]:
-    """Words of two characters and more, lower-cased, without accents and stop words; only for languages with spaces."""
-    import bm25s
-
-    plain = [_without_accents(text) for text in texts]
-    tokens = bm25s.tokenize(plain, stopwords=list(STOP_WORDS), return_ids=False, show_progress=False)
-    return [list(row) for row in tokens]
-
-
-def _without_accents(text: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))

@@ -4,7 +4,8 @@
     unit-KIND        one row a unit of that kind, with its vector (one table a kind: each kind has its own keyword
                      statistics and may have its own vector length, and building one never touches another)
     links            one row a link
-    extractions      one row a passage: the entities and facts found in it
+    extractions      one row a passage: the entities and facts found in it, and the triples of its facts (null for a fact
+                     without; null as a whole in rows written before there were triples)
     head             one row: which versions of the others are valid (`head.py`)
 
 Knows Arrow; knows nothing of versions, locks or files.
@@ -13,11 +14,12 @@ Knows Arrow; knows nothing of versions, locks or files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Link, Span, Unit
 
@@ -103,11 +105,13 @@ def extraction_schema() -> pa.Schema:
             ("end", pa.int64()),
         ]
     )
+    triple = pa.struct([("subject", pa.string()), ("relation", pa.string()), ("object", pa.string())])
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),
             pa.field("entities", pa.list_(pa.string()), nullable=False),
             pa.field("facts", pa.list_(fact), nullable=False),
+            pa.field("triples", pa.list_(triple)),
         ]
     )
 
@@ -224,6 +228,9 @@ def extractions_to_rows(extractions: Mapping[str, Extraction]) -> pa.Table:
             "id": list(extractions),
             "entities": [list(found.entities) for found in extractions.values()],
             "facts": [[_fact_row(fact) for fact in found.facts] for found in extractions.values()],
+            "triples": [
+                [fact.triple and asdict(fact.triple) for fact in found.facts] for found in extractions.values()
+            ],
         },
         schema=extraction_schema(),
     )
@@ -243,8 +250,14 @@ def _fact_row(fact: Fact) -> dict[str, object]:
 
 def extractions_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, Extraction]]:
     for row in rows.to_pylist():
+        triples = row.get("triples") or [None] * len(row["facts"])
         facts = tuple(
-            Fact(fact["text"], tuple(fact["entities"]), Span(fact["document"], fact["start"], fact["end"]))
-            for fact in row["facts"]
+            Fact(
+                fact["text"],
+                tuple(fact["entities"]),
+                Span(fact["document"], fact["start"], fact["end"]),
+                Triple(**triple) if triple else None,
+            )
+            for fact, triple in zip(row["facts"], triples, strict=True)
         )
         yield row["id"], Extraction(tuple(row["entities"]), facts)

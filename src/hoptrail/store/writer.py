@@ -192,6 +192,9 @@ class Writer:
             if name not in self._tables:
                 self._tables[name] = self._database.create_table(name, schema=rows.schema)
             table = self._tables[name]
+            later = [field for field in rows.schema if field.name not in table.schema.names]
+            if later:  # columns that there were not when the table was made: null in its old rows
+                table.add_columns(later)
             table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def _delete(self, name: str, column: str, values: Collection[str], condition: str = "true") -> None:

@@ -10,12 +10,21 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.building import Structure
 from hoptrail.structures.extractions import Extractions, ExtractionSettings
 from hoptrail.structures.facts import Facts
+from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.neighbours import (
+    Bm25Neighbours,
+    Bm25NeighbourSettings,
+    DenseNeighbours,
+    DenseNeighbourSettings,
+)
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.structures.sentence_graph import SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.topics import Topics, TopicSettings
 from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree, SimilarityTreeSettings
+from hoptrail.structures.triples import Triples, TripleSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,10 @@ class StructureSettings:
     joint_tree: TreeSettings = field(default_factory=TreeSettings)
     entity_tree: TreeSettings = field(default_factory=TreeSettings)
     sentence_graph: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
+    dense_neighbours: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
+    bm25_neighbours: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
+    profiles: ProfileSettings = field(default_factory=ProfileSettings)
+    triples: TripleSettings = field(default_factory=TripleSettings)
 
 
 def structures_by_name(limits: PassageLimits, settings: StructureSettings | None = None) -> dict[str, Structure]:
@@ -42,6 +55,7 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
         Extractions(settings.extractions),
         Topics(settings.topics),
         Facts(),
+        Profiles(settings.profiles),
         Aggregates(settings.aggregates),
         similarity,
         relatedness,
@@ -49,6 +63,10 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
         EntityTree(settings.entity_tree),
         Sentences(),
         SentenceLinks(settings.sentence_graph),
+        TitleMentions(),
+        DenseNeighbours(settings.dense_neighbours),
+        Bm25Neighbours(settings.bm25_neighbours),
+        Triples(settings.triples),
     )
     return {structure.name: structure for structure in structures}
 

@@ -5,7 +5,7 @@ JSON lines, UTF-8, one a document:
     id         the id that the document had in its own JSONL file; or its id here; or its title, where only one has it
     entities   names
     facts      [{"text", "entities", "start", "end"}]; offsets into the document's text, both or neither
-    triples    [[subject, predicate, object]]: each becomes the fact "subject predicate object"
+    triples    [[subject, predicate, object]]: each becomes the fact "subject predicate object", and stays a triple
 
 A line has facts, triples or both; other keys mean nothing. What has no offsets is placed at the sentence that shares most words
 with it. A line that cannot be used costs itself only. The file is held in memory.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.text import content_stems, folded, squeeze
-from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.store.snapshot import DocumentEntry, Snapshot
 from hoptrail.types import Document, Kind, Span, Unit
 
@@ -37,6 +37,7 @@ class FactLine:
     entities: tuple[str, ...]
     start: int | None = None
     end: int | None = None
+    triple: Triple | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class ExtractionLine:
             FactLine(
                 " ".join((subject, predicate, object_)),
                 tuple(name for name in (subject, object_) if not names or folded(name) in names),
+                triple=_triple(subject, predicate, object_),
             )
             for subject, predicate, object_ in self.triples or ()
         )
@@ -235,7 +237,7 @@ class _Places:
 
     def _placed(self, fact: FactLine) -> tuple[Unit, Fact]:
         passage, source = self._given(fact) if (fact.start, fact.end) != (None, None) else self._nearest(fact.text)
-        return passage, Fact(squeeze(fact.text), _squeezed(fact.entities), source)
+        return passage, Fact(squeeze(fact.text), _squeezed(fact.entities), source, fact.triple)
 
     def _given(self, fact: FactLine) -> tuple[Unit, Span]:
         """The offsets given, as far as they lie in the passage where they begin."""
@@ -259,6 +261,12 @@ def _sentences(document: Document, passage: Span) -> Iterator[Span]:
         if text.strip():
             start += len(text) - len(text.lstrip())
             yield Span(document.id, start, start + len(text.strip()))
+
+
+def _triple(*slots: str) -> Triple | None:
+    """None where a slot is empty: such a line is a fact only."""
+    squeezed = tuple(map(squeeze, slots))
+    return Triple(*squeezed) if all(squeezed) else None
 
 
 def _squeezed(names: Iterable[str]) -> tuple[str, ...]:

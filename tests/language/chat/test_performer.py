@@ -194,7 +194,7 @@ def test_an_empty_unit_has_nothing_to_extract(fake: FakeAI, speaking: Speaking) 
 
 
 def test_what_is_no_task_is_refused(speaking: Speaking) -> None:
-    with pytest.raises(TaskFailed, match="not one of the eight"):
+    with pytest.raises(TaskFailed, match="not one of the ten"):
         speaking().perform(Task())
 
 

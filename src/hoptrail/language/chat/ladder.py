@@ -55,6 +55,14 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """A reply by chance: its seed, and the temperature, which is not sent where the settings send none."""
+
+    seed: int
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
 class Climbed(Generic[R]):
     """A usable reply (None: the model declined), the draft that it answers, and what it cost."""
 
@@ -70,14 +78,19 @@ class Ladder:
         self._chat = chat
         self._settings = settings
 
-    def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R]) -> Climbed[R]:
-        """A reply to what `draft` makes of the room it is given.
+    @property
+    def workers(self) -> int:
+        """How many climbs may be under way at a time."""
+        return self._settings.concurrency
+
+    def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
+        """A reply to what `draft` makes of the room it is given; with `draw`, one of several.
 
         Raises:
             TaskFailed: no usable reply; the message says why and carries what it cost.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
         """
-        return _Climb(self._chat, self._settings, task, reply).run(draft)
+        return _Climb(self._chat, self._settings, task, reply, draw).run(draft)
 
 
 class _Cramped(Exception):
@@ -91,11 +104,12 @@ class _Cramped(Exception):
 class _Climb(Generic[R]):
     """One task on its way."""
 
-    def __init__(self, chat: Chat, settings: ChatSettings, task: str, reply: type[R]) -> None:
+    def __init__(self, chat: Chat, settings: ChatSettings, task: str, reply: type[R], draw: Draw | None = None) -> None:
         self._chat = chat
         self._settings = settings
         self._task = task
         self._reply = reply
+        self._draw = draw
         self._usage = Usage()
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
@@ -200,10 +214,11 @@ class _Climb(Generic[R]):
         if rung is Rung.PROMPT:
             form = load_prompt("schema").fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
-        settings = self._settings
+        temperature, draw = self._settings.temperature, self._draw
         return ChatRequest(
             *(self._chat.place, self._chat.model, self._task, messages, rung, schema),
-            *(settings.temperature, room.output, draft.documents),
+            draw.temperature if draw and temperature >= 0 else temperature,
+            *(room.output, draft.documents, draw.seed if draw else None),
         )
 
     def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:

@@ -31,18 +31,23 @@ from hoptrail.language.chat.noting import extraction_of, shortened
 from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.parsing import settled
 from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.sampling import climb_often
 from hoptrail.language.tasks import (
     Assess,
     Complete,
     Decompose,
     Decomposition,
+    Entail,
     Extract,
     Extraction,
     Integrate,
     Read,
     Reading,
     Recall,
+    Relation,
     Reply,
+    Sample,
+    Samples,
     Summarise,
     Task,
 )
@@ -52,7 +57,7 @@ from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
-Output = Extraction | str | Decomposition | Reading | float
+Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 
 MOST_QUESTIONS = 12
 """Sub-questions of one decomposition that are kept."""
@@ -61,7 +66,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChatLanguage:
-    """Performs all eight tasks through `chat`. For any number of threads."""
+    """Performs all ten tasks through `chat`. For any number of threads."""
 
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         self._chat = chat
@@ -119,7 +124,9 @@ class _Asked:
                 return self._integrate(task)
             case Recall(question):
                 return self._recall(question)
-        raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not one of the eight language tasks")
+            case Sample() | Entail():
+                return self._sample(task) if isinstance(task, Sample) else self._entail(task)
+        raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not one of the ten language tasks")
 
     def _extract(self, unit: Unit) -> Extraction:
         if not unit.text.strip():
@@ -177,6 +184,23 @@ class _Asked:
             Reading(None) if climbed.reply is None or answer is None else Reading(answer, (), climbed.reply.confidence)
         )
 
+    def _sample(self, task: Sample) -> Samples:
+        if not task.evidence:
+            return Samples((None,))
+        draft = self._with_origins(_drafting("sample", "evidence", task.evidence, question=one_line(task.question)))
+        climbs, usage = climb_often(
+            self._ladder, "sample", draft, schemas.SampleReply, task.samples, self._ladder.workers
+        )
+        self.usage += usage
+        self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
+        return Samples(tuple(settled(climbed.reply.answer) if climbed.reply else None for climbed in climbs))
+
+    def _entail(self, task: Entail) -> Relation:
+        values = {"question": task.question, "premise": task.premise, "hypothesis": task.hypothesis}
+        draft = _fixed("entail", **{name: one_line(value) for name, value in values.items()})
+        reply, _ = self._needed("entail", draft, schemas.EntailReply)
+        return reply.relation
+
     def _needed(self, task: str, draft: Callable[[Room], Draft], reply: type[R]) -> tuple[R, Draft]:
         """For tasks that know no abstention.
 
@@ -189,19 +213,24 @@ class _Asked:
         return climbed.reply, climbed.draft
 
     def _climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, lambda room: replace(draft(room), origins=self._origins), reply)
+        climbed = self._ladder.climb(task, self._with_origins(draft), reply)
         self.usage += climbed.usage
         self.documents = climbed.draft.documents
         return climbed
+
+    def _with_origins(self, draft: Callable[[Room], Draft]) -> Callable[[Room], Draft]:
+        return lambda room: replace(draft(room), origins=self._origins)
 
 
 def _said(task: object) -> list[str]:
     """What of a task may be words of earlier replies."""
     match task:
-        case Read(question=question) | Recall(question=question):
+        case Read(question=question) | Recall(question=question) | Sample(question=question):
             return [question]
         case Assess(question=question, answer=answer):
             return [question, answer or ""]
+        case Entail(question=question, premise=premise, hypothesis=hypothesis):
+            return [question, premise, hypothesis]
         case (
             Decompose(question=question, findings=findings)
             | Complete(question=question, findings=findings)
@@ -221,6 +250,10 @@ def _given(value: object) -> list[str]:
             return [answer or "", *(step.answer for step in steps)]
         case Decomposition(questions=questions):
             return list(questions)
+        case Samples(answers=answers):
+            return [answer or "" for answer in answers]
+        case Relation():
+            return []
         case str():
             return [value]
     return []

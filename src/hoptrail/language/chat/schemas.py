@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
+from hoptrail.language.tasks import Relation as Relations
+
 
 def _text(value: Any) -> Any:
     """Numbers and truth values in words; the only item of a list."""
@@ -53,11 +55,18 @@ def _share(value: Any) -> Any:
     return value / 100 if value > 1 else float(value)
 
 
+def _relation(value: Any) -> Any:
+    """`Entails`, `entailed` and the like by their first letters."""
+    word = str(value).strip().lower()
+    return next((relation for relation in Relations if word[:6] == relation[:6]), value)
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
 Share = Annotated[float, BeforeValidator(_share)]
+Relation = Annotated[Relations, BeforeValidator(_relation)]
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
@@ -124,6 +133,19 @@ class RecallReply(BaseModel):
 
     answer: OptionalText
     confidence: Share = UNSURE
+
+
+class SampleReply(BaseModel):
+    """An answer, or none, with the thought before it."""
+
+    reasoning: OptionalText = None
+    answer: OptionalText
+
+
+class EntailReply(BaseModel):
+    """What one answer says about another."""
+
+    relation: Relation
 
 
 def schema_of(reply: type[BaseModel]) -> str:

@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.entities import Mention, Shape, find_mentions
 from hoptrail.language.offline.lexicon import word_set
 from hoptrail.language.offline.text import squeeze
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 RULES = "rules"
 _SPACY = "spacy"
@@ -107,22 +110,8 @@ def open_finder(name: str) -> EntityFinder:
 
 @lru_cache(maxsize=4)
 def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
-    """The entities of a pipeline's documents. Pipelines are shared, since each takes seconds and memory to load."""
-    try:
-        import spacy
-    except ImportError as error:
-        raise UsageError(
-            f"the entity finder spacy:{model} needs spaCy, which cannot be imported ({error}). "
-            "Install it with `pip install 'hoptrail[spacy]'`, or set entities = \"rules\" under [offline]."
-        ) from error
-    try:
-        pipeline = spacy.load(model)
-    except (OSError, ImportError, ValueError) as error:
-        reason = squeeze(str(error))[:200]
-        raise UsageError(
-            f"spaCy cannot load the pipeline {model!r}: {reason}. Install it with `python -m spacy download {model}`, or give "
-            "the folder of a saved pipeline."
-        ) from error
+    """The entities of a pipeline's documents."""
+    pipeline = load_pipeline(model)
     if not any("doc.ents" in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
         raise UsageError(
             f"the spaCy pipeline {model!r} finds no entities: it has {', '.join(pipeline.pipe_names) or 'no components'}. "
@@ -135,3 +124,28 @@ def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
             return tuple(pipeline(text).ents)
 
     return entities
+
+
+@lru_cache(maxsize=4)
+def load_pipeline(model: str) -> Language:
+    """A spaCy pipeline. Pipelines are shared, since each takes seconds and memory to load; use one at a time.
+
+    Raises:
+        UsageError: spaCy or the pipeline is missing.
+    """
+    try:
+        import spacy
+    except ImportError as error:
+        raise UsageError(
+            f"spacy:{model} needs spaCy, which cannot be imported ({error}). Install it with "
+            "`pip install 'hoptrail[spacy]'`, or put `rules` in place of its name in the settings."
+        ) from error
+    try:
+        pipeline: Language = spacy.load(model)
+    except (OSError, ImportError, ValueError) as error:
+        reason = squeeze(str(error))[:200]
+        raise UsageError(
+            f"spaCy cannot load the pipeline {model!r}: {reason}. Install it with `python -m spacy download {model}`, or give "
+            "the folder of a saved pipeline."
+        ) from error
+    return pipeline

@@ -22,6 +22,7 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.sampling import relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
 from hoptrail.language.offline.text import content_stems
@@ -31,13 +32,17 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
+    Entail,
     Extract,
     Extraction,
     Integrate,
     Read,
     Reading,
     Recall,
+    Relation,
     Reply,
+    Sample,
+    Samples,
     Summarise,
     Task,
 )
@@ -47,7 +52,7 @@ from hoptrail.types import Unit, Usage
 NAME = "offline"
 
 T = TypeVar("T")
-Output = Extraction | str | Decomposition | Reading | float
+Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
@@ -57,7 +62,7 @@ _UNANSWERED_SHARE = 0.3
 
 
 class OfflineLanguage:
-    """Performs all eight tasks without a language model. `encoder` may be None: then words alone decide."""
+    """Performs all ten tasks without a language model. `encoder` may be None: then words alone decide."""
 
     def __init__(self, encoder: Encoder | None = None, settings: OfflineSettings | None = None) -> None:
         self._encoder = encoder
@@ -76,7 +81,7 @@ class OfflineLanguage:
         """Perform one task; its usage is seconds only.
 
         Raises:
-            TaskFailed: `task` is not one of the eight.
+            TaskFailed: `task` is not one of the ten.
             UsageError: the entity finder of the settings cannot be opened.
         """
         started = time.perf_counter()
@@ -102,7 +107,9 @@ class OfflineLanguage:
                 return self._integrate(task)
             case Recall():
                 return Reading(None)
-        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not one of the eight language tasks")
+            case Sample() | Entail():
+                return sample(task, self._settings) if isinstance(task, Sample) else relation(task)
+        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not one of the ten language tasks")
 
     def _decompose(self, task: Decompose) -> Decomposition:
         questions = make_plan(task.question, self._settings).questions

@@ -1,0 +1,285 @@
+"""Neighbourhood graphs: what building and updating them costs beside an exact search, and what NAR gains at equal budgets.
+
+    python -m benchmarks.neighbourhoods --work DIR [--data A,B,C] [--sizes N,N] [--budgets N,N] [--peer-python PYTHON]
+        [--out FILE.json]
+
+DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages that are not there yet are
+made first and are no part of the figures. Then, each in a process of its own:
+
+    stored   the first data set: both graphs made and written in a copy of its index, one document removed, and one added again
+    scaled   links by vectors made in memory over N vectors drawn by chance (their neighbours are as far as can be: time and
+             memory are meant, no likeness to real text); with --peer-python the same by faiss, exactly, by one thread as here
+    found    every data set: recall@5 and @10 and full@10 on the questions themselves, for the first stage alone, reranked,
+             and by NAR, with the hybrid scorer; p by a paired randomisation test of NAR against reranking alone
+
+Does not measure late interaction, which reads some twenty passages a second, nor answers.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
+
+from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
+from hoptrail.evaluation.retrieval_measures import full_at, recall_at
+from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document
+from hoptrail.indexing import Watcher, update_index
+from hoptrail.language.meter import Meter
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.models.opening import open_encoder
+from hoptrail.recipes.sunar import Sunar, SunarSettings
+from hoptrail.retrieval.adaptive import AdaptiveSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer, writing_to
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.neighbours import Bm25Neighbours, ByVector, DenseNeighbours, DenseNeighbourSettings
+from hoptrail.structures.passages import Passages
+from hoptrail.types import Kind, Ranking, Usage
+
+GRAPHS = (DenseNeighbours(), Bm25Neighbours())
+DIMENSION = 384
+DEPTH = 100
+ROUNDS = 10_000
+
+PEER = """
+import sys, time, faiss, numpy
+vectors = numpy.load(sys.argv[1])
+faiss.omp_set_num_threads(1)
+started = time.process_time()
+index = faiss.IndexFlatIP(vectors.shape[1])
+index.add(vectors)
+index.search(vectors, 11)
+print(time.process_time() - started)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Seconds in an index of so many passages: making a graph, with nothing new, one document gone, the same one back."""
+
+    graph: str
+    passages: int
+    made: float
+    nothing_new: float
+    one_removed: float
+    one_added: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """CPU seconds of finding the neighbours of all rows, and the peer's."""
+
+    rows: int
+    cpu_seconds: float
+    peer_cpu_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Means over the questions; `outside` gold passages are not in the first stage's 100, of which `reached` were read."""
+
+    data: str
+    first_stage: str
+    way: str
+    budget: int
+    recall_5: float
+    recall_10: float
+    full_10: float
+    p_recall_10: float | None
+    outside: int
+    reached: int
+    milliseconds: float
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
+    arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B,C")
+    arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
+    arguments.add_argument("--budgets", default="25,50,100", metavar="N,N")
+    arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has faiss")
+    arguments.add_argument("--child", choices=("stored", "scaled", "found"), help="used by the program itself")
+    chosen = arguments.parse_args()
+    if chosen.child:
+        print(json.dumps([asdict(row) for row in CHILDREN[chosen.child](chosen)]))
+        return
+    for name in chosen.data.split(","):
+        prepare(index_of(chosen.work, name), name)
+    write_results(chosen.out, {mode: run_child(mode, chosen) for mode in CHILDREN})
+
+
+def run_child(mode: str, chosen: Namespace) -> list[dict[str, Any]]:
+    """One kind of measurement in a process of its own, as a table."""
+    own = ["--work", str(chosen.work), "--data", chosen.data, "--sizes", chosen.sizes, "--budgets", chosen.budgets]
+    own += ["--peer-python", chosen.peer_python] if chosen.peer_python else []
+    done = run_measured([sys.executable, "-m", "benchmarks.neighbourhoods", "--child", mode, *own])
+    rows: list[dict[str, Any]] = json.loads(done.output)
+    print(f"{mode}: {done.seconds:.0f} s, {done.cpu_seconds:.0f} CPU s, at most {done.peak_megabytes:.0f} MB\n")
+    print_table([key.replace("_", " ") for key in rows[0]], [list(row.values()) for row in rows])
+    return rows
+
+
+def index_of(work: Path, name: str) -> Path:
+    """The index, also where `evaluate` has put it into a folder of the data set's name."""
+    folder = work / name / INDEX_FOLDER
+    return folder / name if (folder / name).is_dir() else folder
+
+
+def prepare(folder: Path, name: str) -> None:
+    if not Snapshot.exists(folder):
+        corpus = load_dataset(data_folder(name)).corpus
+        update_index(folder, [corpus], open_encoder("minilm"), [Passages(PassageLimits())], ReadingLimits(), Watcher())
+
+
+def seconds_of(act: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def workshop(writer: Writer) -> Workshop:
+    """Without work for the encoder: nothing is left to encode here."""
+    return Workshop(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
+
+
+def stored(chosen: Namespace) -> list[Stored]:
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(temporary, "index")
+        shutil.copytree(index_of(chosen.work, chosen.data.split(",")[0]), copy)
+        with writing_to(copy, Snapshot.open(copy).head.encoder) as writer:
+            return [measure_graph(writer, graph) for graph in GRAPHS]
+
+
+def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> Stored:
+    graph.discard(writer)
+    made = seconds_of(lambda: graph.update(workshop(writer)))
+    nothing = seconds_of(lambda: graph.update(workshop(writer)))
+    snapshot = writer.snapshot()
+    units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
+    vectors, at = snapshot.vectors(Kind.PASSAGE), len(units) // 2
+    writer.remove_units(Kind.PASSAGE, {units[at].id})
+    removed = seconds_of(lambda: graph.update(workshop(writer)))
+    writer.put_units([units[at]], vectors.matrix[[at]])
+    added = seconds_of(lambda: graph.update(workshop(writer)))
+    return Stored(graph.name, len(units), made, nothing, removed, added)
+
+
+def scaled(chosen: Namespace) -> list[Scaled]:
+    rows = []
+    for size in map(int, chosen.sizes.split(",")):
+        vectors = np.random.default_rng(0).normal(size=(size, DIMENSION)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        everything = np.arange(size, dtype=np.int32)
+        search = ByVector(vectors, DenseNeighbourSettings())
+        started = time.process_time()
+        search.nearest(everything)
+        rows.append(Scaled(size, time.process_time() - started, by_faiss(vectors, chosen.peer_python)))
+    return rows
+
+
+def by_faiss(vectors: np.ndarray[Any, Any], python: str | None) -> float | None:
+    if python is None:
+        return None
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary, "vectors.npy")
+        np.save(path, vectors)
+        return float(run_measured([python, "-c", PEER, path]).output)
+
+
+def found(chosen: Namespace) -> list[Found]:
+    encoder = open_encoder("minilm")
+    rows = []
+    for name in chosen.data.split(","):
+        dataset = load_dataset(data_folder(name))
+        folder = index_of(chosen.work, name)
+        with writing_to(folder, encoder.identity) as writer:
+            for graph in GRAPHS:
+                writer.structures[graph.name] = graph.fingerprint
+                graph.update(workshop(writer))
+            if writer.changed:
+                writer.publish(Usage())
+        corpus = Corpus(Snapshot.open(folder), lambda: encoder)
+        for first_stage in ("bm25", "dense"):
+            rows += Comparison(corpus, dataset, first_stage).rows([int(one) for one in chosen.budgets.split(",")])
+    return rows
+
+
+class Comparison:
+    """One data set and first stage, way by way."""
+
+    def __init__(self, corpus: Corpus, dataset: Dataset, first_stage: str) -> None:
+        self.corpus, self.dataset, self.first_stage = corpus, dataset, first_stage
+        self.names = corpus_ids_by_document(corpus.snapshot, dataset)
+        self.questions = [question for question in dataset.questions if question.supporting]
+        search = keyword_search if first_stage == "bm25" else dense_search
+        self.first = [search(corpus, question.question, DEPTH) for question in self.questions]
+
+    def rows(self, budgets: Sequence[int]) -> list[Found]:
+        made, _ = self._row("first stage", 0, lambda _, first: first, None)
+        rows = [made]
+        for budget in budgets:
+            alone, judged = self._row("reranked", budget, self._search("off", budget), None)
+            rows += [alone, self._row("NAR", budget, self._search("vanilla", budget), judged)[0]]
+        return rows
+
+    def _search(self, nar: Any, budget: int) -> Callable[[Question, Ranking], Ranking]:
+        adaptive = AdaptiveSettings(budget=budget)
+        stage: Any = self.first_stage
+        language = OfflineLanguage()
+        recipe = Sunar(self.corpus, language, SunarSettings(k=10**6, nar=nar, first_stage=stage, adaptive=adaptive))
+        return lambda question, first: recipe.search(question.question, first, Meter(language))
+
+    def _row(
+        self,
+        way: str,
+        budget: int,
+        search: Callable[[Question, Ranking], Ranking],
+        beside: Sequence[float] | None,
+    ) -> tuple[Found, list[float]]:
+        times, scores, outside, reached = [], [], 0, 0
+        for question, first in zip(self.questions, self.first, strict=True):
+            started = time.perf_counter()
+            order = self._documents(search(question, first))
+            times.append(1000 * (time.perf_counter() - started))
+            gold = set(question.supporting)
+            missing = gold - set(self._documents(first))
+            outside, reached = outside + len(missing), reached + len(missing & set(order))
+            scores.append((recall_at(5, order, gold), recall_at(10, order, gold), full_at(10, order, gold)))
+        recall = [score[1] for score in scores]
+        recall_5, recall_10, full_10 = map(float, np.mean(scores, axis=0))
+        p = None if beside is None else p_of(recall, beside)
+        means = (recall_5, recall_10, full_10, p, outside, reached, percentile(times, 0.5))
+        return Found(self.dataset.name, self.first_stage, way, budget, *means), recall
+
+    def _documents(self, ranking: Ranking) -> list[str]:
+        return list(dict.fromkeys(name for hit in ranking for name in self.names[hit.unit.document]))
+
+
+def p_of(one: Sequence[float], other: Sequence[float]) -> float:
+    """Two-sided paired randomisation test of the difference of means."""
+    differences = np.array(one) - np.array(other)
+    signs = np.random.default_rng(0).choice([-1, 1], (ROUNDS, len(differences)))
+    return float((np.abs((signs * differences).mean(axis=1)) >= abs(differences.mean()) - 1e-12).mean())
+
+
+CHILDREN: dict[str, Callable[[Namespace], Sequence[Any]]] = {"stored": stored, "scaled": scaled, "found": found}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Triples by the rules of CompRAG over a dependency parse: each verb with its subjects and objects, as spaCy labels them.
+
+For pipelines of English with the labels of ClearNLP (`nsubj`, `dobj`, `pobj`), which spaCy's own English pipelines have. Knows
+the parse only through a small protocol, so it imports nothing of spaCy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from hoptrail.language.offline.lexicon import word_set
+from hoptrail.language.tasks import Triple
+
+_SUBJECTS = word_set("nsubj nsubjpass csubj")
+_OBJECTS = word_set("dobj obj attr oprd acomp dative xcomp")
+_PREPOSITIONS = word_set("prep agent")
+_BEFORE_VERB = word_set("aux auxpass neg")
+_PHRASE = word_set("compound amod nummod poss nmod case quantmod flat")
+_MOST = 8
+
+
+class Parsed(Protocol):
+    """What is used of a token of a parse."""
+
+    @property
+    def i(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def dep_(self) -> str: ...
+    @property
+    def pos_(self) -> str: ...
+    @property
+    def head(self) -> Parsed: ...
+    @property
+    def children(self) -> Iterable[Parsed]: ...
+
+
+def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:
+    """The triples of a parsed text in order, at most 8; `about` (what the text is about) stands in for a pronoun."""
+    found: dict[Triple, None] = {}
+    for verb in tokens:
+        if verb.pos_ in {"VERB", "AUX"} and verb.dep_ not in _BEFORE_VERB:
+            subjects = [name for subject in _subjects(verb) if (name := _named(subject, about))]
+            for relation, target in _objects(verb):
+                phrase = _phrase(target)
+                found |= dict.fromkeys(Triple(name, relation, phrase) for name in subjects if name != phrase)
+    return tuple(found)[:_MOST]
+
+
+def _subjects(verb: Parsed) -> list[Parsed]:
+    """Its own, or those of the verb that it is joined to (`was born in Foss and died there`), or what it describes."""
+    own = [part for child in verb.children if child.dep_ in _SUBJECTS for part in _joined(child)]
+    if not own and verb.dep_ == "conj":
+        return _subjects(verb.head)
+    if verb.dep_ in {"relcl", "acl"} and all(subject.pos_ == "PRON" for subject in own):
+        return [verb.head]
+    return own
+
+
+def _objects(verb: Parsed) -> Iterator[tuple[str, Parsed]]:
+    """Relations with what they lead to; a preposition of the verb or of its complement belongs to the relation."""
+    said = " ".join([*(child.text for child in verb.children if child.dep_ in _BEFORE_VERB), verb.text])
+    yield from _led_by(verb, said)
+    for child in verb.children:
+        if child.dep_ in _OBJECTS:
+            for part in _joined(child):
+                yield said, part
+            yield from _led_by(child, f"{said} {_phrase(child)}")
+
+
+def _led_by(head: Parsed, said: str) -> Iterator[tuple[str, Parsed]]:
+    for preposition in head.children:
+        if preposition.dep_ in _PREPOSITIONS:
+            for target in preposition.children:
+                if target.dep_ == "pobj":
+                    for part in _joined(target):
+                        yield f"{said} {preposition.text}", part
+
+
+def _joined(token: Parsed) -> Iterator[Parsed]:
+    """A token and those coordinated with it."""
+    yield token
+    for child in token.children:
+        if child.dep_ == "conj" and child.pos_ not in {"VERB", "AUX"}:
+            yield from _joined(child)
+
+
+def _phrase(head: Parsed) -> str:
+    """A noun with its modifiers, in the order of the text."""
+    return " ".join(token.text for token in sorted(_parts(head), key=lambda token: token.i))
+
+
+def _parts(head: Parsed) -> Iterator[Parsed]:
+    yield head
+    for child in head.children:
+        if child.dep_ in _PHRASE:
+            yield from _parts(child)
+
+
+def _named(subject: Parsed, about: str) -> str:
+    return about if subject.pos_ == "PRON" else _phrase(subject)

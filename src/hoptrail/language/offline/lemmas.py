@@ -1,0 +1,59 @@
+"""Base forms of English words by rules: `was directed by` becomes `be direct by`. What its lists do not know it may get wrong.
+
+Unlike `text.stem`, what it gives is meant to be words, since an encoder reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from hoptrail.language.offline.lexicon import BASE_VERBS, COPULAS
+
+_WORD = re.compile(r"[^\W\d_]+")
+_IRREGULAR = {
+    **dict.fromkeys(COPULAS, "be"),
+    **dict.fromkeys(("has", "had", "having"), "have"),
+    **dict.fromkeys(("does", "did", "done", "doing"), "do"),
+    "born": "bear", "began": "begin", "begun": "begin", "built": "build", "bought": "buy", "became": "become",
+    "brought": "bring", "came": "come", "chose": "choose", "chosen": "choose", "drew": "draw", "drawn": "draw",
+    "fell": "fall", "fought": "fight", "flew": "fly", "gave": "give", "given": "give", "went": "go", "gone": "go",
+    "grew": "grow", "grown": "grow", "held": "hold", "kept": "keep", "led": "lead", "left": "leave", "lost": "lose",
+    "made": "make", "met": "meet", "ran": "run", "rose": "rise", "risen": "rise", "said": "say", "sang": "sing",
+    "sung": "sing", "sold": "sell", "sent": "send", "shot": "shoot", "spoke": "speak", "spoken": "speak",
+    "stood": "stand", "taught": "teach", "thought": "think", "took": "take", "taken": "take", "told": "tell",
+    "won": "win", "wore": "wear", "wrote": "write", "written": "write", "children": "child", "wives": "wife",
+    "women": "woman", "men": "man", "people": "person",
+}  # fmt: skip
+
+
+def lemmatised(text: str) -> str:
+    """`text` in lower case with every word in its base form."""
+    return _WORD.sub(lambda match: lemma(match.group()), text)
+
+
+@lru_cache(maxsize=65_536)
+def lemma(word: str) -> str:
+    """The base form of one word, in lower case."""
+    lower = word.lower()
+    if lower in _IRREGULAR:
+        return _IRREGULAR[lower]
+    for ending in ("ies", "ied"):
+        if lower.endswith(ending) and len(lower) > len(ending) + 1:
+            return lower.removesuffix(ending) + "y"
+    for ending in ("ing", "ed", "es"):
+        base = lower.removesuffix(ending)
+        if base != lower and len(base) > 2:  # `sing` and `bed` are whole
+            return _verb(base, lower, ending)
+    return lower[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "is")) and len(lower) > 3 else lower
+
+
+def _verb(base: str, word: str, ending: str) -> str:
+    """The base with an `e` or without its doubled letter where that is a verb that is known; without an ending by guess."""
+    candidates = (base + "e", base, base[:-1] if base[-1] == base[-2] else base)
+    known = next((candidate for candidate in candidates if candidate in BASE_VERBS), "")
+    if known:
+        return known
+    if ending == "es":
+        return base if base.endswith(("s", "x", "ch", "sh")) else word[:-1]
+    return base

@@ -1,0 +1,36 @@
+"""Stand-ins for sampling an answer and for entailment, without a model: one reader over many pieces of evidence.
+
+What a model draws at random is here the best answer of each piece of evidence alone, read by words only. It tells how far the
+evidence disagrees, not how unsure a model is: the same tendency on another scale (single pieces disagree far more).
+"""
+
+from __future__ import annotations
+
+from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.text import folded, without_article
+from hoptrail.language.tasks import Entail, Relation, Sample, Samples
+
+
+def sample(task: Sample, settings: OfflineSettings) -> Samples:
+    """What each of the first `samples` pieces answers."""
+    answers = []
+    for unit in task.evidence[: task.samples]:
+        found = Reader(open_evidence((unit,), settings), settings).read(task.question)
+        answers.append(found.answer if found else None)
+    return Samples(tuple(answers) or (None,))
+
+
+def relation(task: Entail) -> Relation:
+    """What has the same words follows, what has not contradicts: rules do not know synonyms."""
+    return Relation.ENTAILMENT if same_words(task.premise, task.hypothesis) else Relation.CONTRADICTION
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two answers are equal but for case, white space, a leading article and a full stop."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(answer: str) -> str:
+    return folded(without_article(answer.strip(" .")))

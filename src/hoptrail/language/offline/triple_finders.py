@@ -1,0 +1,70 @@
+"""Who reads triples off facts: our rules, the dependency rules over a spaCy pipeline that the user names, or nobody.
+
+A fact that was stated as a triple keeps it, whoever reads the others. Questions are always read by our rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from hoptrail.errors import UsageError
+from hoptrail.language.offline.dependencies import triples_in_parse
+from hoptrail.language.offline.evidence import base_title
+from hoptrail.language.offline.finders import RULES, load_pipeline
+from hoptrail.language.offline.text import squeeze
+from hoptrail.language.offline.triples import triples_of
+from hoptrail.language.tasks import Fact, Triple
+
+STATED = "stated"
+_SPACY = "spacy"
+
+TripleFinder = Callable[[Fact, str], tuple[Triple, ...]]
+"""From a fact and its passage's title to its triples: the same input, the same triples, in order."""
+
+
+def check_triple_finder(name: str) -> None:
+    """Check the form of a finder's name, without opening it.
+
+    Raises:
+        UsageError: there is no such finder.
+    """
+    kind, _, model = name.partition(":")
+    if name not in {RULES, STATED} and not (kind == _SPACY and model):
+        raise UsageError(f"there is no triple extractor {name!r}; available: {RULES}, {STATED}, {_SPACY}:MODEL")
+
+
+def open_triple_finder(name: str) -> TripleFinder:
+    """The finder called `name`: `rules`, `stated` (only facts stated as triples) or `spacy:MODEL`.
+
+    Loading a spaCy package runs its code: name only pipelines you trust. Nothing is downloaded.
+
+    Raises:
+        UsageError: there is no such finder, or spaCy or the pipeline is missing or does not parse.
+    """
+    check_triple_finder(name)
+    if name == RULES:
+        return triples_of
+    return _stated if name == STATED else _parsing(name.partition(":")[2])
+
+
+def _stated(fact: Fact, _: str) -> tuple[Triple, ...]:
+    return (fact.triple,) if fact.triple else ()
+
+
+def _parsing(model: str) -> TripleFinder:
+    pipeline = load_pipeline(model)
+    if not any("token.dep" in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
+        raise UsageError(
+            f"the spaCy pipeline {model!r} does not parse: it has {', '.join(pipeline.pipe_names) or 'no components'}. "
+            "Name one with a component `parser`."
+        )
+    turn = Lock()
+
+    def find(fact: Fact, title: str) -> tuple[Triple, ...]:
+        if fact.triple:
+            return (fact.triple,)
+        with turn:  # a pipeline's vocabulary grows while it reads
+            return triples_in_parse(pipeline(squeeze(fact.text)), base_title(title))
+
+    return find

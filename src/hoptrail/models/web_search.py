@@ -1,0 +1,184 @@
+"""One question to a search engine on the web, at the address configured and no other: MediaWiki's API, or Serper's JSON.
+
+Off unless settings name an address: only then does a question leave the machine. Redirects are not followed, one deadline holds
+for the whole exchange, what comes back is bounded while it is read and treated as data from a stranger. A key comes from an
+environment variable and shows nowhere. No retries: whoever asks has another way to an answer. Pages are not fetched; what the
+engine itself says of them is all there is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from hoptrail.errors import ModelUnavailable, UsageError
+from hoptrail.models.deadline import Deadline, attach
+from hoptrail.models.environment import NO_KEY, Address
+from hoptrail.models.redacting import hide_in_logs, without
+from hoptrail.models.text import whole_text
+
+AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
+"""Wikimedia refuses clients that do not say who they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearchSettings:
+    """`engine`: `off`, `mediawiki` (address: its api.php) or `serper` (address: its search). The key is read from the environment
+    variable `key_variable`; MediaWiki wants none. At most `bytes` of a reply are read, and `characters` of a page are kept.
+    """
+
+    engine: Literal["off", "mediawiki", "serper"] = "off"
+    address: str = ""
+    key_variable: str = "SERPER_API_KEY"
+    deadline_seconds: float = 20.0
+    bytes: int = 2_000_000
+    characters: int = 2_000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
+            raise UsageError("deadline_seconds is above 0")
+        if min(self.bytes, self.characters) < 1:
+            raise UsageError("bytes and characters are at least 1")
+        if self.engine != "off" and not _is_address(self.address):
+            raise UsageError(f"a search engine ({self.engine}) needs an address that begins with http:// or https://")
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """What an engine says of a page."""
+
+    title: str
+    url: str
+    text: str
+
+
+class WebSearch:
+    """Asks one engine. For any number of threads."""
+
+    def __init__(self, settings: WebSearchSettings) -> None:
+        """Raises UsageError: the engine is off, or wants a key that the environment does not hold."""
+        if settings.engine == "off":
+            raise UsageError("no search engine is set: name one and its address")
+        key = os.environ.get(settings.key_variable, "") if settings.engine == "serper" else NO_KEY
+        if not key:
+            raise UsageError(f"the search engine wants a key: set the environment variable {settings.key_variable}")
+        self._settings = settings
+        self._address = Address(settings.address, "", key)
+
+    @property
+    def name(self) -> str:
+        return self._settings.engine
+
+    def search(self, question: str, limit: int) -> tuple[WebPage, ...]:
+        """The first `limit` pages that the engine names, in its order; those without text or address are left out.
+
+        Raises:
+            ModelUnavailable: no sensible reply in time. The message holds no key, whatever the server says.
+        """
+        import httpx2
+
+        deadline = Deadline(self._settings.deadline_seconds)
+        reason = ""
+        try:
+            with deadline:
+                return tuple(self._pages(self._exchange(question, limit)))[:limit]
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            reason = f"could not be asked: {type(error).__name__}: {error}"
+        except _Unfit as unfit:
+            reason = str(unfit)
+        if deadline.expired:
+            reason = f"did not finish within {self._settings.deadline_seconds:g} seconds"
+        place = self._address.place
+        told = without(f"the search engine at {place} {reason}", self._address.secrets)
+        # Without its cause: the library's errors carry the request.
+        raise ModelUnavailable(f"{told}. Check its address and key, or set engine to off") from None
+
+    def _exchange(self, question: str, limit: int) -> Any:
+        import httpx2
+
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        hooks = {"request": [attach]}
+        with httpx2.Client(
+            follow_redirects=False, timeout=self._settings.deadline_seconds, event_hooks=hooks, limits=limits
+        ) as client:
+            hide_in_logs(self._address.secrets)
+            with client.stream(**self._request(whole_text(question), limit)) as response:
+                if response.status_code != 200:
+                    raise _Unfit(f"answered with status {response.status_code}")
+                body = b"".join(self._bounded(response.iter_bytes()))
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            raise _Unfit("sent no JSON") from None
+
+    def _request(self, question: str, limit: int) -> dict[str, Any]:
+        headers = {"User-Agent": AGENT, "Accept": "application/json"}
+        if self._settings.engine == "serper":
+            headers["X-API-KEY"] = self._address.key
+            return {
+                "method": "POST",
+                "url": self._settings.address,
+                "headers": headers,
+                "json": {"q": question, "num": limit},
+            }
+        asked = {"generator": "search", "gsrsearch": question, "gsrlimit": str(limit)}
+        shown = {"prop": "extracts|info", "exintro": "1", "explaintext": "1", "exlimit": "max", "inprop": "url"}
+        form = {"action": "query", "format": "json", "formatversion": "2"}
+        return {"method": "GET", "url": self._settings.address, "headers": headers, "params": form | asked | shown}
+
+    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        left = self._settings.bytes
+        for chunk in chunks:
+            left -= len(chunk)
+            if left < 0:
+                raise _Unfit(f"sent more than {self._settings.bytes} bytes")
+            yield chunk
+
+    def _pages(self, reply: Any) -> Iterator[WebPage]:
+        serper = self._settings.engine == "serper"
+        found = _listed(reply, ("organic",)) if serper else _listed(reply, ("query", "pages"))
+        url, text = ("link", "snippet") if serper else ("fullurl", "extract")
+        for item in found if serper else sorted(found, key=_place):
+            page = WebPage(_text(item, "title"), _text(item, url), _text(item, text)[: self._settings.characters])
+            if page.text and _is_address(page.url):
+                yield page
+
+
+class _Unfit(Exception):
+    """What came back cannot be used; the message says why."""
+
+
+def _listed(reply: Any, path: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """The objects in a list inside `reply`; none where it is not there, which is how engines say that they found nothing."""
+    if not isinstance(reply, dict):
+        raise _Unfit("sent JSON that is no object")
+    if "error" in reply:
+        raise _Unfit("answered with an error in its JSON")
+    value: Any = reply
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    value = item.get(key)
+    return whole_text(value).strip() if isinstance(value, str) else ""
+
+
+def _place(item: Mapping[str, Any]) -> float:
+    """MediaWiki gives pages in no order, each with its place."""
+    place = item.get("index")
+    return float(place) if isinstance(place, int) else float("inf")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

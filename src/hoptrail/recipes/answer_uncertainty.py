@@ -1,0 +1,167 @@
+"""Answer semantic uncertainty: how far answers drawn from a batch of evidence differ in meaning, as a penalty on its scores.
+
+SUNAR, section "LLM feedback for Neighborhood Aware Retrieval" (ASU): several answers are sampled from one prompt with the whole
+batch, put into sets of one meaning (Kuhn et al. 2023), and the batch's scores are divided by the number of sets. As one penalty
+holds for a batch, it moves batches, never documents within one; the other granularities, which the paper has not, do.
+
+Answers are compared, not rationales. Knows nothing of rankings, budgets or where evidence comes from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hoptrail.language.meter import Meter
+from hoptrail.language.offline.sampling import same_words
+from hoptrail.language.tasks import Entail, Relation, Sample
+from hoptrail.models.encoder import Encoder
+from hoptrail.types import Unit
+
+Same = Callable[[str, str], bool]
+"""Whether two answers mean the same."""
+
+ABSTENTION = ""
+"""What an abstention counts as, where it counts: no answer is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncertaintySettings:
+    """`samples` answers are drawn from a batch (m).
+
+    `equivalence`: `entailment` both ways (the paper), `not-contradicted` either way (the released code), equal `string`s but for
+    case and articles, or `embedding`s at least as near as `likeness`. An answer joins the first set whose first member means
+    the same (`first`), or all sets that it links become one (`linked`): entailment is not transitive. `penalty`: the number of
+    `sets`, their `effective` number (the exponential of their entropy, milder where one answer prevails), or half the number
+    of pairs that differ, at least 1 (`reference`, the released code, which so doubles a score without dissent). An abstention is
+    an answer like others only with `abstentions`. `granularity`: one penalty a `batch`; for each document what it adds to
+    the sets of its batch (`leave-one-out`); or for each alone (`document`).
+    """
+
+    samples: int = 10
+    equivalence: Literal["entailment", "not-contradicted", "string", "embedding"] = "string"
+    likeness: float = 0.85
+    sets: Literal["first", "linked"] = "first"
+    penalty: Literal["sets", "effective", "reference"] = "sets"
+    abstentions: bool = False
+    granularity: Literal["batch", "leave-one-out", "document"] = "batch"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or not -1 <= self.likeness <= 1:
+            raise ValueError("samples are at least 1, and likeness lies between -1 and 1")
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Penalties on evidence for one question. `open_encoder` serves the equivalence by embedding alone."""
+
+    question: str
+    meter: Meter
+    settings: UncertaintySettings
+    open_encoder: Callable[[], Encoder]
+
+    def penalties(self, evidence: Sequence[Unit]) -> list[float]:
+        """What to divide the score of each unit of a batch (best first) by.
+
+        Raises:
+            TaskFailed: as the language raised it.
+        """
+        if not evidence:
+            return []
+        match self.settings.granularity:
+            case "batch":
+                return [self._of(evidence)] * len(evidence)
+            case "document":
+                return [self._of([unit]) for unit in evidence]
+            case "leave-one-out":
+                whole = self._of(evidence)
+                without = [self._of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
+                return [max(1.0, 1.0 + whole - rest) for rest in without]
+
+    def _of(self, evidence: Sequence[Unit]) -> float:
+        if not evidence:
+            return 1.0
+        drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers
+        counted = _alike([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
+        same = self._same(counted)
+        if self.settings.penalty == "reference":
+            return reference_penalty(counted, same)
+        sets = semantic_sets(counted, same, linked=self.settings.sets == "linked")
+        return effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
+
+    def _same(self, answers: Sequence[str]) -> Same:
+        """Pairs are judged once, and equal answers not at all; an abstention means the same as an abstention only."""
+        judge = self._judge(answers)
+        known: dict[tuple[str, str], bool] = {}
+
+        def same(one: str, other: str) -> bool:
+            if one == other or ABSTENTION in (one, other):
+                return one == other
+            pair = (min(one, other), max(one, other))
+            if pair not in known:
+                known[pair] = judge(*pair)
+            return known[pair]
+
+        return same
+
+    def _judge(self, answers: Sequence[str]) -> Same:
+        match self.settings.equivalence:
+            case "string":
+                return same_words
+            case "embedding":
+                texts = sorted(set(answers))
+                vectors = dict(zip(texts, self.open_encoder().encode(texts), strict=True)) if texts else {}
+                return lambda one, other: float(vectors[one] @ vectors[other]) >= self.settings.likeness
+            case "entailment":
+                return lambda one, other: all(it is Relation.ENTAILMENT for it in self._relations(one, other))
+            case "not-contradicted":
+                return lambda one, other: all(it is not Relation.CONTRADICTION for it in self._relations(one, other))
+
+    def _relations(self, one: str, other: str) -> Iterator[Relation]:
+        """Both ways, the second only when it is asked for."""
+        yield self.meter.perform(Entail(self.question, one, other))
+        yield self.meter.perform(Entail(self.question, other, one))
+
+
+def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:
+    """Answers in sets of one meaning, in order of appearance.
+
+    An answer joins the first set whose first member means the same; with `linked` it joins, and so unites, all sets in
+    which any member does.
+    """
+    sets: list[list[str]] = []
+    for answer in answers:
+        if linked:
+            apart = [members for members in sets if not any(same(member, answer) for member in members)]
+            united = [member for members in sets if members not in apart for member in members]
+            sets = [*apart, [*united, answer]]
+            continue
+        home = next((members for members in sets if same(members[0], answer)), None)
+        if home is None:
+            sets.append([answer])
+        else:
+            home.append(answer)
+    return sets
+
+
+def _alike(answers: Sequence[str]) -> list[str]:
+    """Answers with those of the same words worded as the first of them."""
+    worded: list[str] = []
+    for answer in answers:
+        worded.append(next((before for before in worded if same_words(before, answer)), answer))
+    return worded
+
+
+def effective_number(sets: Sequence[Sequence[str]]) -> float:
+    """The number of equal sets that would be as uncertain: the exponential of the entropy of their shares; at least 1."""
+    total = sum(map(len, sets))
+    return math.exp(-sum(len(members) / total * math.log(len(members) / total) for members in sets)) if total else 1.0
+
+
+def reference_penalty(answers: Sequence[str], same: Same) -> float:
+    """Half the number of pairs of answers that differ, at least half of 1."""
+    differing = sum(not same(one, other) for one, other in itertools.combinations(answers, 2))
+    return max(1, differing) / 2

@@ -1,0 +1,129 @@
+"""CompRAG (Paranjape, Prathap, Tamton, Sachan; student poster): triples as composed vectors, found by the question's own.
+
+    Methodology   triples by rule; slots encoded and composed; the question's    structures/triples.py,
+                  triples find the nearest, whose chunks are read                retrieval/composition.py, triple_index.py
+    Analysis      role binding, for direction; just-in-time local graphs         retrieval/triple_graph.py
+    (ours)        the open slot unbound and cleaned up, as a channel             retrieval/unbinding.py
+
+Deviations: open slots of the question are left out (the released code writes "?" into them); every passage competes with every
+other (the code drops what is not of the question's own contexts, which leaves most questions of its files without any); passages
+are read in the order of their scores (the code sorts them by length); a question without a triple is searched by its vector and
+keeps its place in every count (the code drops it); no filter by TF-IDF. The poster gives no operator for its roles: ours are
+random unitary vectors. Preset `poster` has its product, depth 4, 10 seeds and 8 branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from hoptrail.language.offline.question_triples import QuestionTriples, question_triples
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.composition import CompositionSettings
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.fuse import convex_fusion, reciprocal_rank_fusion
+from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.triple_graph import TripleGraphSettings, search_triples
+from hoptrail.retrieval.triple_index import TripleSpace, TripleSpaceSettings
+from hoptrail.retrieval.unbinding import UnbindingSettings, search_by_unbinding
+from hoptrail.structures.names import TRIPLES
+from hoptrail.types import Ranking
+
+Channel = Literal["triples", "unbinding"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompragSettings(SinglePassSettings):
+    """How triples are compared (`space`), and walked (`graph`) or taken apart (`unbinding`), as `channel` says.
+
+    With `noun_phrases` the question's phrases that name nothing are partial patterns too. `hybrid_weight` is that of keyword
+    and dense search (`search`) beside triples: at 0 triples stand alone.
+    """
+
+    channel: Channel = "triples"
+    noun_phrases: bool = False
+    space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
+    graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
+    unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
+    hybrid_weight: float = 0.0
+    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+
+    def __post_init__(self) -> None:
+        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        if not 0 <= self.hybrid_weight <= 1:
+            raise ValueError(f"hybrid_weight lies between 0 and 1, not {self.hybrid_weight}")
+        if self.channel == "unbinding" and self.space.composition.method == "text":
+            raise ValueError("the channel unbinding needs a composition that can be taken apart, and text is none")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        return (TRIPLES,)
+
+
+def _composed(composition: CompositionSettings, **graph: int) -> CompragSettings:
+    return CompragSettings(space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Comprag(SinglePass):
+    """Triples of the corpus and of the question compared as composed vectors, their passages read once."""
+
+    settings: CompragSettings = field(default_factory=CompragSettings)
+
+    name: ClassVar[str] = "comprag"
+    presets: ClassVar[Mapping[str, CompragSettings]] = {
+        "poster": CompragSettings(
+            noun_phrases=True,
+            space=TripleSpaceSettings(CompositionSettings("product", unitary=True, centred=False)),
+            graph=TripleGraphSettings(depth=4, seed_k=10, branching_k=8, links=("similarity",)),
+        ),
+        "product": _composed(CompositionSettings("product")),
+        "product-permuted": _composed(CompositionSettings("permuted-product")),
+        "shift-sum": _composed(CompositionSettings("shift-sum")),
+        "concatenation": _composed(CompositionSettings("concatenation")),
+        "mean": _composed(CompositionSettings("mean")),
+        "text": _composed(CompositionSettings("text")),
+        "uncentred": _composed(CompositionSettings(centred=False)),
+        "unitary": _composed(CompositionSettings(unitary=True)),
+        "lemmatised": CompragSettings(space=TripleSpaceSettings(lemmatise=True)),
+        "no-graph": _composed(CompositionSettings(), depth=1),
+        "similarity-links": CompragSettings(graph=TripleGraphSettings(links=("similarity",))),
+        "both-links": CompragSettings(graph=TripleGraphSettings(links=("similarity", "entity"))),
+        "pagerank": CompragSettings(graph=TripleGraphSettings(score="pagerank")),
+        "unbinding": CompragSettings(channel="unbinding"),
+        "hybrid": CompragSettings(hybrid_weight=0.8),
+        "hybrid-rrf": CompragSettings(hybrid_weight=0.8, search=HybridSearchSettings(fusion="rrf")),
+    }
+
+    def retrieve(self, question: str) -> Ranking:
+        """By triples, alone or beside the other searches; what the channel of the hits says found them."""
+        limit, settings = self.settings.k, self.settings
+        if not settings.hybrid_weight:
+            return self.by_triples(question, limit) or dense_search(self.corpus, question, limit)
+        depth = max(limit, settings.search.depth)
+        others = hybrid_search(self.corpus, question, depth, settings.search)
+        triples = self.by_triples(question, depth)
+        if not triples:
+            return others[:limit]
+        if settings.search.fusion == "rrf":
+            return reciprocal_rank_fusion([others, triples], limit, settings.search.rrf_constant)
+        return convex_fusion([others, triples], [settings.hybrid_weight, 1 - settings.hybrid_weight], limit)
+
+    def by_triples(self, question: str, limit: int) -> Ranking:
+        """The passages that the chosen channel finds; none where the question or the corpus has no triple."""
+        asked = self.asked(question)
+        if not asked.patterns:
+            return ()
+        if self.settings.channel == "unbinding":
+            return search_by_unbinding(self.corpus, self.space, asked, limit, self.settings.unbinding)
+        return search_triples(self.corpus, self.space, asked, limit, self.settings.graph)
+
+    def asked(self, question: str) -> QuestionTriples:
+        """The question's own triples."""
+        return question_triples(question, noun_phrases=self.settings.noun_phrases)
+
+    @property
+    def space(self) -> TripleSpace:
+        """The composed triples of the corpus, made when first needed."""
+        return TripleSpace.of(self.corpus, self.settings.space)

@@ -1,0 +1,199 @@
+"""HiRAG with Rethink (Zhang et al. 2024, "Hierarchical Retrieval-Augmented Generation Model with Rethink for Multi-hop Question
+Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, nor any other system of that name.
+
+    section 4.2   Decomposer: one sub-question at a time in the light of the answers         task decompose
+                  Definer: done, asked before, or the limit on turns                         here, `hops`
+                  Summarizer: the answer from the sub-answers                                task integrate
+    section 4.3   Hierarchical retriever, profiles, semantic enrichment                      rethinking.py, structures/profiles.py
+    section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
+
+Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer); the name it
+is about is the longest title in it, told without a model; an answer is verified against its evidence (the paper asks only whether
+the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page; an ambiguous
+name whose enriched question is not settled is looked up page by page all the same; after the last attempt the fallback engine
+is asked once for the same sub-question, without a new decomposition; a question with nothing to take apart is its own
+sub-question; memory is off unless asked for. The released code's repeated votes (self-consistency) are left out: every language
+here gives the same reply to the same task, the chat model's being kept, so votes would be one vote counted often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.offline.text import content_stems, folded
+from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
+from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
+from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
+from hoptrail.retrieval.engines import stored
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.hierarchy import HierarchySettings
+from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import PASSAGES, PROFILES
+from hoptrail.types import Kind, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class HiragSettings:
+    """How a question is taken apart and put together, and (`rethink`) how each part is settled.
+
+    With `decompose` off, the question is its own sub-question (the plug-in of Table 6). At most `turns` are asked; one whose
+    words are shared with an earlier one to `repeats` (0 to 1) was asked before. Without `retrieval` every sub-question is
+    answered from memory. `integration` is from the `answers` alone, or from `both` answers and what was found.
+    """
+
+    k: int = 20
+    decompose: bool = True
+    turns: int = 5
+    repeats: float = 0.95
+    retrieval: bool = True
+    integration: Literal["answers", "both"] = "both"
+    evidence_tokens: int = 6000
+    rethink: RethinkSettings = field(default_factory=RethinkSettings)
+
+    def __post_init__(self) -> None:
+        if min(self.k, self.turns, self.evidence_tokens) < 1:
+            raise ValueError("k, turns and evidence_tokens are at least 1")
+        if not 0 < self.repeats <= 1:
+            raise ValueError(f"repeats lies above 0 and at most at 1, not at {self.repeats}")
+
+    @property
+    def _reads_profiles(self) -> bool:
+        return self.retrieval and self.rethink.profile_tries > 0
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built; what that stands on is understood."""
+        return (PASSAGES, PROFILES) if self._reads_profiles else (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
+
+
+def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:
+    """The settings with another way of rethinking."""
+    return replace(settings, rethink=replace(settings.rethink, **rethink))  # type: ignore[arg-type]
+
+
+PAPER = HiragSettings(
+    integration="answers",
+    rethink=RethinkSettings(
+        acceptance=0.5,
+        last_resort=1,
+        profile_tries=4,
+        pages=HierarchySettings(search="none", chunk_characters=400, chunk_words=100),
+    ),
+)
+"""Titles alone lead to pages; chunks of the released code's size, which the paper does not tell."""
+
+REFERENCE = HiragSettings(
+    integration="answers",
+    rethink=RethinkSettings(
+        attempts=5,
+        chunk_tries=5,
+        page_rethink=False,
+        acceptance=0.5,
+        last_resort=1,
+        lead_chunk=True,
+        profile_tries=2,
+        pages=HierarchySettings(names="question", search="keyword", chunk_characters=400, chunk_words=100),
+    ),
+)
+"""As the released code runs: five attempts on one page, the whole sub-question compared with titles. Its search on the web is
+not repeated: name an engine under `rethink.online` for that."""
+
+
+@dataclass(frozen=True)
+class Hirag(Hopwise):
+    """One sub-question at a time; pages by title, chunk by chunk, until an answer holds against its evidence."""
+
+    settings: HiragSettings = field(default_factory=HiragSettings)
+
+    name: ClassVar[str] = "hirag"
+    presets: ClassVar[Mapping[str, HiragSettings]] = {
+        "paper": PAPER,
+        "reference": REFERENCE,
+        "no-chunk-rethink": _with(PAPER, chunk_rethink=False),
+        "no-document-rethink": _with(PAPER, page_rethink=False),
+        "no-rethink": _with(PAPER, chunk_rethink=False, page_rethink=False),
+        "no-profile": _with(PAPER, profile_tries=0),
+        "no-fallback": _with(PAPER, fallback="none"),
+        "memory": _with(PAPER, memory=True),
+        "plugin": replace(PAPER, decompose=False),
+        "no-retrieval": replace(PAPER, retrieval=False),
+    }
+
+    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What all hops found in the index, in turns."""
+        return interleave([stored(cited.hop.hits) for cited in hops], self.settings.k)
+
+    def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """One a turn, until nothing is left to ask, a sub-question was asked before, a task fails, or the turns are used up."""
+        hops: list[CitedHop] = []
+        for _ in range(self.settings.turns if self.settings.decompose else 1):
+            findings = findings_of(hops)
+            try:
+                following = self._following(question, findings, meter)
+                if following is None:
+                    break
+                asked = completed(following, findings, lambda: meter.perform(Complete(following, findings)))  # noqa: B023
+            except TaskFailed:
+                hops.append(failed(question, question))
+                break
+            if any(repeats(asked, finding.asked) >= self.settings.repeats for finding in findings):
+                break
+            hops.append(self._hop(Asked(following, asked, question, findings), meter))
+        return hops
+
+    def _following(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str | None:
+        """The next sub-question, None when nothing is left to ask."""
+        if not self.settings.decompose:
+            return question
+        questions = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
+        return questions[0] if questions else None if findings else question
+
+    def _hop(self, asked: Asked, meter: Meter) -> CitedHop:
+        if self.settings.retrieval:
+            return self._rethinking.hop(asked, meter)
+        try:
+            return self._rethinking.remembered(asked, meter.perform(Recall(asked.asked)))
+        except TaskFailed:
+            return failed(asked.question, asked.asked)
+
+    def conclude(
+        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
+    ) -> tuple[str | None, list[CitedHop]]:
+        """From the answers, or from them and what was found; a hop for it where that told what no hop had."""
+        if [cited.hop.question for cited in hops] == [question]:
+            return hops[0].hop.answer, []
+        if all(cited.hop.answer is None for cited in hops):
+            return None, []
+        packed = pack(found, self.settings.evidence_tokens) if self.settings.integration == "both" else ()
+        units = tuple(hit.unit for hit in packed)
+        try:
+            return integrated(Integrate(question, findings_of(hops), units), hops, packed, meter)
+        except TaskFailed:
+            return None, [failed(question, question, packed)]
+
+    @cached_property
+    def _rethinking(self) -> Rethinking:
+        return Rethinking(self.corpus, self.settings.rethink, self.settings.k)
+
+
+def repeats(question: str, earlier: str) -> float:
+    """How much of their words two questions share, 0 to 1: those that carry meaning, in any form and order.
+
+    Letters would not do: questions about two namesakes differ in one or two.
+    """
+    first, second = content_stems(question), content_stems(earlier)
+    if not first or not second:
+        return float(folded(question) == folded(earlier))
+    return len(first & second) / len(first | second)

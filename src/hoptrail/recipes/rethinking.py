@@ -1,0 +1,280 @@
+"""Settling one sub-question by single candidates that are checked: HiRAG's retriever, filter and rethinking.
+
+    section 4.3   page by title, its chunks by dense similarity                          retrieval/titles.py, hierarchy.py
+                  several titles fit equally: the question is searched for together      here, `_enriched`
+                  with what is known of the name
+    section 4.4   one chunk (and the profile of its page) is read, the answer checked    here, `_attempts`
+                  against it; the next chunk of the page, then the next page
+                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_remembers`
+    Algorithm 1   attempts exhausted: another engine is asked                            here, `_fall_back`
+
+Any recipe can call `Rethinking.hop` for its sub-questions. Knows nothing of where they come from or what becomes of the answers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Literal
+
+from hoptrail.errors import ModelUnavailable, TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Assess, Finding, Read, Reading, Recall
+from hoptrail.models.web_search import WebSearch, WebSearchSettings
+from hoptrail.recipes.answering import CitedHop, check_support
+from hoptrail.recipes.hopwise import failed
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.engines import LocalEngine, OnlineEngine, SearchEngine, is_stored, memory_hit
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
+from hoptrail.retrieval.pack import pack
+from hoptrail.structures.profiles import profile_id
+from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
+
+PAGE = "page"
+"""The channel of chunks that were read because of their page's title."""
+PROFILE = "profile"
+LEAD = "lead"
+
+
+@dataclass(frozen=True, slots=True)
+class RethinkSettings:
+    """How often, over what, and when an answer is taken.
+
+    At most `attempts` (th3) are made, `chunk_tries` (th2) on one page; `chunk_rethink` and `page_rethink` say whether another
+    chunk or page follows at all. An answer is taken at once when the language finds it supported with a probability of
+    `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never).
+    The first `profile_tries` on a page read its profile as well, and with `lead_chunk` every one reads the chunk that its page
+    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, and when all attempts have failed. With
+    `memory` the model's own knowledge is tried with probability (t / `memory_rounds`)^2 after the t-th failed attempt, drawn
+    from `seed` and the question. At most `evidence_tokens` are read at once.
+    """
+
+    attempts: int = 4
+    chunk_tries: int = 3
+    chunk_rethink: bool = True
+    page_rethink: bool = True
+    acceptance: float = 0.3
+    last_resort: float = 0.1
+    profile_tries: int = 1
+    lead_chunk: bool = False
+    fallback: Literal["none", "local", "online"] = "local"
+    fallback_k: int = 20
+    memory: bool = False
+    memory_rounds: int = 5
+    seed: int = 0
+    evidence_tokens: int = 6000
+    pages: HierarchySettings = field(default_factory=HierarchySettings)
+    online: WebSearchSettings = field(default_factory=WebSearchSettings)
+
+    def __post_init__(self) -> None:
+        if min(self.attempts, self.chunk_tries, self.fallback_k, self.evidence_tokens) < 1:
+            raise ValueError("attempts, chunk_tries, fallback_k and evidence_tokens are at least 1")
+        if not (0 <= self.acceptance <= 1 and 0 <= self.last_resort <= 1) or self.profile_tries < 0:
+            raise ValueError("acceptance and last_resort lie between 0 and 1, profile_tries is at least 0")
+        if self.memory_rounds < self.attempts or self.seed < 0:
+            raise ValueError("memory_rounds is at least attempts, or a probability would pass 1; seed is at least 0")
+        if self.fallback == "online" and self.online.engine == "off":
+            raise ValueError("fallback online needs an engine under online")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A sub-question, what is really asked, the whole question, and what was found before."""
+
+    question: str
+    asked: str
+    whole: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one attempt reads, and the hits that this was taken from."""
+
+    units: tuple[Unit, ...]
+    hits: Ranking
+
+
+@dataclass(slots=True)
+class _Course:
+    """How a sub-question has gone so far: the pages found for it, and what was read in vain."""
+
+    pages: Pages
+    tried: list[Attempt] = field(default_factory=list)
+    best: tuple[float, Reading, Attempt] | None = None
+
+    def reject(self, attempt: Attempt, reading: Reading, supported: float) -> None:
+        """Note an answer that was not taken."""
+        if reading.answer is not None and (self.best is None or supported > self.best[0]):
+            self.best = (supported, reading, attempt)
+
+
+@dataclass(frozen=True)
+class Rethinking:
+    """Settles sub-questions over a corpus; at most `k` hits of a hop are kept."""
+
+    corpus: Corpus
+    settings: RethinkSettings = field(default_factory=RethinkSettings)
+    k: int = 20
+
+    def hop(self, asked: Asked, meter: Meter) -> CitedHop:
+        """The sub-question's hop: what settled it stands first among its hits, then what was read in vain, then the rest.
+
+        A task that fails, or an engine on the web that does, makes it a failed hop.
+
+        Raises:
+            UsageError: the engine on the web cannot be used as it is set.
+        """
+        course = _Course(self._search.pages(asked.asked))
+        try:
+            return self._settled(asked, course, meter)
+        except TaskFailed:
+            return failed(asked.question, asked.asked, self._hits((), course))
+
+    def _settled(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
+        draws = memory_draws(asked.asked, self.settings)
+        for attempt in islice(self._attempts(asked, course), self.settings.attempts):
+            if (hop := self._tried(asked, attempt, course, meter)) is not None:
+                return hop
+            remembered = self._remembers(asked.asked, meter) if next(draws) else None
+            if remembered is not None:
+                return self.remembered(asked, remembered, self._hits((), course))
+        return self._fall_back(asked, course, meter)
+
+    def _attempts(self, asked: Asked, course: _Course) -> Iterator[Attempt]:
+        """In order: the enriched question where names are ambiguous, then page by page, chunk by chunk."""
+        if course.pages.ambiguous and self._engine:
+            yield self._enriched(asked, course.pages.ambiguous[0], self._engine)
+        tries = self.settings.chunk_tries if self.settings.chunk_rethink else 1
+        for page in course.pages.pages[: None if self.settings.page_rethink else 1]:
+            chunks = self._search.chunks(page, course.pages.vector)
+            lead = min(chunks, key=lambda chunk: chunk.unit.sources, default=None)
+            for number, chunk in enumerate(chunks[:tries]):
+                yield self._attempt(chunk, lead, number)
+
+    def _attempt(self, chunk: Chunk, lead: Chunk | None, number: int) -> Attempt:
+        """A chunk, with the lead of its page before it and its document's profile behind it, as far as they say more."""
+        parts = [(chunk.unit, Hit(chunk.passage, chunk.score, PAGE))]
+        if self.settings.lead_chunk and lead is not None:
+            parts.insert(0, (lead.unit, Hit(lead.passage, lead.score, LEAD)))
+        if number < self.settings.profile_tries:
+            profiles = self.corpus.snapshot.units(Kind.PROFILE, {profile_id(chunk.unit.document)})
+            parts += [(unit, Hit(unit, chunk.score, PROFILE)) for unit in profiles]
+        read = pack(tuple(Hit(unit, hit.score, hit.channel) for unit, hit in parts), self.settings.evidence_tokens)
+        units = tuple(hit.unit for hit in read)
+        return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
+
+    def _enriched(self, asked: Asked, name: str, engine: SearchEngine) -> Attempt:
+        """The sub-question together with the last finding that tells of the name, else with the whole question (equation 4)."""
+        telling = (
+            found for found in reversed(asked.findings) if found.answer and name.casefold() in found.answer.casefold()
+        )
+        found = next(telling, None)
+        context = f"{found.asked} {found.answer}" if found else asked.whole
+        return self._found_by(engine, asked.asked if context == asked.asked else f"{asked.asked} {context}")
+
+    def _found_by(self, engine: SearchEngine, question: str) -> Attempt:
+        try:
+            hits = pack(engine.search(question, self.settings.fallback_k), self.settings.evidence_tokens)
+        except ModelUnavailable as error:
+            if self.settings.fallback != "online":
+                raise
+            raise TaskFailed(f"search: {error}") from error
+        return Attempt(tuple(hit.unit for hit in hits), hits)
+
+    def _tried(self, asked: Asked, attempt: Attempt, course: _Course, meter: Meter) -> CitedHop | None:
+        """The hop, if what an attempt reads gives an answer that holds against it; None otherwise."""
+        reading = meter.perform(Read(asked.asked, attempt.units)) if attempt.units else Reading(None)
+        check_support([span for step in reading.steps for span in step.support], attempt.hits)
+        supported = 0.0
+        if reading.answer is not None:
+            supported = meter.perform(Assess(asked.asked, attempt.units, reading.answer))
+            if supported >= self.settings.acceptance:
+                return self._answered(asked, reading, attempt, course)
+        course.tried.append(attempt)
+        course.reject(attempt, reading, supported)
+        return None
+
+    def _fall_back(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
+        """Another engine's texts, read once; if they do not tell either, the best of what was rejected, or nothing."""
+        attempt = self._found_by(self._engine, asked.asked) if self._engine else Attempt((), ())
+        if (hop := self._tried(asked, attempt, course, meter)) is not None:
+            return hop
+        if course.best is not None and course.best[0] >= self.settings.last_resort < 1:
+            return self._answered(asked, course.best[1], course.best[2], course)
+        return CitedHop(Hop(asked.question, asked.asked, self._hits((), course), None, Verdict.UNANSWERED))
+
+    def _answered(self, asked: Asked, reading: Reading, attempt: Attempt, course: _Course) -> CitedHop:
+        """Only what stands in the index is cited; hits from elsewhere show in the trail where they are from."""
+        elsewhere = {hit.unit.document for hit in attempt.hits if not is_stored(hit)}
+        support = [span for step in reading.steps for span in step.support if span.document not in elsewhere]
+        hits = self._hits(sorted(attempt.hits, key=lambda hit: not _holds_any(hit, support)), course)
+        return CitedHop(Hop(asked.question, asked.asked, hits, reading.answer, Verdict.ANSWERED), tuple(support))
+
+    def _remembers(self, question: str, meter: Meter) -> Reading | None:
+        """What the model knows by itself, if it is sure enough.
+
+        The check that attempts are put to would ask evidence that has just failed; here the model's own confidence decides.
+        """
+        reading = meter.perform(Recall(question))
+        sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
+        return reading if sure else None
+
+    def remembered(self, asked: Asked, reading: Reading, hits: Ranking = ()) -> CitedHop:
+        """A hop answered from memory: its first hit says so, and nothing is cited."""
+        note = () if reading.answer is None else (memory_hit(asked.asked, reading.answer),)
+        verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
+        shown = interleave([(*note, *hits)], self.k)
+        return CitedHop(Hop(asked.question, asked.asked, shown, reading.answer, verdict))
+
+    def _hits(self, settling: Sequence[Hit], course: _Course) -> Ranking:
+        """What settled it (all of it, for citing), what was tried, then what else was found: by page, then by passage."""
+        tried = [hit for attempt in course.tried for hit in attempt.hits]
+        limit = max(self.k, len(settling))
+        return interleave([(*settling, *tried, *self._rest(course.pages))], limit)
+
+    def _rest(self, pages: Pages) -> Sequence[Hit]:
+        """The best passage of every page, those of named pages first, then all that searching found."""
+        best: dict[Page, Hit] = {}
+        by_title = {page.title: page for page in pages.pages}
+        for hit in pages.found:
+            page = by_title.get(self._search.title_of(hit.unit))
+            if page is not None:
+                best.setdefault(page, hit)
+        for page in pages.pages:
+            if page not in best:
+                for chunk in self._search.chunks(page, pages.vector)[:1]:
+                    best[page] = Hit(chunk.passage, chunk.score, PAGE)
+        return [*(best[page] for page in pages.pages if page in best), *pages.found]
+
+    @cached_property
+    def _search(self) -> HierarchicalSearch:
+        return HierarchicalSearch(self.corpus, self.settings.pages)
+
+    @cached_property
+    def _engine(self) -> SearchEngine | None:
+        match self.settings.fallback:
+            case "none":
+                return None
+            case "local":
+                return LocalEngine(self.corpus, self.settings.pages.hybrid)
+            case "online":
+                return OnlineEngine(WebSearch(self.settings.online))
+
+
+def _holds_any(hit: Hit, spans: Sequence[Span]) -> bool:
+    return any(source.covers(span) for source in hit.unit.sources for span in spans)
+
+
+def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
+    """Whether memory is asked after the first, second, ... failed attempt: with probability (t / m)^2 (equation 7).
+
+    The same question and seed draw the same.
+    """
+    chance = random.Random(f"{settings.seed}\x1f{question}")  # noqa: S311 - a draw, no secret
+    for failures in range(1, settings.attempts + 1):
+        yield settings.memory and chance.random() < (failures / settings.memory_rounds) ** 2

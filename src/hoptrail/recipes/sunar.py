@@ -1,0 +1,213 @@
+"""SUNAR (NAACL 2025): neighbourhood aware retrieval under a chain of sub-questions, guided by how sure answers are.
+
+    neighbourhood graph      k nearest passages, by the encoder that complements the first      structures/neighbours.py
+                             stage
+    NAR                      a budget of readings shared by first stage and frontier            retrieval/adaptive.py
+    LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
+                             their meanings                                                     tasks sample, entail
+    question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
+                                                                                                complete, answer
+    MER                      path and evidence of all sub-questions give the final answer       meta_reasoning.py, task integrate
+
+Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`; without
+MER the task `integrate` concludes from the findings and the last hop's evidence; no cross-encoder comes along, so passages are
+read with cosine and BM25 (`scorer = "hybrid"`) until one is named. Feedback needs a language that samples: by rules it
+measures how far passages disagree, see `language/offline/sampling.py`; the default is therefore vanilla NAR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Integrate
+from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
+from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
+from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
+from hoptrail.retrieval.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.neighbourhood import Neighbourhood
+from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.passage_scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
+from hoptrail.retrieval.pool import Pool
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
+from hoptrail.types import Hit, Kind, Ranking
+
+COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
+"""The graph that finds what a first stage misses."""
+
+
+@dataclass(frozen=True, slots=True)
+class SunarSettings:
+    """How passages are found for a sub-question, read, and put together.
+
+    The `depth` best of the `first_stage` are reranked by `scorer` (`hybrid`, `late-interaction`, `cross-encoder:MODEL`): alone
+    (`nar` is `off`), with the `neighbours` nearest of what is good (`vanilla`), or with feedback as well (`guided`). The first
+    stage is searched anew for every sub-question, or once for the question (`first_stage_per`, the released code). An answer is
+    read from the `kept` best (l), up to `evidence_tokens`. At most `hops` sub-questions; at most `k` units are retrieved in all.
+    """
+
+    k: int = 50
+    first_stage: Literal["bm25", "dense"] = "bm25"
+    first_stage_per: Literal["sub-question", "question"] = "sub-question"
+    depth: int = 100
+    nar: Literal["off", "vanilla", "guided"] = "vanilla"
+    neighbours: int = 10  # k of the graph
+    scorer: str = HYBRID
+    adaptive: AdaptiveSettings = field(default_factory=AdaptiveSettings)
+    uncertainty: UncertaintySettings = field(default_factory=UncertaintySettings)
+    decompose: bool = True
+    hops: int = 6
+    kept: int = 10  # l
+    evidence_tokens: int = 6000
+    meta_reasoning: bool = True
+    meta: MetaReasoningSettings = field(default_factory=MetaReasoningSettings)
+
+    def __post_init__(self) -> None:
+        if min(self.k, self.depth, self.neighbours, self.hops, self.kept, self.evidence_tokens) < 1:
+            raise ValueError("k, depth, neighbours, hops, kept and evidence_tokens are at least 1")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built; what that stands on is understood."""
+        return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE,))
+
+
+PAPER = SunarSettings(nar="guided", uncertainty=UncertaintySettings(equivalence="entailment", abstentions=True))
+REFERENCE = replace(
+    PAPER,
+    first_stage_per="question",
+    adaptive=AdaptiveSettings(frontier_score="raw"),
+    uncertainty=UncertaintySettings(equivalence="not-contradicted", abstentions=True, penalty="reference"),
+)
+
+
+@dataclass(frozen=True)
+class Sunar(Hopwise):
+    """Sub-question by sub-question: reads what ranks first and the neighbours of what proves good, then weighs all once more."""
+
+    settings: SunarSettings = field(default_factory=SunarSettings)
+
+    name: ClassVar[str] = "sunar"
+    presets: ClassVar[Mapping[str, SunarSettings]] = {
+        "paper": PAPER,
+        "reference": REFERENCE,
+        "guided": SunarSettings(nar="guided"),
+        "vanilla": SunarSettings(nar="vanilla"),
+        "rerank-only": SunarSettings(nar="off"),
+        "no-mer": SunarSettings(meta_reasoning=False),
+        "guided-no-mer": SunarSettings(nar="guided", meta_reasoning=False),
+        "dense": SunarSettings(first_stage="dense"),
+        "whole": SunarSettings(decompose=False),
+        "late-interaction": SunarSettings(scorer="late-interaction"),
+        "cross-encoder": SunarSettings(scorer="cross-encoder:nreimers/mmarco-mMiniLMv2-L12-H384-v1"),
+    }
+
+    def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        first: dict[str, Ranking] = {}
+        per_question = self.settings.first_stage_per == "question"
+
+        def hop(following: str, asked: str) -> CitedHop:
+            searched = question if per_question else asked
+            if searched not in first:
+                first[searched] = self._first_stage(searched)
+            return self._hop(following, asked, first[searched], meter)
+
+        if not self.settings.decompose:
+            return [hop(question, question)]
+        return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
+
+    def conclude(
+        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
+    ) -> tuple[str | None, list[CitedHop]]:
+        """By MER; or from the findings and the last hop's evidence, unless the last hop asked the question itself."""
+        if not found:
+            return None, []
+        last = hops[-1].hop
+        if not self.settings.meta_reasoning and last.asked == question:
+            return last.answer, []
+        try:
+            if self.settings.meta_reasoning:
+                evidence = best_of_hops(hops, self._ordered_for(question), self.settings.meta)
+                return reason_over(question, hops, evidence, self.settings.evidence_tokens, meter)
+            packed = self._readable(last.hits)
+            task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
+            return integrated(task, hops, packed, meter)
+        except TaskFailed:
+            return None, []
+
+    def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
+        """NAR: `first` and what it leads to, reranked for what is asked, at most `k`.
+
+        Raises:
+            TaskFailed: sampling for the feedback failed.
+        """
+        chosen = self.settings
+        placed = rerank_adaptively(
+            {hit.unit.id: hit.score for hit in first},
+            no_neighbours if chosen.nar == "off" else self._around,
+            self._scoring.scorer(asked),
+            chosen.adaptive,
+            self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
+        )[: chosen.k]
+        came = {hit.unit.id: hit for hit in first}
+        brought = passages_by_id(self.corpus.snapshot, [one.id for one in placed if one.id not in came])
+        graph = COMPLEMENTS[chosen.first_stage]
+        return tuple(
+            replace(came[one.id], score=one.score) if one.id in came else Hit(brought[one.id], one.score, graph)
+            for one in placed
+        )
+
+    def _hop(self, question: str, asked: str, first: Ranking, meter: Meter) -> CitedHop:
+        try:
+            hits = self.search(asked, first, meter)
+        except TaskFailed:
+            return failed(question, asked, first[: self.settings.k])
+        packed = self._readable(hits)
+        return read_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)
+
+    def _first_stage(self, asked: str) -> Ranking:
+        search = keyword_search if self.settings.first_stage == "bm25" else dense_search
+        return search(self.corpus, asked, self.settings.depth)
+
+    def _readable(self, hits: Ranking) -> Ranking:
+        return pack(hits[: self.settings.kept], self.settings.evidence_tokens)
+
+    def _around(self, name: str) -> tuple[str, ...]:
+        return self._graph.around(name, self.settings.neighbours)
+
+    @cached_property
+    def _graph(self) -> Neighbourhood:
+        return Neighbourhood.of(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
+
+    @cached_property
+    def _scoring(self) -> PassageScoring:
+        return open_scoring(self.settings.scorer, self.corpus)
+
+    def _penalty(self, asked: str, meter: Meter) -> Penalty:
+        uncertainty = Uncertainty(asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder)
+
+        def penalties(batch: Sequence[str]) -> list[float]:
+            units = passages_by_id(self.corpus.snapshot, batch)
+            return uncertainty.penalties([units[name] for name in batch])
+
+        return penalties
+
+    def _ordered_for(self, question: str) -> Callable[[Ranking], Ranking]:
+        def ordered(hits: Ranking) -> Ranking:
+            scores = self._scoring.scorer(question)([hit.unit.id for hit in hits])
+            return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
+
+        return ordered

@@ -1,0 +1,173 @@
+"""The algebra of composed triples: three vectors, a subject's, a relation's and an object's, become one, and come apart again.
+
+Holographic reduced representations (Plate, IEEE Transactions on Neural Networks 6(3), 1995; unitary vectors: Plate's book of
+2003, section 3.6). Binding is circular convolution, done by FFT; unbinding is circular correlation, which is exact where the key
+is unitary. Arrays in, arrays out, no state; knows no texts and no store.
+
+CompRAG's poster binds the slots with one another. That product is blind to who does it to whom, and a triple with an open slot
+is unlike every whole one; both are properties of the product, which shifting does not mend, since shifting commutes with binding.
+Superposing slots that are each bound to the vector of their role keeps both, so it is the default.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.models.encoder import FloatMatrix
+
+Method = Literal["roles", "product", "permuted-product", "shift-sum", "concatenation", "mean", "text"]
+PRODUCTS = ("product", "permuted-product")
+
+SLOTS = 3
+BLOCK = 4096
+"""Triples composed at a time: about 100 MiB of spectra at 384 dimensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionSettings:
+    """How the vectors of subject, relation and object become one.
+
+        roles               each bound to the vector of its role, then added: as long as a slot, sees direction
+        product             bound with one another: the poster's
+        permuted-product    each permuted by the permutation of its place first: sees direction
+        shift-sum           each shifted by its place, then added: roles without random vectors
+        concatenation       one behind the other: the exact mean of the slots' cosines at three times the length; the control
+        mean                added: sees no direction
+        text                none of these: the vector of the words in a row (the index must hold it)
+
+    With `unitary` every slot's spectrum is brought to magnitude 1 before. With `centred` the mean of all subjects is taken from
+    each subject, and so on, without which all sentences' vectors resemble one another. `weights` of subject, relation and object
+    have no effect on products. `seed` draws roles and permutations.
+    """
+
+    method: Method = "roles"
+    unitary: bool = False
+    centred: bool = True
+    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not all(0 <= weight < math.inf for weight in self.weights) or not any(self.weights):
+            raise ValueError(f"weights are at least 0 and one is above, not {self.weights}")
+        if self.seed < 0:
+            raise ValueError("seed is at least 0")
+
+
+def bind(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
+    """Circular convolution along the last axis."""
+    size = first.shape[-1]
+    bound: FloatMatrix = np.fft.irfft(np.fft.rfft(first) * np.fft.rfft(second), size).astype(np.float32)
+    return bound
+
+
+def unbind(bound: FloatMatrix, key: FloatMatrix) -> FloatMatrix:
+    """Circular correlation along the last axis: `unbind(bind(a, key), key)` is a where `key` is unitary, else like a."""
+    size = bound.shape[-1]
+    found: FloatMatrix = np.fft.irfft(np.fft.rfft(bound) * np.conj(np.fft.rfft(key)), size).astype(np.float32)
+    return found
+
+
+def unitary(vectors: FloatMatrix) -> FloatMatrix:
+    """Vectors with the same phases whose spectra have magnitude 1 throughout; their length is 1."""
+    spectra = np.fft.rfft(vectors)
+    magnitudes = np.abs(spectra)
+    phases = np.where(magnitudes > 1e-12, spectra / np.maximum(magnitudes, 1e-12), 1)
+    projected: FloatMatrix = np.fft.irfft(phases, vectors.shape[-1]).astype(np.float32)
+    return projected
+
+
+@lru_cache(maxsize=8)
+def role_vectors(dimension: int, seed: int) -> FloatMatrix:
+    """One random unitary vector a slot: shape (3, dimension)."""
+    chance = np.random.default_rng([seed, dimension])
+    return unitary(chance.standard_normal((SLOTS, dimension)).astype(np.float32))
+
+
+@lru_cache(maxsize=8)
+def permutations(dimension: int, seed: int) -> NDArray[np.intp]:
+    """One random permutation a slot: shape (3, dimension)."""
+    chance = np.random.default_rng([seed, dimension, SLOTS])
+    return np.stack([chance.permutation(dimension) for _ in range(SLOTS)])
+
+
+def length_of(dimension: int, settings: CompositionSettings) -> int:
+    """How many numbers a triple has whose slots have `dimension`."""
+    return SLOTS * dimension if settings.method == "concatenation" else dimension
+
+
+def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionSettings) -> FloatMatrix:
+    """One vector of length 1 a triple (0 where no slot is known), from `slots` of shape (n, 3, dimension).
+
+    Slots that are not `known` (shape (n, 3)) are left out, whatever stands there.
+
+    Raises:
+        ValueError: the method is `text`, which composes nothing.
+    """
+    parts = unitary(slots) if settings.unitary else slots
+    dimension = slots.shape[2]
+    if settings.method in PRODUCTS:
+        if settings.method == "permuted-product":
+            parts = np.take_along_axis(parts, permutations(dimension, settings.seed)[np.newaxis], axis=2)
+        spectra = np.where(known[:, :, np.newaxis], np.fft.rfft(parts), 1)
+        made = np.fft.irfft(spectra.prod(axis=1), dimension).astype(np.float32)
+        made[np.flatnonzero(~known.any(axis=1))] = 0
+        return unit_length(made)
+    weighted = parts * (known * np.asarray(settings.weights, dtype=np.float32))[:, :, np.newaxis].astype(np.float32)
+    match settings.method:
+        case "roles":
+            return unit_length(bind(weighted, role_vectors(dimension, settings.seed)).sum(axis=1))
+        case "shift-sum":
+            shifted = [np.roll(weighted[:, place], place, axis=1) for place in range(SLOTS)]
+            return unit_length(np.stack(shifted).sum(axis=0))
+        case "concatenation":
+            return unit_length(weighted.reshape(len(slots), SLOTS * dimension))
+        case "mean":
+            return unit_length(weighted.sum(axis=1))
+    raise ValueError(f"{settings.method} does not compose slots")
+
+
+def open_slot(
+    triples: FloatMatrix, slots: FloatMatrix, known: NDArray[np.bool_], place: int, settings: CompositionSettings
+) -> FloatMatrix:
+    """What stands in slot `place` of composed `triples`, roughly: shape (n, dimension), to be compared with known vectors.
+
+    Products need what the other slots hold (`slots` and `known`, shapes (3, dimension) and (3,)); so does the mean.
+
+    Raises:
+        ValueError: the method is `text`, which cannot be taken apart.
+    """
+    dimension = slots.shape[1]
+    parts = unitary(slots) if settings.unitary else slots
+    match settings.method:
+        case "roles":
+            return unbind(triples, role_vectors(dimension, settings.seed)[place])
+        case "shift-sum":
+            unshifted: FloatMatrix = np.roll(triples, -place, axis=1)
+            return unshifted
+        case "concatenation":
+            return triples[:, place * dimension : (place + 1) * dimension]
+        case "mean":
+            weights = (known * np.asarray(settings.weights)).astype(np.float32)
+            share = np.float32(np.sqrt(known.sum() / SLOTS))
+            left: FloatMatrix = triples - share * unit_length(weights @ parts)
+            return left
+        case "product" | "permuted-product":
+            found = unbind(triples, compose(slots[np.newaxis], known[np.newaxis], settings)[0])
+            if settings.method == "product":
+                return found
+            back = np.argsort(permutations(dimension, settings.seed)[place])
+            restored: FloatMatrix = np.take(found, back, axis=1)
+            return restored
+    raise ValueError(f"{settings.method} cannot be taken apart")
+
+
+def unit_length(vectors: FloatMatrix) -> FloatMatrix:
+    """Vectors along the last axis brought to length 1; what is 0 stays 0."""
+    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return scaled.astype(np.float32, copy=False)

@@ -1,0 +1,50 @@
+"""A neighbourhood graph as retrieval walks it: who is next to a passage, nearest first. Held as arrays, read once a snapshot."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.nearest import Rows
+from hoptrail.structures.neighbours import stored_edges
+from hoptrail.types import Kind
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """`ids` in rising order; the neighbours of row r stand at `starts[r]` to `starts[r + 1]` of `targets`, nearest first."""
+
+    ids: Sequence[str]
+    starts: NDArray[np.intp]
+    targets: Rows
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
+        """The graph that the structure of this name has stored."""
+        return snapshot.derived(("neighbourhood", structure), lambda: cls._read(snapshot, structure))
+
+    @classmethod
+    def _read(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
+        ids = snapshot.vectors(Kind.PASSAGE).ids
+        edges = stored_edges(snapshot, structure)
+        order = np.lexsort((edges.targets, -edges.weights, edges.sources))
+        order = order[edges.sources[order] != edges.targets[order]]
+        return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])
+
+    def around(self, name: str, most: int) -> tuple[str, ...]:
+        """The `most` nearest neighbours of a passage, or as many as are stored.
+
+        Raises:
+            UsageError: it is not a passage of this graph.
+        """
+        row = bisect_left(self.ids, name)
+        if row == len(self.ids) or self.ids[row] != name:
+            raise UsageError(f"{name!r} is not among the {len(self.ids):,} passages of this graph.")
+        targets = self.targets[self.starts[row] : self.starts[row + 1]][:most]
+        return tuple(self.ids[target] for target in targets.tolist())

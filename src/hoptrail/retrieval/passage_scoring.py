@@ -1,0 +1,91 @@
+"""What adaptive reranking reads passages with: scores between 0 and 1 for any passages, by id, whatever found them.
+
+hybrid        cosine and BM25, both already in memory: next to nothing a passage
+a reranker    reads question and passage together (`models.rerankers`): what a budget is for
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hoptrail.models.rerankers import Reranker, open_reranker
+from hoptrail.retrieval.adaptive import Scorer
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.keyword_statistics import passage_keywords
+from hoptrail.types import Hit, Kind, Unit
+
+HYBRID = "hybrid"
+
+
+class PassageScoring(Protocol):
+    def scorer(self, question: str) -> Scorer:
+        """Scores of passages for this question."""
+        ...
+
+
+@dataclass(frozen=True)
+class HybridScoring:
+    """`dense_weight` times the cosine and the rest times BM25 as a share of the best in the corpus; negative cosines are 0."""
+
+    corpus: Corpus
+    dense_weight: float = 0.5
+
+    def scorer(self, question: str) -> Scorer:
+        mirror = self.corpus.snapshot.vectors(Kind.PASSAGE)
+        vector = self.corpus.encoder.encode([question])[0]
+        keywords = passage_keywords(self.corpus.snapshot).scores(question)
+        highest = float(keywords.max(initial=0)) or 1.0
+
+        def score(names: Sequence[str]) -> list[float]:
+            rows = [bisect_left(mirror.ids, name) for name in names]
+            cosines = (mirror.matrix[rows] @ vector).clip(0, 1).tolist()
+            shares = (keywords[rows] / highest).tolist()
+            return [
+                self.dense_weight * cosine + (1 - self.dense_weight) * share
+                for cosine, share in zip(cosines, shares, strict=True)
+            ]
+
+        return score
+
+
+@dataclass(frozen=True)
+class RerankerScoring:
+    """A reranker's scores through the logistic function: whether they are logits or shares is the model's affair."""
+
+    reranker: Reranker
+    snapshot: Snapshot
+
+    def scorer(self, question: str) -> Scorer:
+        def score(names: Sequence[str]) -> list[float]:
+            units = passages_by_id(self.snapshot, names)
+            hits = tuple(Hit(units[name], 0.0, "") for name in names)
+            ranking = self.reranker.rerank(question, hits, len(hits))
+            scores = {hit.unit.id: squashed(hit.score) for hit in ranking}
+            return [scores[name] for name in names]
+
+        return score
+
+
+def open_scoring(name: str, corpus: Corpus) -> PassageScoring:
+    """The scoring called `name`: `hybrid`, or a reranker as `models.rerankers.open_reranker` takes it.
+
+    Raises:
+        UsageError, ModelUnavailable: as that says.
+    """
+    if name == HYBRID:
+        return HybridScoring(corpus)
+    return RerankerScoring(open_reranker(name, corpus.encoder), corpus.snapshot)
+
+
+def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:
+    return {unit.id: unit for unit in snapshot.units(Kind.PASSAGE, set(names))}
+
+
+def squashed(score: float) -> float:
+    """The logistic function: between 0 and 1, so that dividing by more than 1 never raises a score."""
+    return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))

@@ -1,0 +1,251 @@
+"""The triples of a corpus in memory: which slots each has, where it stands, its composed vector; and searching them.
+
+Made from the store when first needed and kept with the snapshot: a composition costs seconds, and another one needs nothing
+built anew. Search is an exact product up to a size, above it within the nearest cells. Chooses no way through the graph.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.language.offline.lemmas import lemmatised
+from hoptrail.language.offline.question_triples import Pattern
+from hoptrail.language.offline.text import folded
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import top_rows
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.nearest import Cells, Rows
+from hoptrail.structures.triples import said, slot_id, triple_of
+from hoptrail.types import Kind, Unit
+
+SUBJECT, RELATION, OBJECT = range(SLOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class TripleSpaceSettings:
+    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them). Up to
+    `exact_up_to` triples each is compared, above it those in the `probes` cells nearest to what is searched.
+    """
+
+    composition: CompositionSettings = field(default_factory=CompositionSettings)
+    lemmatise: bool = False
+    exact_up_to: int = 200_000
+    probes: int = 24
+
+    def __post_init__(self) -> None:
+        if self.exact_up_to < 0 or self.probes < 1:
+            raise ValueError("exact_up_to is at least 0 and probes at least 1")
+
+
+@dataclass(frozen=True)
+class StoredTriples:
+    """All triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage holds it."""
+
+    ids: tuple[str, ...]
+    slots: tuple[tuple[str, str, str], ...]
+    passages: Rows
+    passage_ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> StoredTriples:
+        """Read once a snapshot."""
+        return snapshot.derived((TRIPLES, "stored"), lambda: _read(snapshot))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def entities(self) -> Mapping[str, Rows]:
+        """Rows of the triples with this subject or object, rising; case and white space do not matter."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for row, (subject, _, object_) in enumerate(self.slots):
+            for key in {folded(subject), folded(object_)}:
+                found[key].append(row)
+        return {key: np.array(rows, dtype=np.int32) for key, rows in found.items()}
+
+    def named_by(self, row: int) -> tuple[str, str]:
+        """Keys of its subject and its object in `entities`."""
+        subject, _, object_ = self.slots[row]
+        return folded(subject), folded(object_)
+
+
+class TripleSpace:
+    """The composed vectors of all triples, and of patterns in the same space. Use `of`."""
+
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings) -> None:
+        self.triples = StoredTriples.of(corpus.snapshot)
+        self.settings = settings
+        self._corpus = corpus
+        mirror = corpus.snapshot.vectors(Kind.SLOT)
+        self._vectors = mirror.matrix
+        self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
+        self._rows = {name: row for row, name in enumerate(mirror.ids)}
+
+    @classmethod
+    def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
+        """Made once a snapshot.
+
+        Raises:
+            UsageError: the index does not hold what the settings compare.
+        """
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus, settings))
+
+    @cached_property
+    def slot_rows(self) -> NDArray[np.intp]:
+        """Of each triple the rows of its slots' vectors: shape (n, 3)."""
+        written = lemmatised if self.settings.lemmatise else str
+        looked_up: dict[str, int] = {}
+        for slot in {slot for slots in self.triples.slots for slot in slots}:
+            looked_up[slot] = self._row(written(slot), "lemmas")
+        rows = [[looked_up[slot] for slot in slots] for slots in self.triples.slots]
+        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
+
+    @cached_property
+    def means(self) -> FloatMatrix:
+        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
+        dimension = self._vectors.shape[1]
+        if not self.settings.composition.centred or not len(self.triples):
+            return np.zeros((SLOTS, dimension), dtype=np.float32)
+        counts = [np.bincount(column, minlength=len(self._vectors)) for column in self.slot_rows.T]
+        return np.stack([(count / len(self.triples)).astype(np.float32) @ self._vectors for count in counts])
+
+    @cached_property
+    def matrix(self) -> FloatMatrix:
+        """One vector of length 1 a triple: shape (n, length of the composition)."""
+        composition = self.settings.composition
+        if composition.method == "text":
+            return unit_length(self._texts - self._text_mean)
+        everything = np.ones((BLOCK, SLOTS), dtype=bool)
+        made = np.empty((len(self.triples), length_of(self._vectors.shape[1], composition)), dtype=np.float32)
+        for start in range(0, len(made), BLOCK):
+            slots = self.slots(self.slot_rows[start : start + BLOCK])
+            made[start : start + BLOCK] = compose(slots, everything[: len(slots)], composition)
+        return made
+
+    def slots(self, rows: NDArray[np.intp]) -> FloatMatrix:
+        """The vectors of slots as they are composed, from rows of shape (n, 3): shape (n, 3, dimension)."""
+        return unit_length(self._vectors[rows] - self.means)
+
+    def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
+        """The vectors of slots in one place: shape (n, dimension)."""
+        return unit_length(self._vectors[rows] - self.means[place])
+
+    def encoded(self, texts: Sequence[str], place: int) -> FloatMatrix:
+        """Texts as if they stood in one slot: shape (n, dimension)."""
+        written = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
+        distinct = list(dict.fromkeys(written))
+        rows = {text: row for row, text in enumerate(distinct)}
+        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in written]]
+        return unit_length(vectors - self.means[place])
+
+    def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
+        """The vectors of their slots, 0 for open ones, and which are not open: shapes (n, 3, dimension) and (n, 3)."""
+        vectors = np.zeros((len(patterns), SLOTS, self._vectors.shape[1]), dtype=np.float32)
+        known = np.array([[slot is not None for slot in pattern.slots] for pattern in patterns], dtype=bool)
+        for place in range(SLOTS):
+            texts = [slot for pattern in patterns if (slot := pattern.slots[place]) is not None]
+            if texts:
+                vectors[known[:, place], place] = self.encoded(texts, place)
+        return vectors, known
+
+    def vectors_of(self, patterns: Sequence[Pattern]) -> FloatMatrix:
+        """One vector a pattern: shape (len(patterns), length of the composition)."""
+        if self.settings.composition.method == "text":
+            texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
+            return unit_length(self._corpus.encoder.encode(texts) - self._text_mean)
+        return compose(*self.known(patterns), self.settings.composition)
+
+    def nearest(self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None) -> list[Found]:
+        """Of each vector the `limit` nearest triples, those marked in `without` (shape (n,)) left out."""
+        if len(self.triples) <= self.settings.exact_up_to:
+            scores = vectors @ self.matrix.T
+            if without is not None:
+                scores[:, without] = -np.inf
+            return [_best(row, None, limit) for row in scores]
+        found = []
+        for vector, cells in zip(vectors, self._cells.near(vectors, self.settings.probes), strict=True):
+            rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells]))
+            rows = rows if without is None else rows[~without[rows]]
+            found.append(_best(self.matrix[rows] @ vector, rows, limit))
+        return found
+
+    def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
+        """The distinct texts that stand in one slot, and their vectors there: shape (len(texts), dimension)."""
+        if place not in self._vocabularies:
+            rows, firsts = np.unique(self.slot_rows[:, place], return_index=True)
+            texts = [self.triples.slots[first][place] for first in firsts.tolist()]
+            self._vocabularies[place] = texts, self.at(rows, place)
+        return self._vocabularies[place]
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells.of(self.matrix, self.settings.composition.seed)
+
+    @cached_property
+    def _texts(self) -> FloatMatrix:
+        units = self._corpus.snapshot.units(Kind.TRIPLE)
+        texts = {unit.id: said(triple_of(unit)) for unit in units}
+        return self._vectors[[self._row(texts[name], "texts") for name in self.triples.ids]]
+
+    @cached_property
+    def _text_mean(self) -> FloatMatrix:
+        centred = self.settings.composition.centred and len(self.triples) > 0
+        return self._texts.mean(axis=0) if centred else np.zeros(self._vectors.shape[1], dtype=np.float32)
+
+    def _row(self, text: str, setting: str) -> int:
+        row = self._rows.get(slot_id(text))
+        if row is None:
+            raise UsageError(
+                f"{self._corpus.snapshot.folder} does not hold the vector of {text!r}. Set {setting} = true under "
+                "[structures.triples] and index again: it is added to what is there."
+            )
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows of triples by falling score, then rising row; arrays of one length."""
+
+    rows: Rows
+    scores: NDArray[np.float32]
+
+
+def _best(scores: FloatMatrix, rows: Rows | None, limit: int) -> Found:
+    places = [place for place in top_rows(scores, limit) if scores[place] > -np.inf]
+    chosen = np.array(places, dtype=np.int32)
+    return Found(chosen if rows is None else rows[chosen], scores[chosen].astype(np.float32))
+
+
+def _read(snapshot: Snapshot) -> StoredTriples:
+    units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
+    passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources)
+    holding = _holder(passages)
+    texts = ((triple.subject, triple.relation, triple.object) for triple in map(triple_of, units))
+    places = np.array([holding(unit) for unit in units], dtype=np.int32)
+    return StoredTriples(
+        tuple(unit.id for unit in units), tuple(texts), places, tuple(passage.id for passage in passages)
+    )
+
+
+def _holder(passages: Sequence[Unit]) -> Callable[[Unit], int]:
+    """Finds the place of the passage in which a unit's source begins, -1 where there is none; `passages` rise by source."""
+    starts = [(passage.sources[0].document, passage.sources[0].start) for passage in passages]
+
+    def holding(unit: Unit) -> int:
+        source = unit.sources[0]
+        place = bisect_right(starts, (source.document, source.start)) - 1
+        inside = place >= 0 and passages[place].document == source.document
+        return place if inside and source.start < passages[place].sources[0].end else -1
+
+    return holding

@@ -1,0 +1,319 @@
+"""The neighbourhood graph of a corpus: from every passage to the k nearest others, by vectors or by keywords.
+
+SUNAR (neighborhood aware retrieval): G = (V, E) with |E| = k|V|, built once by an encoder that complements the first stage,
+
+    dense-neighbours    by cosine of the vectors, for a first stage by keywords      `nearest.py`
+    bm25-neighbours     by BM25 with a passage's own words as the query, for a       `keyword_statistics.py`
+                        dense first stage
+
+Links are directed and weighted by cosine or BM25 score. Self, and for BM25 whatever shares no word, is no neighbour. The
+released code stores 100 neighbours and uses 10; here as many are stored as may be used. Knows nothing of questions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.fingerprints import fingerprint
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
+from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
+from hoptrail.structures.nearest import BLOCK, DECIMALS, Directed, Nearest, Rows, best_of, joined
+from hoptrail.types import Kind, Link
+
+BATCH = 8192
+"""Passages whose links are kept at a time: every batch is merged with all links, so that small ones cost more."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseNeighbourSettings:
+    """The paper's k, and how neighbours are found in a large corpus (`nearest.py`)."""
+
+    neighbours: int = 10  # k
+    exact_up_to: int = 50_000
+    probes: int = 24
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.neighbours, self.probes) < 1 or min(self.exact_up_to, self.seed) < 0:
+            raise UsageError(f"neighbours and probes are at least 1, exact_up_to and seed at least 0, not {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25NeighbourSettings:
+    """The paper's k; a passage asks with the `words` of its own that are worth most in it (0: with all, each once).
+
+    Twenty-five words link more passages that belong together on the development questions of three data sets than all do, and
+    cost less in a large corpus.
+    """
+
+    neighbours: int = 10  # k
+    words: int = 25
+
+    def __post_init__(self) -> None:
+        if self.neighbours < 1 or self.words < 0:
+            raise UsageError(f"neighbours are at least 1 and words at least 0, not {self}")
+
+
+class Likeness(Protocol):
+    """Says how near passages are to each other, by row."""
+
+    def nearest(self, rows: Rows) -> Directed:
+        """Edges from each of `rows` (rising) to its nearest others; ties go to the lower row."""
+        ...
+
+    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
+        """How near each of `candidates` is to each of `rows`, -inf for not at all: shape (len(rows), len(candidates))."""
+        ...
+
+
+@dataclass(frozen=True)
+class ByVector:
+    """Cosines of unit `vectors`, to five decimals."""
+
+    vectors: FloatMatrix
+    settings: DenseNeighbourSettings
+    pause: Callable[[], None] = lambda: None
+
+    def nearest(self, rows: Rows) -> Directed:
+        return self._search.of(rows)
+
+    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
+        cosines: NDArray[np.float64] = np.rint((self.vectors[rows] @ self.vectors[candidates].T) * DECIMALS)
+        return cosines.astype(np.float64) / DECIMALS
+
+    @cached_property
+    def _search(self) -> Nearest:
+        chosen = self.settings
+        return Nearest(self.vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, self.pause)
+
+
+@dataclass(frozen=True)
+class ByKeywords:
+    """BM25 of one passage for the words of another, to five decimals. `statistics` has a row a passage.
+
+    A passage that shares words with too few others gets an edge of weight 0 to itself as a sign that no more are to be found.
+    """
+
+    statistics: KeywordStatistics
+    settings: Bm25NeighbourSettings
+    pause: Callable[[], None] = lambda: None
+
+    def nearest(self, rows: Rows) -> Directed:
+        parts = []
+        for block in _blocks(rows, self._by_word.shape[1]):
+            self.pause()
+            parts.append(_best_stored(self._queries[block] @ self._by_word, block, self.settings.neighbours))
+        found = joined(parts)
+        many = np.bincount(found.sources, minlength=self._by_word.shape[1])
+        closed = rows[many[rows] < self.settings.neighbours]
+        return joined([found, Directed(closed, closed, np.zeros(len(closed)))])
+
+    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
+        worth = self._by_word if len(candidates) == self._by_word.shape[1] else self._by_word[:, candidates]
+        scores: NDArray[np.float64] = (self._queries[rows] @ worth).toarray()
+        scores[scores <= 0] = -np.inf
+        return np.rint(scores * DECIMALS) / DECIMALS
+
+    @cached_property
+    def _by_word(self) -> Any:
+        """Shape (words, passages)."""
+        return self.statistics.matrix.T.tocsr()
+
+    @cached_property
+    def _queries(self) -> Any:
+        """Ones at the words that each passage asks with: shape (passages, words)."""
+        return dearest_words(self.statistics.matrix, self.settings.words)
+
+
+def dearest_words(matrix: Any, count: int) -> Any:
+    """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
+    from scipy.sparse import csr_matrix
+
+    ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    if count == 0:
+        return ones
+    sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    kept = best_of(Directed(sources, matrix.indices, matrix.data), count, matrix.indices)
+    return csr_matrix((np.ones(len(kept.sources)), (kept.sources, kept.targets)), shape=matrix.shape)
+
+
+def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
+    """Edges from `rows` to the `count` highest values that a CSR matrix of shape (len(rows), passages) stores, to five decimals.
+
+    Most passages share no word with another, so that few values are stored.
+    """
+    values = np.rint(scores.data * DECIMALS) / DECIMALS
+    least = np.full(len(values), -np.inf)
+    for start, end in itertools.pairwise(scores.indptr.tolist()):
+        if end - start > count + 1:  # the row itself is among them
+            least[start:end] = np.partition(values[start:end], -count - 1)[-count - 1]
+    sources = np.repeat(rows, np.diff(scores.indptr))
+    kept = (values >= least) & (scores.indices != sources)
+    edges = Directed(sources[kept], scores.indices[kept].astype(np.int32), values[kept])
+    return best_of(edges, count, edges.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseNeighbours:
+    """The structure by vectors. Up to `exact_up_to` passages, bringing it up to date gives what building anew gives.
+
+    A new passage brings its own links and takes the place of farther neighbours of the passages that stand; a passage
+    that lost a neighbour by removal finds its nearest again; no other is touched. Where neighbours are sought in cells,
+    links that stand are kept as they were found. Removal of links to what is gone is the writer's.
+    """
+
+    settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
+    name: str = DENSE_NEIGHBOURS
+    built_from: tuple[str, ...] = (PASSAGES,)
+    needs_language: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.settings)
+
+    def discard(self, writer: Writer) -> None:
+        writer.drop_links(self.name)
+
+    def update(self, workshop: Workshop) -> None:
+        """Link the passages that have fewer links than they could have."""
+
+        def likeness(snapshot: Snapshot) -> ByVector:
+            return ByVector(snapshot.vectors(Kind.PASSAGE).matrix, self.settings, workshop.pause)
+
+        _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Neighbours:
+    """The structure by keywords.
+
+    Brought up to date as the one by vectors is, with one difference: documents that come or go change what words are worth
+    everywhere, and links that stand keep the score they were made with; newcomers are measured against that.
+    """
+
+    settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
+    name: str = BM25_NEIGHBOURS
+    built_from: tuple[str, ...] = (PASSAGES,)
+    needs_language: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.settings)
+
+    def discard(self, writer: Writer) -> None:
+        writer.drop_links(self.name)
+
+    def update(self, workshop: Workshop) -> None:
+        """Link the passages that have fewer links than they could have."""
+
+        def likeness(snapshot: Snapshot) -> ByKeywords:
+            return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause)
+
+        _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
+
+
+def stored_edges(snapshot: Snapshot, name: str) -> Directed:
+    """The links of a neighbourhood graph, with what closes a list (`ByKeywords`); rows are by rising id of the passages."""
+    rows = snapshot.link_rows(name, snapshot.vectors(Kind.PASSAGE).ids)
+    return Directed(rows.sources, rows.targets, rows.weights)
+
+
+def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot], Likeness]) -> None:
+    """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
+    snapshot = workshop.writer.snapshot()
+    ids = snapshot.vectors(Kind.PASSAGE).ids
+    stored = stored_edges(snapshot, name)
+    degrees = np.bincount(stored.sources, minlength=len(ids))
+    lacking = degrees < min(count, len(ids) - 1)
+    lacking[stored.sources[stored.sources == stored.targets]] = False
+    pending = np.flatnonzero(lacking).astype(np.int32)
+    if not len(pending):
+        return
+    if not len(stored.sources) and next(snapshot.links(name), None):
+        workshop.writer.drop_links(name)  # they join passages that have since been cut anew
+    likeness = open_likeness(snapshot)
+    standing = _of_sources(stored, ~lacking)
+    for start in range(0, len(pending), BATCH):
+        rows = pending[start : start + BATCH]
+        own = likeness.nearest(rows)
+        improved = _improved(likeness, standing, rows, count)
+        workshop.pause()
+        among = np.zeros(len(ids), dtype=bool)
+        among[rows] = True
+        _write(workshop.writer, name, ids, joined([_of_sources(stored, among), standing]), joined([own, improved]))
+        standing = improved
+        workshop.report("linking neighbours", start + len(rows), len(pending))
+
+
+def _of_sources(edges: Directed, chosen: NDArray[np.bool_]) -> Directed:
+    """The edges that lead from the rows chosen (a truth value a row)."""
+    kept = chosen[edges.sources]
+    return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
+
+
+def _improved(likeness: Likeness, standing: Directed, newcomers: Rows, count: int) -> Directed:
+    """The best edges of the rows that `standing` leads from, with `newcomers` as further targets."""
+    rows, places = np.unique(standing.sources, return_inverse=True)
+    if not len(rows):
+        return standing
+    least = np.full(len(rows), np.inf)
+    np.minimum.at(least, places, standing.weights)
+    parts = [standing]
+    step = max(1, BLOCK // len(newcomers))
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step].astype(np.int32)
+        scores = likeness.scores(block, newcomers)
+        at, columns = np.nonzero(scores >= least[start : start + step, np.newaxis])
+        parts.append(Directed(block[at], newcomers[columns], scores[at, columns]))
+    edges = _once(joined(parts))
+    return best_of(edges, count, edges.targets)
+
+
+def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
+    """Replace the links of the rows whose neighbours differ."""
+    size = len(ids)
+    old, new = _keys(before, size), _keys(after, size)
+    changed = np.zeros(size, dtype=bool)
+    changed[np.setxor1d(old, new) // size] = True
+    writer.remove_links(name, {ids[row] for row in np.unique(before.sources[changed[before.sources]]).tolist()})
+    writer.put_links(list(_links(_of_sources(after, changed), name, ids)))
+
+
+def _links(edges: Directed, name: str, ids: Sequence[str]) -> Iterator[Link]:
+    columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
+    for source, target, weight in zip(*columns, strict=True):
+        yield Link(ids[source], ids[target], name, weight)
+
+
+def _keys(edges: Directed, size: int) -> NDArray[np.int64]:
+    """One number an edge."""
+    return edges.sources.astype(np.int64) * size + edges.targets
+
+
+def _once(edges: Directed) -> Directed:
+    """Each edge once, the first of its kind."""
+    order = np.lexsort((edges.targets, edges.sources))
+    sources, targets = edges.sources[order], edges.targets[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
+    kept = order[first]
+    return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
+
+
+def _blocks(rows: Rows, width: int) -> Iterator[Rows]:
+    """As many rows at a time as have BLOCK scores together."""
+    step = max(1, BLOCK // max(1, width))
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]

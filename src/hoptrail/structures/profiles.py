@@ -1,0 +1,130 @@
+"""Profiles: what is known of a document's subject at a glance, one unit a document, one line a fact.
+
+HiRAG section 3, "Profile Wikicorpus", capped as in its released code. The lines come from a file where the source has infoboxes
+(`profile_file.py`), else from the stored facts whose subject is the document's title; both stand in the document, so every line
+has its span. Further names of a title, which such a file may give, are units of this kind as well: the name as title, the
+document's first sentence as text. What a line means is not understood here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from hoptrail.errors import UsageError
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.offline.evidence import base_title
+from hoptrail.language.offline.text import folded, squeeze, without_article, words
+from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.store.writer import Writer
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.extractions import stored_in_order
+from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
+from hoptrail.structures.profile_file import Described, digest_of_profiles, import_profiles
+from hoptrail.structures.renewing import renew_units
+from hoptrail.types import Kind, Span, Unit, content_id
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSettings:
+    """`from_file`: a file of profiles, taken in place of the stored facts. `characters`: the most of one profile."""
+
+    from_file: str = ""
+    characters: int = 6000
+
+    def __post_init__(self) -> None:
+        if self.characters < 1:
+            raise UsageError(f"characters is at least 1, not {self.characters}")
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """One profile a document that has lines for one."""
+
+    settings: ProfileSettings = field(default_factory=ProfileSettings)
+    name: str = PROFILES
+    needs_language: bool = False
+
+    @property
+    def built_from(self) -> tuple[str, ...]:
+        return (PASSAGES,) if self.settings.from_file else (EXTRACTIONS,)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the file's content, where there is a file.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        if not self.settings.from_file:
+            return fingerprint(self.settings)
+        digest = digest_of_profiles(Path(self.settings.from_file))
+        return fingerprint(ProfileSettings(digest, self.settings.characters))
+
+    def discard(self, writer: Writer) -> None:
+        writer.drop_units(Kind.PROFILE)
+
+    def update(self, workshop: Workshop) -> None:
+        """Work out all profiles anew, which is cheap, and encode and write those that have changed by that.
+
+        Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        snapshot, most = workshop.writer.snapshot(), self.settings.characters
+        if not self.settings.from_file:
+            renew_units(workshop, Kind.PROFILE, from_facts(stored_in_order(snapshot), most))
+        elif (file := Path(self.settings.from_file)).exists():
+            imported = import_profiles(file, snapshot)
+            workshop.account.notes += imported.notes
+            renew_units(workshop, Kind.PROFILE, from_file(imported.described, most))
+
+
+def profile_id(document: str) -> str:
+    """The id that the profile of a document has, if it has one."""
+    return content_id("i", document)
+
+
+def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[Unit]:
+    """The profiles that facts make; `found` are passages in document order with what was found in them."""
+    for document, group in groupby(found, key=lambda pair: pair[0].document):
+        passages = list(group)
+        title = passages[0][0].title
+        facts = [fact for _, extraction in passages for fact in extraction.facts if _is_about(fact, title)]
+        lines = dict.fromkeys((squeeze(fact.text), fact.source) for fact in facts)
+        yield from _profile(document, title, list(lines), most)
+
+
+def from_file(described: Iterable[Described], most: int) -> Iterator[Unit]:
+    """The profiles and further names that a file gives."""
+    for one in described:
+        yield from _profile(one.document, one.title, one.lines, most)
+        for name in one.names:
+            unit_id = content_id("i", one.document, folded(name))
+            yield Unit(unit_id, Kind.PROFILE, name, one.first_sentence, (one.first,))
+
+
+def _profile(document: str, title: str, lines: Sequence[tuple[str, Span]], most: int) -> Iterator[Unit]:
+    """As many lines as fit; a unit needs one, and a first line that is too long for itself is left out as well."""
+    kept: list[tuple[str, Span]] = []
+    for text, span in lines:
+        if sum(len(line) + 1 for line, _ in kept) + len(text) > most:
+            break
+        kept.append((text, span))
+    if kept:
+        text = "\n".join(line for line, _ in kept)
+        yield Unit(profile_id(document), Kind.PROFILE, title, text, tuple(span for _, span in kept))
+
+
+def _is_about(fact: Fact, title: str) -> bool:
+    """Whether the subject of a fact is the title: it opens with the title, or with a name made of the title's words."""
+    text, name = folded(without_article(squeeze(fact.text))), folded(without_article(base_title(title)))
+    if not name or not text:
+        return False
+    subject = folded(without_article(fact.entities[0])) if fact.entities else ""
+    said = {word.lower for word in words(subject)}
+    named = bool(said) and said <= {word.lower for word in words(name)} and text.startswith(subject)
+    return text.startswith(name) or named

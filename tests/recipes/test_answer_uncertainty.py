@@ -1,0 +1,170 @@
+"""Penalties from sampled answers: sets of one meaning, the figures of paper and released code, what is asked and how often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from hoptrail.language.meter import Meter
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
+from hoptrail.language.tasks import Entail, Relation, Sample, Samples, Task
+from hoptrail.recipes.answer_uncertainty import (
+    Uncertainty,
+    UncertaintySettings,
+    effective_number,
+    reference_penalty,
+    semantic_sets,
+)
+from world import FACTS, HashingEncoder, make_document, make_passage
+
+UNITS = [make_passage(make_document(title, text)) for title, text in FACTS.items()]
+ENTAILMENT, NEUTRAL, CONTRADICTION = Relation
+Script = list[tuple[type[Task[Any]], Output]]
+
+
+def equal(one: str, other: str) -> bool:
+    return one == other
+
+
+def sampled(*answers: str | None) -> tuple[type[Task[Any]], Output]:
+    return (Sample, Samples(answers))
+
+
+def related(*relations: Relation) -> Script:
+    return [(Entail, relation) for relation in relations]
+
+
+def penalties(script: Script, units: int = 2, **settings: Any) -> tuple[list[float], int]:
+    """The penalties of a batch, and how many replies of the script were left over."""
+    language = ScriptedLanguage(script)
+    uncertainty = Uncertainty("Which?", Meter(language), UncertaintySettings(**settings), HashingEncoder)
+    return uncertainty.penalties(UNITS[:units]), language.remaining
+
+
+CAMPS = ["a"] * 5 + ["b"] * 5
+DISSENTER = ["a"] * 9 + ["b"]
+SINGLETONS = [f"{number}" for number in range(10)]
+UNITED = ["a"] * 10
+
+
+@pytest.mark.parametrize(
+    ("answers", "paper", "reference"),
+    [(UNITED, 1, 2), (CAMPS, 0.5, 0.08), (DISSENTER, 0.5, 2 / 9), (SINGLETONS, 0.1, 2 / 45)],
+)
+def test_what_a_score_of_one_becomes(answers: Sequence[str], paper: float, reference: float) -> None:
+    assert 1 / len(semantic_sets(answers, equal)) == pytest.approx(paper)
+    assert 1 / reference_penalty(answers, equal) == pytest.approx(reference)
+    for kind, expected in (("sets", paper), ("reference", reference)):
+        found, _ = penalties([sampled(*answers)], penalty=kind)
+        assert [1 / value for value in found] == pytest.approx([expected] * 2)
+
+
+def test_the_effective_number_is_milder_where_one_answer_prevails() -> None:
+    assert effective_number(semantic_sets(CAMPS, equal)) == pytest.approx(2)
+    assert effective_number(semantic_sets(SINGLETONS, equal)) == pytest.approx(10)
+    assert effective_number(semantic_sets(DISSENTER, equal)) == pytest.approx(
+        math.exp(-(0.9 * math.log(0.9) + 0.1 * math.log(0.1)))
+    )
+    assert effective_number([]) == effective_number([["a"]]) == 1
+    assert penalties([sampled(*CAMPS)], penalty="effective")[0] == pytest.approx([2, 2])
+
+
+def test_sets_grow_by_their_first_member_or_by_any() -> None:
+    def next_to(one: str, other: str) -> bool:
+        return abs(int(one) - int(other)) <= 1
+
+    assert semantic_sets(["1", "2", "3"], next_to) == [["1", "2"], ["3"]]
+    assert semantic_sets(["1", "2", "3"], next_to, linked=True) == [["1", "2", "3"]]
+    assert semantic_sets(["1", "3", "2"], next_to, linked=True) == [["1", "3", "2"]]
+    assert semantic_sets([], next_to) == []
+
+
+def test_entailment_must_hold_both_ways() -> None:
+    oslo = sampled("Oslo", "the city of Oslo")
+    both, left = penalties([oslo, *related(ENTAILMENT, ENTAILMENT)], equivalence="entailment")
+    assert (both, left) == ([1, 1], 0)
+    one_way, left = penalties([oslo, *related(ENTAILMENT, NEUTRAL)], equivalence="entailment")
+    assert (one_way, left) == ([2, 2], 0)
+
+
+def test_the_released_code_lets_neutral_pass() -> None:
+    oslo = sampled("Oslo", "the city of Oslo")
+    assert penalties([oslo, *related(NEUTRAL, NEUTRAL)], equivalence="not-contradicted")[0] == [1, 1]
+    assert penalties([oslo, *related(NEUTRAL, CONTRADICTION)], equivalence="not-contradicted")[0] == [2, 2]
+
+
+def test_equal_words_are_never_asked_about_and_a_pair_once_only() -> None:
+    script: Script = [sampled("Oslo", "oslo ", "The Isk", "Isk.", "Oslo"), *related(CONTRADICTION)]
+    assert penalties(script, equivalence="entailment") == ([2, 2], 0)
+    script = [sampled("a", "b", "A", "b"), *related(ENTAILMENT, NEUTRAL)]
+    assert penalties(script, equivalence="entailment", penalty="reference") == ([2, 2], 0)
+
+
+def test_embeddings_join_what_is_near() -> None:
+    near = sampled("the river Isk", "river Isk flows")
+    assert penalties([near], equivalence="embedding", likeness=0.5)[0] == [1, 1]
+    assert penalties([near], equivalence="embedding", likeness=0.99)[0] == [2, 2]
+
+
+def test_abstentions_count_only_where_asked_to() -> None:
+    assert penalties([sampled("a", None, None)])[0] == [1, 1]
+    assert penalties([sampled("a", None, None)], abstentions=True)[0] == [2, 2]
+    assert penalties([sampled("a", None)], abstentions=True, equivalence="entailment") == ([2, 2], 0)
+    assert penalties([sampled(None)])[0] == penalties([sampled(None)], abstentions=True)[0] == [1, 1]
+
+
+def test_left_out_one_by_one_each_answers_for_what_it_adds() -> None:
+    whole, without_first, without_second = sampled("a", "b"), sampled("a"), sampled("a", "b")
+    found, left = penalties([whole, without_first, without_second], granularity="leave-one-out")
+    assert (found, left) == ([2, 1], 0)
+    assert penalties([whole], units=1, granularity="leave-one-out")[0] == [2]
+
+
+def test_each_alone() -> None:
+    found, left = penalties([sampled("a", "b", "c"), sampled("a")], granularity="document")
+    assert (found, left) == ([3, 1], 0)
+    assert penalties([], units=0)[0] == []
+
+
+def test_the_language_is_asked_for_as_many_samples_as_are_set() -> None:
+    seen: list[Task[Any]] = []
+
+    class Listening(ScriptedLanguage):
+        def perform(self, task: Task[Any]) -> Any:
+            seen.append(task)
+            return super().perform(task)
+
+    meter = Meter(Listening([sampled("a")]))
+    Uncertainty("Which?", meter, UncertaintySettings(samples=7), HashingEncoder).penalties(UNITS[:3])
+    assert seen == [Sample("Which?", tuple(UNITS[:3]), 7)]
+
+
+def test_a_failed_sample_is_a_failed_task() -> None:
+    from hoptrail.errors import TaskFailed
+
+    with pytest.raises(TaskFailed, match="overloaded"):
+        penalties([(Sample, Failure("overloaded"))])
+
+
+def test_by_rules_the_passages_of_a_batch_are_read_one_by_one() -> None:
+    rules = OfflineLanguage()
+    question = "Who designed the Tallow Bridge?"
+    (bridge,) = (unit for unit in UNITS if unit.title == "Tallow Bridge")
+    answers = rules.perform(Sample(question, tuple(UNITS), 10)).value.answers
+    assert len(answers) == len(UNITS)
+    assert "Orla Finch" in answers
+    assert None in answers
+    assert rules.perform(Sample(question, (bridge, *UNITS), 1)).value.answers == ("Orla Finch",)
+    assert rules.perform(Sample(question, (), 3)).value.answers == (None,)
+    assert rules.perform(Entail(question, "the Isk", "Isk")).value is ENTAILMENT
+    assert rules.perform(Entail(question, "Isk", "Arrow")).value is CONTRADICTION
+
+
+@pytest.mark.parametrize("wrong", [{"samples": 0}, {"likeness": 1.5}])
+def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        UncertaintySettings(**wrong)

@@ -1,0 +1,276 @@
+"""CompRAG in a world where only the relation, its direction, or a second hop tells the right passage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import UsageError
+from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.question_triples import Pattern, question_triples
+from hoptrail.recipes.comprag import Comprag, CompragSettings
+from hoptrail.retrieval.composition import CompositionSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.hybrid import hybrid_search
+from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
+from hoptrail.retrieval.triple_index import StoredTriples, TripleSpaceSettings
+from hoptrail.retrieval.unbinding import UnbindingSettings, fillers
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.building import Structure
+from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.triples import Triples, TripleSettings
+from hoptrail.types import Answer, Kind, Ranking, Span
+from world import HashingEncoder
+
+WORLD = {
+    "Letters": "Ada Quill praised Milo Fen.",
+    "Diaries": "Milo Fen praised Ada Quill.",
+    "Guild Roll": "Orla Finch designed the Tallow Bridge.",
+    "Gallery": "Jonas Pell painted the Tallow Bridge.",
+    "Parish Book": "Orla Finch was born in Wrenmouth.",
+    "Pilot Guide": "The Isk flows through Wrenmouth.",
+    "Mill": "Tom Reed grinds barley with Ida Voss.",
+    "Fair": "Ida Voss sells Green Apples.",
+}
+BORN = "Where was the one who designed the Tallow Bridge born?"
+
+
+def build(folder: Path, world: dict[str, str], settings: TripleSettings) -> Corpus:
+    encoder = HashingEncoder(dimension=256)
+    for title, text in world.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Triples(settings)]
+    sources = sorted(folder.glob("*.txt"))
+    performer = Performer(OfflineLanguage())
+    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(tmp_path_factory.mktemp("triples"), WORLD, TripleSettings(lemmas=True, texts=True))
+
+
+def comprag(corpus: Corpus, settings: CompragSettings | None = None, **graph: Any) -> Comprag:
+    chosen = settings or CompragSettings()
+    return Comprag(corpus, OfflineLanguage(), replace(chosen, graph=replace(chosen.graph, **graph)))
+
+
+def composed(method: str) -> CompragSettings:
+    return CompragSettings(space=TripleSpaceSettings(CompositionSettings(method)))  # type: ignore[arg-type]
+
+
+def titles(ranking: Ranking) -> list[str]:
+    return [hit.unit.title for hit in ranking]
+
+
+def score(ranking: Ranking, title: str) -> float:
+    return next(hit.score for hit in ranking if hit.unit.title == title)
+
+
+def check(answer: Answer, corpus: Corpus) -> None:
+    documents = {document.id: document.text for document in corpus.snapshot.documents()}
+    for item in answer.evidence:
+        assert documents[item.document][item.start : item.end] == item.text
+        sources = [span for hit in answer.trail.hops[item.hop].hits for span in hit.unit.sources]
+        assert any(span.covers(Span(item.document, item.start, item.end)) for span in sources)
+
+
+def test_the_relation_decides(corpus: Corpus) -> None:
+    assert titles(comprag(corpus, depth=1).retrieve("Who painted the Tallow Bridge?"))[0] == "Gallery"
+    assert titles(comprag(corpus, depth=1).retrieve("Who designed the Tallow Bridge?"))[0] == "Guild Roll"
+
+
+@pytest.mark.parametrize("method", ["roles", "shift-sum", "concatenation"])
+def test_direction_decides_where_the_composition_sees_it(method: str, corpus: Corpus) -> None:
+    recipe = comprag(corpus, composed(method), depth=1)
+    assert titles(recipe.retrieve("Who praised Milo Fen?"))[0] == "Letters"
+    assert titles(recipe.retrieve("Who praised Ada Quill?"))[0] == "Diaries"
+
+
+@pytest.mark.parametrize("method", ["product", "mean"])
+def test_direction_is_not_seen_by_what_commutes(method: str, corpus: Corpus) -> None:
+    """Uncentred, because the mean of all subjects is not that of all objects."""
+    settings = replace(composed(method), space=TripleSpaceSettings(CompositionSettings(method, centred=False)))  # type: ignore[arg-type]
+    found = comprag(corpus, settings, depth=1).retrieve("Who praised Milo Fen?")
+    if method == "mean":
+        assert score(found, "Letters") == pytest.approx(score(found, "Diaries"), abs=1e-5)
+    space = comprag(corpus, settings).space
+    there, back = space.vectors_of(
+        [Pattern("Ada Quill", "praised", "Milo Fen"), Pattern("Milo Fen", "praised", "Ada Quill")]
+    )
+    assert float(there @ back) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_second_hop_comes_over_a_shared_entity(corpus: Corpus) -> None:
+    near, far = comprag(corpus, depth=1, seed_k=1), comprag(corpus, depth=2, seed_k=1)
+    assert "Parish Book" not in titles(near.retrieve(BORN))
+    found = far.retrieve(BORN)
+    assert titles(found)[0] == "Guild Roll"
+    assert "Parish Book" in titles(found)
+    assert {hit.channel for hit in found} == {"triples"}
+
+
+def test_a_third_hop_needs_another_step(corpus: Corpus) -> None:
+    question = "Which river flows through the town where the one who designed the Tallow Bridge was born?"
+    reached = [titles(comprag(corpus, depth=depth, seed_k=1).retrieve(question)) for depth in (1, 2, 3)]
+    assert ["Pilot Guide" in found for found in reached] == [False, False, True]
+    scores = comprag(corpus, depth=3, seed_k=1).retrieve(question)
+    assert score(scores, "Guild Roll") >= score(scores, "Parish Book") >= score(scores, "Pilot Guide") > 0
+
+
+def test_of_what_shares_an_entity_the_questions_relation_is_taken_first(corpus: Corpus) -> None:
+    recipe = comprag(corpus, depth=2, seed_k=1, branching_k=1)
+    assert "Parish Book" in titles(recipe.retrieve(BORN))
+
+
+def test_entities_of_too_many_triples_link_nothing(corpus: Corpus) -> None:
+    assert "Parish Book" not in titles(comprag(corpus, depth=2, seed_k=1, entity_most=1).retrieve(BORN))
+
+
+def test_links_by_likeness_are_weighted_by_it(corpus: Corpus) -> None:
+    graph = local_graph(
+        comprag(corpus, CompragSettings(space=TripleSpaceSettings(CompositionSettings(centred=False)))).space,
+        question_triples("Who praised Milo Fen?"),
+        TripleGraphSettings(depth=2, seed_k=1, branching_k=1, links=("similarity",)),
+    )
+    assert graph.edges
+    assert all(0 < weight <= 1 + 1e-5 for weight in graph.edges.values())
+    assert all(graph.scores[a] >= graph.scores[b] for a, b in graph.edges)
+    assert graph.seeds.keys() < graph.scores.keys()
+
+
+def test_pagerank_is_a_distribution_that_favours_seeds_and_what_they_lead_to() -> None:
+    graph = LocalGraph({0: 1.0, 1: 0.5, 2: 0.5, 3: 0.1}, {0: 1.0}, {(0, 1): 1.0, (0, 2): 0.5, (2, 3): 1.0})
+    ranks = pagerank(graph, 0.85)
+    assert sum(ranks.values()) == pytest.approx(1)
+    assert ranks[0] > ranks[1] > ranks[3]
+    assert pagerank(LocalGraph({4: 0.7}, {4: 0.7}), 0.85) == {4: pytest.approx(1)}
+    assert pagerank(LocalGraph(), 0.85) == {}
+
+
+def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
+    for method in ("roles", "shift-sum", "concatenation"):
+        space = comprag(corpus, composed(method)).space
+        settings = UnbindingSettings(triples=2, sharpness=8)
+        patterns = [
+            Pattern(None, "designed", "Tallow Bridge"),
+            Pattern("Orla Finch", "was born in", None),
+            Pattern(subject="Orla Finch"),
+            Pattern("Orla Finch", None, "Wrenmouth"),
+        ]
+        designer, birthplace, *neither = fillers(space, patterns, settings)
+        assert (designer[0].text, birthplace[0].text) == ("Orla Finch", "Wrenmouth")
+        assert neither == [(), ()]
+        assert fillers(space, [], settings) == []
+
+
+def test_what_was_unbound_opens_the_next_hop(corpus: Corpus) -> None:
+    unbinding = UnbindingSettings(triples=1, fillers=1, seed_k=1)
+    one, two = (
+        Comprag(
+            corpus, OfflineLanguage(), CompragSettings(channel="unbinding", unbinding=replace(unbinding, hops=hops))
+        )
+        for hops in (1, 2)
+    )
+    assert "Parish Book" not in titles(one.retrieve(BORN))
+    found = two.retrieve(BORN)
+    assert titles(found)[0] == "Guild Roll"
+    assert "Parish Book" in titles(found)
+    assert {hit.channel for hit in found} == {"unbinding"}
+
+
+def test_without_a_triple_the_question_is_searched_by_its_vector(corpus: Corpus) -> None:
+    question = "what is sold at the market?"
+    found = comprag(corpus).retrieve(question)
+    assert found == dense_search(corpus, question, 20)
+    assert {hit.channel for hit in found} == {"dense"}
+
+
+def test_a_corpus_without_triples_is_searched_by_vectors(tmp_path: Path) -> None:
+    corpus = build(tmp_path, {"zqx": "zqx zqx."}, TripleSettings())
+    for preset in ("no-graph", "unbinding", "both-links", "poster"):
+        recipe = Comprag(corpus, OfflineLanguage(), Comprag.presets[preset])
+        assert {hit.channel for hit in recipe.retrieve("Who painted the Tallow Bridge?")} == {"dense"}
+
+
+def test_a_corpus_of_one_triple(tmp_path: Path) -> None:
+    """Centring would make its slots vanish: what is left has no direction, and nothing breaks."""
+    corpus = build(tmp_path, {"Letters": WORLD["Letters"]}, TripleSettings(lemmas=True, texts=True))
+    for preset, settings in Comprag.presets.items():
+        found = Comprag(corpus, OfflineLanguage(), settings).retrieve("Who praised Milo Fen?")
+        assert titles(found) == ["Letters"], preset
+
+
+def test_triples_beside_the_other_searches(corpus: Corpus) -> None:
+    question = "Who praised Milo Fen?"
+    for preset in ("hybrid", "hybrid-rrf"):
+        recipe = Comprag(corpus, OfflineLanguage(), Comprag.presets[preset])
+        assert {hit.channel for hit in recipe.retrieve(question)} == {"fused"}
+        assert titles(recipe.retrieve(question))[0] == "Letters"
+        unnamed = "what is sold at the market?"
+        assert recipe.retrieve(unnamed) == hybrid_search(corpus, unnamed, 20, recipe.settings.search)
+
+
+@pytest.mark.parametrize("preset", Comprag.presets)
+def test_every_preset_answers_with_citations_and_can_be_repeated(preset: str, corpus: Corpus) -> None:
+    recipe = Comprag(corpus, OfflineLanguage(), Comprag.presets[preset])
+    answer = recipe.answer(BORN)
+    check(answer, corpus)
+    assert answer.ranking == recipe.retrieve(BORN)
+    assert [hit.score for hit in answer.ranking] == sorted((hit.score for hit in answer.ranking), reverse=True)
+    assert {hit.unit.kind for hit in answer.ranking} <= {Kind.PASSAGE}
+
+
+def test_cells_find_what_comparing_all_finds(corpus: Corpus) -> None:
+    exact = comprag(corpus)
+    space = TripleSpaceSettings(exact_up_to=0, probes=99)
+    by_cells = Comprag(corpus, OfflineLanguage(), CompragSettings(space=space))
+    for question in (BORN, "Who praised Milo Fen?"):
+        assert titles(by_cells.retrieve(question)) == titles(exact.retrieve(question))
+
+
+def test_every_triple_stands_in_its_passage(corpus: Corpus) -> None:
+    stored = StoredTriples.of(corpus.snapshot)
+    passages = {unit.id: unit for unit in corpus.snapshot.units(Kind.PASSAGE)}
+    assert stored.ids == tuple(sorted(stored.ids))
+    for (subject, _, object_), place in zip(stored.slots, stored.passages, strict=True):
+        text = passages[stored.passage_ids[place]].text
+        assert subject in text
+        assert object_ in text
+    assert stored.entities["orla finch"].tolist() == [
+        row for row, slots in enumerate(stored.slots) if "Orla Finch" in slots
+    ]
+
+
+@pytest.mark.parametrize(("preset", "setting"), [("text", "texts"), ("lemmatised", "lemmas")])
+def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting: str, tmp_path: Path) -> None:
+    corpus = build(tmp_path, WORLD, TripleSettings())
+    with pytest.raises(UsageError, match=rf"Set {setting} = true under \[structures.triples\]"):
+        Comprag(corpus, OfflineLanguage(), Comprag.presets[preset]).retrieve(BORN)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: TripleGraphSettings(depth=0),
+        lambda: TripleGraphSettings(damping=1.0),
+        lambda: TripleGraphSettings(least_relation=2.0),
+        lambda: TripleSpaceSettings(probes=0),
+        lambda: UnbindingSettings(fillers=0),
+        lambda: CompragSettings(hybrid_weight=2.0),
+        lambda: CompragSettings(k=0),
+        lambda: CompragSettings(channel="unbinding", space=TripleSpaceSettings(CompositionSettings("text"))),
+    ],
+)
+def test_impossible_settings_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"at least|between|text is none"):
+        wrong()

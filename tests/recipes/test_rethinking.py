@@ -1,0 +1,353 @@
+"""Rethinking, attempt by attempt: which chunk of which page is read, when another engine or memory is asked, what is cited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.language.meter import Meter
+from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
+from hoptrail.language.tasks import Assess, Decompose, Decomposition, Read, Reading, Recall, Step, Task
+from hoptrail.models.web_search import WebSearchSettings
+from hoptrail.recipes.hirag import HiragSettings
+from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings, memory_draws
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
+from hoptrail.retrieval.hierarchy import HierarchySettings
+from hoptrail.retrieval.hybrid import HybridSearchSettings
+from hoptrail.types import Kind, Span, Verdict
+from recipes.chain_world import Script, check, found
+from recipes.hirag_world import (
+    FLOWS,
+    NOTHING,
+    OWNER,
+    OWNS,
+    build,
+    count,
+    hirag,
+    left,
+    passages_of,
+    reads_of,
+    taken,
+)
+from search_server import WIKI, serving
+
+ALONE = HiragSettings(decompose=False)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(tmp_path_factory.mktemp("pages"))
+
+
+def test_the_first_chunk_fails_and_the_second_answers(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING, *taken("Jonas Pell", OWNS)], ALONE)
+    # The best chunk by words is the one that names the mill; the script says that it does not answer.
+    answer = recipe.answer("Who owns the Kestrel Mill, this mill that grinds barley all year?")
+    first, second = reads_of(recipe)
+    assert [unit.text for unit in first] == ["The Kestrel Mill grinds barley all year."]
+    assert [unit.text for unit in second] == [OWNS]
+    assert answer.text == "Jonas Pell"
+    (hop,) = answer.trail
+    assert [hit.unit.text for hit in hop.hits[:2]] == [OWNS, first[0].text], "what settled it stands first"
+    assert [item.text for item in answer.evidence] == [OWNS]
+    check(answer, corpus)
+    assert left(recipe) == 0
+
+
+def test_the_first_page_fails_and_the_second_answers(corpus: Corpus) -> None:
+    """Three chunks of the better page are tried, then the next page by title and search."""
+    script: Script = [NOTHING, NOTHING, NOTHING, (Read, Reading("Ida Voss")), (Assess, 1.0)]
+    recipe = hirag(corpus, script, ALONE, fallback="none")
+    answer = recipe.answer("Who owns the Kestrel Mill or the Harrow Mill?")
+    titles = [evidence[0].title for evidence in reads_of(recipe)]
+    second = titles[-1]
+    assert set(titles) == {"Kestrel Mill", "Harrow Mill"}
+    assert titles == sorted(titles, key=second.__eq__), "a page is done with before the next one"
+    assert len(set(reads_of(recipe))) == 4
+    assert answer.text == "Ida Voss"
+    assert answer.trail.hops[0].hits[0].unit == reads_of(recipe)[3][0]
+
+
+def test_an_answer_that_does_not_hold_is_thought_about_again(corpus: Corpus) -> None:
+    rejected: Script = [(Read, Reading("a heron")), (Assess, 0.4)]
+    recipe = hirag(corpus, [*rejected, (Read, Reading("Jonas Pell")), (Assess, 0.5)], ALONE, acceptance=0.5)
+    assert recipe.answer(OWNER).text == "Jonas Pell"
+    asked = [task for task in recipe.language.tasks if isinstance(task, Assess)]  # type: ignore[attr-defined]
+    assert [(task.answer, len(task.evidence)) for task in asked] == [("a heron", 1), ("Jonas Pell", 1)]
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3, 4])
+def test_attempts_never_exceed_their_limit(corpus: Corpus, attempts: int) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", attempts=attempts)
+    (hop,) = recipe.answer(OWNER).trail
+    assert count(recipe, Read) == attempts
+    assert hop.verdict is Verdict.UNANSWERED
+    assert len(set(reads_of(recipe))) == attempts, "nothing is read twice"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "pages", "reads", "distinct"),
+    [(True, True, 4, 2), (False, True, 4, 4), (True, False, 3, 1), (False, False, 1, 1)],
+)
+def test_each_level_of_rethinking_can_be_off(
+    corpus: Corpus,
+    chunks: bool,
+    pages: bool,
+    reads: int,
+    distinct: int,
+) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", chunk_rethink=chunks, page_rethink=pages)
+    recipe.answer(OWNER)
+    assert len(reads_of(recipe)) == reads
+    assert len({unit.title for (unit,) in reads_of(recipe)}) == distinct
+    assert reads_of(recipe)[0][0].title == "Kestrel Mill"
+
+
+def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [*[NOTHING] * 4, *taken("Jonas Pell", OWNS)], ALONE, fallback_k=5)
+    answer = recipe.answer(OWNER)
+    expected = LocalEngine(corpus, HybridSearchSettings()).search(OWNER, 5)
+    assert reads_of(recipe)[4] == tuple(hit.unit for hit in expected)
+    assert {hit.channel for hit in answer.trail.hops[0].hits[:5]} == {FALLBACK}
+    assert answer.trail.hops[0].hits[0].unit.text == OWNS
+    assert [item.text for item in answer.evidence] == [OWNS]
+    check(answer, corpus)
+
+
+def test_what_is_cited_stands_among_the_hits_however_few_are_kept(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [*[NOTHING] * 4, *taken("Jonas Pell", OWNS)], replace(ALONE, k=1), fallback_k=8)
+    answer = recipe.answer(OWNER)
+    assert [item.text for item in answer.evidence] == [OWNS]
+    assert answer.trail.hops[0].hits[0].unit.text == OWNS, "what says it stands first"
+    check(answer, corpus)
+
+
+def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> None:
+    rejected: Script = [
+        (Read, Reading("a heron")),
+        (Assess, 0.2),
+        (Read, found("Jonas Pell", OWNS)),
+        (Assess, 0.3),
+        NOTHING,
+    ]
+    asked = "Who owns the Kestrel Mill, this mill that grinds barley all year?"
+    settings: dict[str, Any] = {"fallback": "none", "attempts": 3, "acceptance": 0.5}
+    answer = hirag(corpus, rejected, ALONE, **settings, last_resort=0.1).answer(asked)
+    assert (answer.text, [item.text for item in answer.evidence]) == ("Jonas Pell", [OWNS])
+    check(answer, corpus)
+    for never in (0.4, 1.0):
+        assert hirag(corpus, rejected, ALONE, **settings, last_resort=never).answer(asked).abstained
+    sure: Script = [(Read, Reading("a heron")), (Assess, 1.0)]
+    assert hirag(corpus, sure, ALONE, last_resort=1.0).answer(asked).text == "a heron"
+
+
+ISK = "How long is the Isk?"
+
+
+def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
+    """`Isk` and `Isk (song)`: the earlier answer that names it goes along."""
+    script: Script = [
+        (Decompose, Decomposition(("Which river flows through Wrenmouth?",))),
+        *taken("the Isk", FLOWS),
+        (Decompose, Decomposition((ISK,))),
+        (Read, Reading("90 km")),
+        (Assess, 1.0),
+        (Decompose, Decomposition(())),
+    ]
+    recipe = hirag(corpus, script, fallback_k=3)
+    answer = recipe.answer("How long is the river that flows through Wrenmouth?")
+    engine = LocalEngine(corpus, HybridSearchSettings())
+    enriched = engine.search(f"{ISK} Which river flows through Wrenmouth? the Isk", 3)
+    assert reads_of(recipe)[1] == tuple(hit.unit for hit in enriched)
+    assert answer.trail.hops[1].answer == "90 km"
+    assert {hit.channel for hit in answer.trail.hops[1].hits[:3]} == {FALLBACK}
+    check(answer, corpus)
+
+
+def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus) -> None:
+    whole = "How long is the Isk that rises in the Grey Hills?"
+    recipe = hirag(corpus, [(Decompose, Decomposition((ISK,))), (Read, Reading("90 km"))], fallback_k=3)
+    recipe.answer(whole)
+    enriched = LocalEngine(corpus, HybridSearchSettings()).search(f"{ISK} {whole}", 3)
+    assert reads_of(recipe)[0] == tuple(hit.unit for hit in enriched)
+
+
+def test_a_tie_that_stays_counts_as_an_attempt(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE)
+    recipe.answer(ISK)
+    assert count(recipe, Read) == 5, "enriched, three chunks, and the fallback in the end"
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none")
+    recipe.answer(ISK)
+    assert count(recipe, Read) == 4
+    assert {unit.title for (unit,) in reads_of(recipe)} == {"Isk", "Isk (song)"}
+
+
+def test_the_profile_is_read_on_the_first_tries_of_a_page(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING] * 3, ALONE, fallback="none", attempts=2, profile_tries=1)
+    recipe.answer("Where was Orla Finch born?")
+    first, second = reads_of(recipe)
+    assert [unit.kind for unit in first] == [Kind.PASSAGE, Kind.PROFILE]
+    assert first[1].text.startswith("Orla Finch was born in Wrenmouth.\nOrla Finch designed")
+    assert [unit.kind for unit in second] == [Kind.PASSAGE]
+
+
+def test_what_a_profile_says_is_cited_where_it_stands(corpus: Corpus) -> None:
+    asked = "Where was Orla Finch born?"
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, profile_tries=1)
+    recipe.answer(asked)
+    profile = reads_of(recipe)[0][1]
+    said = Reading("1871", (Step("", "1871", (profile.sources[1],)),))
+    answer = hirag(corpus, [(Read, said), (Assess, 1.0)], ALONE, profile_tries=1).answer(asked)
+    assert [item.text for item in answer.evidence] == ["She designed the Tallow Bridge in 1871."]
+    assert answer.evidence[0].kind is Kind.PROFILE
+    check(answer, corpus)
+
+
+def test_the_lead_of_a_page_comes_along(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", lead_chunk=True, page_rethink=False)
+    recipe.answer("Who owns the Kestrel Mill, this mill with four sails?")
+    lead = passages_of(corpus, "Kestrel Mill")[0]
+    assert {evidence[0] for evidence in reads_of(recipe)} == {lead}
+    assert [len(evidence) for evidence in reads_of(recipe)].count(2) >= 2
+
+
+def test_memory_is_drawn_more_and_more_often() -> None:
+    """.04, .16, .36, .64 after the first, second, third and fourth failed attempt."""
+    drawn = Counter(
+        place
+        for seed in range(4000)
+        for place, draw in enumerate(memory_draws(OWNER, RethinkSettings(memory=True, seed=seed)))
+        if draw
+    )
+    assert [drawn[place] / 4000 for place in range(4)] == pytest.approx([0.04, 0.16, 0.36, 0.64], abs=0.03)
+    assert not any(memory_draws(OWNER, RethinkSettings()))
+    again = [list(memory_draws(OWNER, RethinkSettings(memory=True, seed=7))) for _ in range(2)]
+    assert again[0] == again[1]
+    others = {tuple(memory_draws(f"{OWNER} {n}", RethinkSettings(memory=True))) for n in range(40)}
+    assert len(others) > 1, "the draw hangs on the question as well"
+
+
+AT_ONCE, NOT_AT_ONCE = (True,), (False, True)
+
+
+def drawing(*draws: bool) -> int:
+    """A seed under which memory is drawn so for the owner of the mill."""
+    settings = (RethinkSettings(memory=True, seed=seed) for seed in range(5000))
+    return next(one.seed for one in settings if tuple(memory_draws(OWNER, one))[: len(draws)] == draws)
+
+
+def test_an_answer_from_memory_says_so_and_cites_nothing(corpus: Corpus) -> None:
+    script: Script = [NOTHING, NOTHING, (Recall, Reading("Jonas Pell", (), 0.9))]
+    recipe = hirag(corpus, script, ALONE, memory=True, seed=drawing(*NOT_AT_ONCE))
+    answer = recipe.answer(OWNER)
+    (hop,) = answer.trail
+    assert (hop.answer, hop.verdict, answer.evidence) == ("Jonas Pell", Verdict.ANSWERED, ())
+    assert (hop.hits[0].channel, hop.hits[0].unit.text) == (MEMORY, "Jonas Pell")
+    assert MEMORY not in {hit.channel for hit in answer.ranking}
+    assert count(recipe, Read) == 2
+
+
+@pytest.mark.parametrize("remembered", [Reading(None), Reading("Jonas Pell", (), 0.1)])
+def test_a_memory_that_is_not_sure_changes_nothing(corpus: Corpus, remembered: Reading) -> None:
+    script: Script = [NOTHING, (Recall, remembered), *taken("Jonas Pell", OWNS)]
+    recipe = hirag(corpus, script, ALONE, memory=True, seed=drawing(*AT_ONCE))
+    (hop,) = recipe.answer("Who owns the Kestrel Mill?").trail
+    assert count(recipe, Read) == 2
+    assert hop.hits[0].channel != MEMORY
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [(Read, Failure("cut off"))],
+        [(Read, Reading("x")), (Assess, Failure("cut off"))],
+        [NOTHING, (Recall, Failure("cut off"))],
+        [(Read, Reading("x", (Step("", "x", (Span("d-invented", 0, 3),)),)))],
+        [*[NOTHING] * 4, (Read, Failure("cut off"))],
+    ],
+)
+def test_a_task_that_fails_is_a_failed_hop(corpus: Corpus, script: list[tuple[type[Task[Any]], Output]]) -> None:
+    recalls = any(task is Recall for task, _ in script)
+    settings: dict[str, Any] = {"memory": True, "seed": drawing(*AT_ONCE)} if recalls else {}
+    recipe = hirag(corpus, script, ALONE, **settings)
+    answer = recipe.answer(OWNER)
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+    assert answer.trail.hops[0].hits, "what was found until then is shown"
+    assert left(recipe) == 0
+
+
+def test_what_the_web_says_is_told_from_what_is_stored(corpus: Corpus) -> None:
+    """It may answer a hop, and the trail says where it is from; it is no evidence."""
+    script: Script = [*[NOTHING] * 4, (Read, found("a designer", "A designer.")), (Assess, 1.0)]
+    with serving(WIKI) as server:
+        online = WebSearchSettings("mediawiki", server.address)
+        recipe = hirag(corpus, script, ALONE, fallback="online", online=online)
+        answer = recipe.answer(OWNER)
+    (hop,) = answer.trail
+    assert (hop.answer, hop.verdict, answer.evidence) == ("a designer", Verdict.ANSWERED, ())
+    assert [(hit.channel, hit.unit.document) for hit in hop.hits[:2]] == [
+        (ONLINE + "mediawiki", "https://wiki.example/Orla"),
+        (ONLINE + "mediawiki", "https://wiki.example/Isk"),
+    ]
+    assert not any(hit.channel.startswith(ONLINE) for hit in answer.ranking)
+    assert answer.ranking, "what the index gave stays"
+
+
+def test_an_engine_on_the_web_that_fails_is_a_failed_hop(corpus: Corpus) -> None:
+    with serving(behaviour="break") as server:
+        online = WebSearchSettings("mediawiki", server.address)
+        answer = hirag(corpus, [NOTHING] * 9, ALONE, fallback="online", online=online).answer(OWNER)
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+
+
+def test_other_recipes_can_have_a_sub_question_settled(corpus: Corpus) -> None:
+    meter = Meter(ScriptedLanguage(taken("the Isk", FLOWS)))
+    question = "Which river flows through Wrenmouth?"
+    cited = Rethinking(corpus, k=3).hop(Asked("Which river?", question, question), meter)
+    assert (cited.hop.question, cited.hop.asked, cited.hop.answer) == ("Which river?", question, "the Isk")
+    assert len(cited.hop.hits) == 3
+    assert cited.support
+
+
+def test_nothing_that_is_named_is_found_by_searching(corpus: Corpus) -> None:
+    asked = "Which place is a port with a harbour that freezes in winter?"
+    recipe = hirag(corpus, [(Read, Reading("Dunmere")), (Assess, 1.0)], ALONE)
+    assert recipe.answer(asked).text == "Dunmere"
+    assert reads_of(recipe)[0][0].title == "Dunmere"
+    titles_only = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", pages=HierarchySettings(search="none"))
+    answer = titles_only.answer(asked)
+    assert (answer.abstained, answer.ranking, count(titles_only, Read)) == (True, (), 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"attempts": 0},
+        {"chunk_tries": 0},
+        {"fallback_k": 0},
+        {"evidence_tokens": 0},
+        {"acceptance": 1.1},
+        {"last_resort": -0.1},
+        {"profile_tries": -1},
+        {"memory_rounds": 3},
+        {"seed": -1},
+        {"fallback": "online"},
+    ],
+)
+def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least|between|needs an engine"):
+        RethinkSettings(**wrong)
+
+
+def test_a_missing_key_is_told_and_not_swallowed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SERPER_API_KEY", raising=False)
+    online = WebSearchSettings("serper", "http://127.0.0.1:9/search")
+    with pytest.raises(UsageError, match="SERPER_API_KEY"):
+        hirag(corpus, [NOTHING] * 9, ALONE, fallback="online", online=online).answer(OWNER)
+    assert not issubclass(UsageError, TaskFailed)

@@ -1,0 +1,330 @@
+"""SUNAR past its second hop: scripted trails, what each hop could reach, what MER is handed, and what all of it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakeai.brains import task_of
+from fakeai.clients import context_at, replies_in
+from fakeai.server import Body, FakeAI, serving
+from hoptrail.errors import UsageError
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.opening import open_language
+from hoptrail.language.scripted import Failure, Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.language.tasks import (
+    Complete,
+    Decompose,
+    Decomposition,
+    Entail,
+    Integrate,
+    Read,
+    Reading,
+    Relation,
+    Sample,
+    Samples,
+    Task,
+)
+from hoptrail.recipes.answer_uncertainty import UncertaintySettings
+from hoptrail.recipes.answering import CitedHop
+from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops
+from hoptrail.recipes.sunar import PAPER, Sunar, SunarSettings
+from hoptrail.retrieval.adaptive import AdaptiveSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.types import Hop, Ranking, Verdict
+from recipes.chain_world import Listening
+from recipes.test_contract import check_answer
+
+Script = list[tuple[type[Task[Any]], Output]]
+
+QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
+ASKED = (
+    "Who designed the Tallow Bridge?",
+    "Where was Orla Finch born?",
+    "Which river flows through Wrenmouth?",
+    "Where does the Isk rise?",
+)
+SAID = (
+    ("Orla Finch", "It was designed by Orla Finch."),
+    ("Wrenmouth", "Orla Finch was born in Wrenmouth."),
+    ("the Isk", "The river Isk flows through Wrenmouth."),
+    ("the Grey Hills", "It rises in the Grey Hills and is 90 km long."),
+)
+HOP: Callable[[int], Any] = lambda number: (Read, found(*SAID[number]))  # noqa: E731
+
+
+def found(answer: str, sentence: str) -> QuotedReading:
+    return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
+
+
+def script(*between: tuple[type[Task[Any]], Output], end: Output | None = None) -> Script:
+    """Four hops, with the replies `between` before each is read, then the conclusion."""
+    replies: Script = []
+    for number, asked in enumerate(ASKED):
+        replies.append((Decompose, Decomposition((asked if number == 0 else f"#{number}?",))))
+        replies += [(Complete, asked)] if number else []
+        replies += [*between, HOP(number)]
+    return [*replies, (Decompose, Decomposition(())), (Integrate, end or Reading("the Grey Hills"))]
+
+
+def sunar(corpus: Corpus, replies: Script, **settings: Any) -> tuple[Sunar, list[Task[Any]]]:
+    listening = Listening(ScriptedLanguage(replies))
+    return Sunar(corpus, listening, SunarSettings(**settings)), listening.tasks
+
+
+def test_the_golden_trail_of_four_hops(corpus: Corpus) -> None:
+    recipe, tasks = sunar(corpus, script())
+    answer = recipe.answer(QUESTION)
+    assert answer.text == "the Grey Hills"
+    assert [(hop.asked, hop.answer, hop.verdict) for hop in answer.trail] == [
+        (asked, said, Verdict.ANSWERED) for asked, (said, _) in zip(ASKED, SAID, strict=True)
+    ]
+    assert [(item.hop, item.text) for item in answer.evidence] == list(enumerate(quote for _, quote in SAID))
+    check_answer(answer, corpus)
+    assert answer.usage.calls == len(script()) == len(tasks)
+    assert answer.ranking == sunar(corpus, script())[0].retrieve(QUESTION)
+
+
+def test_mer_is_handed_path_and_the_best_evidence_of_every_hop(corpus: Corpus) -> None:
+    recipe, tasks = sunar(corpus, script(), meta=MetaReasoningSettings(per_hop=1, kept=3), k=6)
+    answer = recipe.answer(QUESTION)
+    task = tasks[-1]
+    assert isinstance(task, Integrate)
+    assert [(finding.asked, finding.answer) for finding in task.findings] == [
+        (asked, said) for asked, (said, _) in zip(ASKED, SAID, strict=True)
+    ]
+    tops = {hop.hits[0].unit.id for hop in answer.trail}
+    assert {unit.id for unit in task.evidence} <= tops
+    assert len(task.evidence) == min(3, len(tops))
+
+
+def test_mer_overrules_the_chain_and_cites_what_it_read(corpus: Corpus) -> None:
+    answer = sunar(corpus, script(end=found("90 km", SAID[3][1])))[0].answer(QUESTION)
+    assert answer.text == "90 km"
+    last = answer.trail.hops[-1]
+    assert (len(answer.trail), last.question, last.answer) == (5, QUESTION, "90 km")
+    assert [item.text for item in answer.evidence if item.hop == 4] == [SAID[3][1]]
+    check_answer(answer, corpus)
+
+
+def test_without_mer_the_last_hops_evidence_concludes(corpus: Corpus) -> None:
+    recipe, tasks = sunar(corpus, script(), meta_reasoning=False, kept=2)
+    answer = recipe.answer(QUESTION)
+    task = tasks[-1]
+    assert isinstance(task, Integrate)
+    assert [unit.id for unit in task.evidence] == [hit.unit.id for hit in answer.trail.hops[3].hits[:2]]
+    assert answer.text == "the Grey Hills"
+
+
+def test_evidence_of_hops_is_taken_round_by_round_and_put_in_order(corpus: Corpus) -> None:
+    hits = sunar(corpus, [], decompose=False)[0].search(ASKED[0], keyword(corpus), meter())
+    hops = [CitedHop(Hop("", "", part, None, Verdict.UNANSWERED)) for part in (hits[:3], hits[2:5], ())]
+    kept = best_of_hops(hops, lambda ranking: ranking[::-1], MetaReasoningSettings(per_hop=2, kept=3))
+    assert [hit.unit.id for hit in kept] == [hits[at].unit.id for at in (3, 1, 2)]
+    assert best_of_hops([], lambda ranking: ranking, MetaReasoningSettings()) == ()
+
+
+def keyword(corpus: Corpus, question: str = "river harbour town village designed") -> Ranking:
+    return keyword_search(corpus, question, 10)
+
+
+def meter() -> Any:
+    from hoptrail.language.meter import Meter
+
+    return Meter(OfflineLanguage())
+
+
+def test_neighbours_bring_what_the_first_stage_has_not(corpus: Corpus) -> None:
+    """One passage has the word; rerank-only stays with it."""
+    for nar, more in (("off", False), ("vanilla", True)):
+        recipe, _ = sunar(corpus, [(Read, Reading(None)), (Integrate, Reading(None))], nar=nar, decompose=False)
+        ranking = recipe.retrieve("freezes")
+        assert ranking[0].channel == "keyword"
+        assert (len(ranking) > 1) is more
+        assert {hit.channel for hit in ranking[1:]} == ({"dense-neighbours"} if more else set())
+
+
+def test_the_first_stage_is_searched_for_each_sub_question_or_once(corpus: Corpus) -> None:
+    each = sunar(corpus, script(), nar="off", depth=1)[0].answer(QUESTION)
+    assert [hop.hits[0].unit.title for hop in each.trail] == ["Tallow Bridge", "Orla Finch", "Wrenmouth", "Isk"]
+    # As the released code has it: always the same passage, whatever is asked.
+    replies: Script = [reply if reply[0] is not Read else (Read, Reading(None)) for reply in script()]
+    once = sunar(corpus, replies, nar="off", depth=1, first_stage_per="question")[0].answer(QUESTION)
+    assert len({hop.hits[0].unit.title for hop in once.trail}) == 1
+
+
+def test_answers_are_read_from_the_best_kept(corpus: Corpus) -> None:
+    recipe, tasks = sunar(corpus, script(), kept=2)
+    answer = recipe.answer(QUESTION)
+    readings = [task for task in tasks if isinstance(task, Read)]
+    for task, hop in zip(readings, answer.trail, strict=True):
+        assert [unit.id for unit in task.evidence] == [hit.unit.id for hit in hop.hits[:2]]
+
+
+def test_feedback_moves_a_doubtful_batch_down(corpus: Corpus) -> None:
+    budget = AdaptiveSettings(batch=1, budget=3, backfill=False)
+    first = keyword(corpus, ASKED[0])[0].unit.id
+
+    def scores(*meanings: int) -> dict[str, float]:
+        """Of what is found, when the samples of one batch after the other have so many meanings."""
+        samples: Script = [(Sample, Samples(tuple("abcd"[:count]))) for count in meanings]
+        replies: Script = [*samples, (Read, Reading(None)), (Integrate, Reading(None))]
+        recipe, _ = sunar(corpus, replies, nar="guided", decompose=False, adaptive=budget)
+        return {hit.unit.id: hit.score for hit in recipe.answer(ASKED[0]).trail.hops[0].hits}
+
+    calm, moved = scores(1, 1, 1), scores(4, 1, 1)
+    assert moved[first] == pytest.approx(calm[first] / 4)
+    assert list(calm)[-1] != list(moved)[-1] == first
+
+
+def test_a_failed_sample_fails_its_hop_only(corpus: Corpus) -> None:
+    replies: Script = [
+        (Decompose, Decomposition((ASKED[0],))),
+        (Sample, Failure("overloaded")),
+        (Decompose, Decomposition(())),
+        (Integrate, Reading(None)),
+    ]
+    answer = sunar(corpus, replies, nar="guided")[0].answer(QUESTION)
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+    assert answer.trail.hops[0].hits, "what the first stage found is shown"
+
+
+def test_a_failed_conclusion_is_an_abstention(corpus: Corpus) -> None:
+    for kept in (True, False):
+        answer = sunar(corpus, script(end=Failure("cut off")), meta_reasoning=kept)[0].answer(QUESTION)
+        assert answer.abstained
+        assert len(answer.trail) == 4
+
+
+def test_a_whole_question_without_mer_is_answered_by_its_hop(corpus: Corpus) -> None:
+    recipe, tasks = sunar(corpus, [HOP(0)], decompose=False, meta_reasoning=False)
+    assert recipe.answer(ASKED[0]).text == "Orla Finch"
+    assert len(tasks) == 1
+
+
+def test_what_must_be_built_follows_the_settings() -> None:
+    assert SunarSettings().structures == SunarSettings(nar="guided").structures == ("dense-neighbours",)
+    assert SunarSettings(first_stage="dense").structures == ("bm25-neighbours",)
+    assert SunarSettings(nar="off").structures == ("passages",)
+
+
+@pytest.mark.parametrize("preset", [name for name in Sunar.presets if not name.startswith(("cross", "late"))])
+def test_every_preset_answers_and_can_be_repeated(corpus: Corpus, preset: str) -> None:
+    """Without those whose models are not here."""
+    recipe = Sunar(corpus, OfflineLanguage(), Sunar.presets[preset])
+    answer = recipe.answer(QUESTION)
+    check_answer(answer, corpus)
+    assert answer.ranking == recipe.retrieve(QUESTION)
+    assert len(answer.trail) >= 1
+
+
+def test_a_scorer_that_there_is_not_is_refused(corpus: Corpus) -> None:
+    with pytest.raises(UsageError, match="no reranker 'x'"):
+        Sunar(corpus, OfflineLanguage(), SunarSettings(scorer="x")).answer(QUESTION)
+
+
+@pytest.mark.parametrize("wrong", ["k", "depth", "neighbours", "hops", "kept", "evidence_tokens"])
+def test_impossible_settings_are_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        SunarSettings(**{wrong: 0})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least 1"):
+        MetaReasoningSettings(per_hop=0)
+
+
+def model(body: Body) -> str:
+    """Two sub-questions; samples that disagree by their seed; answers that mean the same entail each other."""
+    task, given = task_of(body), body["messages"][1]["content"]
+    if task == "decompose_next":
+        asked = [question for question in ASKED[:2] if question not in given]
+        return json.dumps({"questions": asked[:1]})
+    if task == "sample":
+        return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch", None][body["seed"] % 3]})
+    if task == "entail":
+        return json.dumps({"relation": "entailment"})
+    if task == "complete":
+        return json.dumps({"question": ASKED[1]})
+    return json.dumps(
+        {"steps": [], "answer": "Orla Finch" if given.endswith(ASKED[0]) else "Wrenmouth", "confidence": 0.9}
+    )
+
+
+def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus, tmp_path: Path) -> None:
+    settings = replace(
+        PAPER, uncertainty=replace(PAPER.uncertainty, samples=4), adaptive=AdaptiveSettings(batch=4, budget=6)
+    )
+    with serving(FakeAI(model)) as fake:
+        context = context_at(fake, tmp_path)
+        answer = Sunar(corpus, open_language("chat", context), settings).answer(QUESTION)
+        assert answer.text == "Wrenmouth"
+        assert answer.usage.calls == fake.bill.calls == len(fake.log) == replies_in(tmp_path).ledger().calls
+        asked = [task_of(entry.body) for entry in fake.log]
+        batches = asked.count("sample") // 4
+        assert {task: asked.count(task) for task in dict.fromkeys(asked)} == {
+            "decompose_next": 3,
+            "sample": 4 * batches,
+            "entail": asked.count("entail"),
+            "answer": 2,
+            "complete": 1,
+            "integrate": 1,
+        }
+        assert batches == 4, "two sub-questions of two batches each"
+        assert asked.count("entail") == 2 * 2, "the second batch has the same answers"
+        sampled = [entry.body for entry in fake.log if task_of(entry.body) == "sample"]
+        assert {body["temperature"] for body in sampled} == {0.3}
+        assert sorted(body["seed"] for body in sampled) == sorted([1, 2, 3, 4] * batches)
+        assert all("seed" not in entry.body for entry in fake.log if task_of(entry.body) != "sample")
+        again = Sunar(corpus, open_language("chat", context_at(fake, tmp_path)), settings).answer(QUESTION)
+        assert again.usage.calls == 0
+        assert len(fake.log) == len(asked)
+        assert (again.text, again.ranking) == (answer.text, answer.ranking)
+
+
+def test_a_vanilla_question_costs_what_the_paper_counts(corpus: Corpus) -> None:
+    """Next step and answer a sub-question, one step in vain, one conclusion; completing is ours."""
+    recipe, tasks = sunar(corpus, script())
+    recipe.answer(QUESTION)
+    assert len([task for task in tasks if not isinstance(task, Complete)]) == 4 * 2 + 2
+
+
+def test_some_samples_may_fail_but_not_all(corpus: Corpus, tmp_path: Path) -> None:
+    units = tuple(hit.unit for hit in keyword(corpus)[:2])
+
+    def moody(body: Body) -> str:
+        return "no" if body["seed"] % 2 else json.dumps({"answer": f"answer {body['seed']}"})
+
+    with serving(FakeAI(moody)) as fake:
+        language = open_language("chat", context_at(fake, tmp_path, structured="prompt"))
+        reply = language.perform(Sample("Which?", units, 4))
+        assert reply.value == Samples(("answer 2", "answer 4"))
+        assert reply.usage.calls == fake.bill.calls == 6, "two of four were asked to repair in vain"
+    with serving(FakeAI(lambda _: "no")) as fake:
+        from hoptrail.errors import TaskFailed
+
+        language = open_language("chat", context_at(fake, tmp_path, structured="prompt"))
+        with pytest.raises(TaskFailed, match="sample") as failure:
+            language.perform(Sample("Which?", units, 2))
+        assert failure.value.usage is not None
+        assert failure.value.usage.calls == fake.bill.calls == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("entailment", Relation.ENTAILMENT), ("Entails.", Relation.ENTAILMENT), ("contradictory", Relation.CONTRADICTION)],
+)
+def test_relations_are_read_leniently(said: str, meant: Relation, tmp_path: Path) -> None:
+    with serving(FakeAI(lambda _: json.dumps({"relation": said}))) as fake:
+        assert open_language("chat", context_at(fake, tmp_path)).perform(Entail("q", "a", "b")).value is meant
+
+
+def test_uncertainty_settings_travel_through_toml() -> None:
+    from hoptrail.settings import settings_from
+
+    chosen = settings_from({"recipes": {"sunar": {"uncertainty": {"samples": 3, "penalty": "effective"}}}}, "here")
+    assert chosen.recipes.sunar.uncertainty == UncertaintySettings(samples=3, penalty="effective")
