@@ -2,8 +2,8 @@
 
     python -m benchmarks.sentence_graph --work DIR [--data A,B,C] [--sizes N,N] [--out FILE.json]
 
-DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages, extractions by rules and
-sentences that are not there yet are made first (encoding the sentences of the three corpora takes an hour on two cores) and are
+DIR/NAME/index/NAME is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages, extractions by rules
+and sentences that are not there yet are made first (encoding the sentences of three corpora takes an hour on two cores), which is
 no part of the figures. Then, each in a process of its own:
 
     stored   the first data set: links made and written in a copy of its index, one document removed, and the same one added
@@ -125,7 +125,7 @@ def main() -> None:
 
 
 def index_of(work: Path, name: str) -> Path:
-    return work / name / INDEX_FOLDER
+    return work / name / INDEX_FOLDER / name
 
 
 def prepare(folder: Path, name: str) -> None:

@@ -61,7 +61,7 @@ def test_all_kinds_and_trees_are_one_ranking(corpus: Corpus) -> None:
 def test_summaries_of_other_trees_are_not_in_the_pool(corpus: Corpus) -> None:
     pool = Pool((Kind.PASSAGE,), ("one-tree",))
     assert pool.size(corpus.snapshot) == len(PASSAGES) + 1
-    for scorer in ("dense", "bm25"):
+    for scorer in ("dense", "bm25", "hybrid"):
         found = {hit.unit.id for hit in search_pool(corpus, "harbour that freezes in winter, towns", pool, 99, scorer)}
         assert "s1" in found
         assert not found & {"s2", "a1"}

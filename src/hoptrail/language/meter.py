@@ -20,6 +20,7 @@ class Meter:
         self._language = language
         self._usage = Usage()
         self._failures = 0
+        self._tasks = 0
 
     @property
     def name(self) -> str:
@@ -36,6 +37,11 @@ class Meter:
         """How many tasks failed."""
         return self._failures
 
+    @property
+    def tasks(self) -> int:
+        """How many tasks were performed or failed."""
+        return self._tasks
+
     def perform(self, task: Task[T]) -> T:
         """The task's output.
 
@@ -44,6 +50,7 @@ class Meter:
         """
         started = time.perf_counter()
         spent = Usage()
+        self._tasks += 1
         try:
             reply = self._language.perform(task)
             spent = reply.usage

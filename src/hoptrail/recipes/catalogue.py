@@ -19,11 +19,13 @@ from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.recipes.sirerag import Sirerag, SireragSettings
 from hoptrail.recipes.sunar import Sunar, SunarSettings
+from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
 
-_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag | Hirag | Sunar | Comprag
+_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag | Hirag | Sunar | Comprag | TrailRecipe
 RECIPES: dict[str, type[_Known]] = {
-    recipe.name: recipe for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag, Hirag, Sunar, Comprag)
+    recipe.name: recipe
+    for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag, Hirag, Sunar, Comprag, TrailRecipe)
 }
 
 
@@ -41,6 +43,7 @@ class RecipeSettings:
     hirag: HiragSettings = field(default_factory=HiragSettings)
     sunar: SunarSettings = field(default_factory=SunarSettings)
     comprag: CompragSettings = field(default_factory=CompragSettings)
+    trail: TrailSettings = field(default_factory=TrailSettings)
 
 
 def open_recipe(

@@ -112,10 +112,10 @@ def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[
     return rewritten if is_completion(question, rewritten, findings) else question
 
 
-def integrated(
+def conclusion(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
-) -> tuple[str | None, list[CitedHop]]:
-    """The conclusion of `task`, whose evidence was made of the hits `read`, and a hop for it where no hop had that answer.
+) -> tuple[Reading, list[CitedHop]]:
+    """What `task` concludes, whose evidence was made of the hits `read`, and a hop for it where no hop had that answer.
 
     Raises:
         TaskFailed: as the language raised it, or it cites what it was not handed.
@@ -124,9 +124,21 @@ def integrated(
     support = tuple(span for step in reading.steps for span in step.support)
     check_support(support, read)
     if reading.answer is None or not support or reading.answer in {cited.hop.answer for cited in hops}:
-        return reading.answer, []
+        return reading, []
     hop = Hop(task.question, task.question, read, reading.answer, Verdict.ANSWERED)
-    return reading.answer, [CitedHop(hop, support)]
+    return reading, [CitedHop(hop, support)]
+
+
+def integrated(
+    task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
+) -> tuple[str | None, list[CitedHop]]:
+    """The answer of the `conclusion`, and its hop.
+
+    Raises:
+        TaskFailed: as `conclusion` does.
+    """
+    reading, concluding = conclusion(task, hops, read, meter)
+    return reading.answer, concluding
 
 
 def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:

@@ -120,7 +120,8 @@ class PassageGraph:
 
     def text(self, sentence: int) -> str:
         start, end = self.spans[sentence]
-        return self.passages[self.passage_of[sentence]].text[start:end]
+        text: str = self.passages[self.passage_of[sentence]].text
+        return text[start:end]
 
     def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
         """The highest score among each passage's sentences, -1 where it has none: (sentences, n) to (passages, n)."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,8 @@ class CandidateSettings:
     """one of at most so many to the few nearest to the question."""
 
     def __post_init__(self) -> None:
-        if min(self.candidates, self.first_sources) < 1 or min(self.second_sources, self.bridges, self.rare) < 0:
+        counts = (self.second_sources, self.bridges, self.rare, self.common)
+        if min(self.candidates, self.first_sources) < 1 or min(counts) < 0:
             raise UsageError(f"path search needs candidates and sources of at least 1 and no count below 0, not {self}")
 
 
@@ -103,6 +105,11 @@ class QuestionScores:
             names_asked(queries.question, graph),
             np.array(counts, dtype=np.int64),
         )
+
+    @cached_property
+    def words_asked(self) -> frozenset[str]:
+        """All words of the question, as names are spelt."""
+        return frozenset(name_key(self.queries.question).split())
 
     def shares(self) -> FloatMatrix:
         """The score of every passage for every query, 0 to 1: n x k."""
@@ -227,16 +234,17 @@ def _direct(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
     """The question's own score of every passage, with its best stretch."""
     stretches = shares[:, len(queries.steps) + 1 :]
     best = stretches.max(axis=1) if stretches.shape[1] else shares[:, 0]
-    mixed: FloatMatrix = (shares[:, 0] + STRETCH * best) / (1 + STRETCH)
+    mixed: FloatMatrix = ((shares[:, 0] + STRETCH * best) / (1 + STRETCH)).astype(np.float32)
     return mixed
 
 
 def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> FloatMatrix:
-    seeds = np.maximum(direct, 0.9 * shares[:, 1:].max(axis=1, initial=0))
+    bonus = np.zeros(len(direct), dtype=np.float32)
     for name in scores.asked:
         owners = scores.graph.owners.at(name)
-        bonus = NAMED if len(owners) < 4 else NAMED / 2
-        seeds[owners] = np.maximum(seeds[owners], direct[owners] + bonus)
+        bonus[owners] = np.maximum(bonus[owners], NAMED if len(owners) < 4 else NAMED / 2)
+    steps = 0.9 * shares[:, 1:].max(axis=1, initial=0)
+    seeds: FloatMatrix = (np.maximum(direct, steps) + bonus).astype(np.float32)
     return seeds
 
 
@@ -270,7 +278,7 @@ def _names_of(scores: QuestionScores, row: int) -> Iterable[tuple[int, FloatMatr
 
 def _is_asked(scores: QuestionScores, name: int) -> bool:
     """Whether a name is the question's, so that nothing is bridged by it."""
-    return name in scores.asked or set(scores.graph.names[name].split()) <= set(scores.queries.words)
+    return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
 
 
 def _shares(scores: FloatMatrix) -> FloatMatrix:

@@ -1,7 +1,8 @@
 """A flat pool: units of several kinds ranked as one list, whatever level of a tree they come from.
 
-SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. Three scorers rank it (SiReRAG
-Table 6): dense vectors; BM25 with the statistics of the whole pool; late interaction over the dense scorer's candidates.
+SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. Four scorers rank it. Those of
+SiReRAG's Table 6: dense vectors; BM25 with the statistics of the whole pool; late interaction over the dense scorer's candidates.
+And dense and BM25 fused (`hybrid`).
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from numpy.typing import NDArray
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
+from hoptrail.retrieval.fuse import convex_fusion
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.types import Hit, Kind, Ranking, Unit
 
-Scorer = Literal["dense", "bm25", "late-interaction"]
+Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
+
+FUSED_DEPTH = 100
+"""Hits of each of the two rankings that are fused."""
 
 LATE_INTERACTION_DEPTH = 100
 """Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
@@ -53,8 +58,11 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
         case "dense":
             return _dense(corpus, question, pool, limit)
         case "bm25":
-            keywords = corpus.snapshot.derived(("keywords", pool), lambda: PoolKeywords(pool, corpus.snapshot))
-            return keywords.search(question, limit)
+            return _by_keywords(corpus, question, pool, limit)
+        case "hybrid":
+            depth = max(limit, FUSED_DEPTH)
+            both = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
+            return convex_fusion(both, (0.5, 0.5), limit)
         case "late-interaction":
             candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
@@ -65,6 +73,11 @@ def summaries_of(snapshot: Snapshot, trees: tuple[str, ...]) -> frozenset[str]:
     return snapshot.derived(
         ("summaries", trees), lambda: frozenset(link.source for tree in trees for link in snapshot.links(tree))
     )
+
+
+def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
+    keywords = corpus.snapshot.derived(("keywords", pool), lambda: PoolKeywords(pool, corpus.snapshot))
+    return keywords.search(question, limit)
 
 
 def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:

@@ -1,0 +1,294 @@
+"""Trains the scorer of path search on training questions and writes its trees into the package.
+
+    python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
+
+Reads the questions of musique_train and hotpotqa_train alone, each over its own corpus, and no development question; `--judge`
+names data sets whose development questions the finished scorer is measured on. The first stage predicts for every candidate
+whether it is gold, the second for every pair of the best whether both are, the third is the first with what the pairs say. A
+later stage learns from what the earlier ones predict for questions they did not see, in FOLDS folds; the recall printed for the
+training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs that differ in their seed.
+
+Needs lightgbm. The vectors are those of the index, so another encoder wants another training; same data, encoder and seed, same
+trees. `--work DIR` keeps the indexes (in DIR/NAME/index).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.common import data_folder, print_table
+from numpy.typing import NDArray
+
+from hoptrail import Watcher
+from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids, corpus_ids_by_document
+from hoptrail.indexing import Performer, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.opening import open_encoder
+from hoptrail.retrieval import path_scoring
+from hoptrail.retrieval.boosted_trees import MOST_LEAVES, BoostedTrees
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.path_candidates import CandidateSettings
+from hoptrail.retrieval.path_features import PAIR_FEATURES, PASSAGE_FEATURES, Described, Pairs
+from hoptrail.retrieval.path_scoring import (
+    DIRECT,
+    LINKED_FEATURES,
+    PathScorer,
+    best_places,
+    direct_share,
+    in_order,
+    linked_features,
+    write_scorer,
+)
+from hoptrail.retrieval.paths import STRUCTURES, PathSettings, describe
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
+
+TRAINING = ("musique_train", "hotpotqa_train")
+FOLDS = 4
+ENSEMBLE = 3
+ROUNDS = 120
+PARAMETERS = {
+    "objective": "binary",
+    "num_leaves": MOST_LEAVES,
+    "learning_rate": 0.05,
+    "feature_fraction": 0.6,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "verbose": -1,
+    "num_threads": 1,
+    "deterministic": True,
+}
+LEAST_IN_LEAF = {"passage": 20, "pair": 50, "linked": 20}
+Booleans = NDArray[np.bool_]
+Fitted = Callable[[FloatMatrix], FloatMatrix]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question's candidates, which of them are gold, the fold it is held out in, and what measuring needs."""
+
+    data: str
+    described: Described
+    gold: Booleans
+    fold: int
+    passages: tuple[tuple[str, ...], ...]
+    supporting: frozenset[str]
+    hops: int
+
+
+def examples(name: str, work: Path, seed: int) -> list[Example]:
+    """All questions of a data set that have gold passages."""
+    dataset = load_dataset(data_folder(name))
+    corpus = opened_corpus(dataset, work / name / INDEX_FOLDER)
+    ids = corpus_ids_by_document(corpus.snapshot, dataset)
+    folds = np.random.default_rng(seed).integers(FOLDS, size=len(dataset.questions))
+    found = []
+    for question, fold in zip(dataset.questions, folds, strict=True):
+        described = describe(corpus, question.question, CandidateSettings())
+        if not question.supporting or described is None:
+            continue
+        units = [described.scores.graph.passages[row] for row in described.candidates.rows]
+        passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units)
+        supporting = frozenset(question.supporting)
+        gold = np.array([not supporting.isdisjoint(names) for names in passages])
+        found.append(Example(name, described, gold, int(fold), passages, supporting, question.hops))
+    return found
+
+
+def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
+    """The data set's corpus with the structures that path search needs, made by rules."""
+    encoder = open_encoder("minilm")
+    structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
+    performer = Performer(OfflineLanguage(), rebuild=True)
+    update_index(folder, [dataset.corpus], encoder, structures, ReadingLimits(), Watcher(), performer)
+    return Corpus(Snapshot.open(folder), lambda: encoder)
+
+
+def fitted(stage: str, values: FloatMatrix, wanted: Booleans, seeds: Iterable[int]) -> list[Any]:
+    """One booster a seed."""
+    import lightgbm
+
+    parameters = PARAMETERS | {"min_child_samples": LEAST_IN_LEAF[stage]}
+    data = values.astype(np.float64)
+    return [
+        lightgbm.train(parameters | {"seed": seed}, lightgbm.Dataset(data, wanted.astype(np.float64)), ROUNDS)
+        for seed in seeds
+    ]
+
+
+def learn(
+    stage: str,
+    names: Sequence[str],
+    values: Sequence[FloatMatrix],
+    wanted: Sequence[Booleans],
+    folds: Sequence[int],
+    seed: int,
+) -> tuple[list[FloatMatrix], BoostedTrees]:
+    """What a stage predicts for each question from the folds it is not in, as probabilities; and the trees of all folds."""
+    predicted = [np.zeros(0, dtype=np.float32)] * len(values)
+    for fold in range(FOLDS):
+        seen = [at for at, own in enumerate(folds) if own != fold]
+        trees = gathered(names, fitted(stage, *_together(values, wanted, seen), [seed]))
+        for at, own in enumerate(folds):
+            if own == fold:
+                predicted[at] = trees.probabilities(values[at])
+    everything = _together(values, wanted, range(len(values)))
+    seeds = range(seed, seed + ENSEMBLE)
+    return predicted, gathered(names, fitted(stage, *everything, seeds))
+
+
+def _together(
+    values: Sequence[FloatMatrix], wanted: Sequence[Booleans], chosen: Sequence[int]
+) -> tuple[FloatMatrix, Booleans]:
+    return np.concatenate([values[at] for at in chosen]), np.concatenate([wanted[at] for at in chosen])
+
+
+def gathered(names: Sequence[str], boosters: Sequence[Any]) -> BoostedTrees:
+    """The trees of several boosters, whose leaves add up to the mean of their log-odds."""
+    trees = [_Flat.of(tree["tree_structure"]) for booster in boosters for tree in booster.dump_model()["tree_info"]]
+    return BoostedTrees(
+        tuple(names),
+        np.array([tree.features for tree in trees], dtype=np.int16),
+        np.array([tree.thresholds for tree in trees], dtype=np.float32),
+        np.array([tree.masks for tree in trees], dtype=np.uint8),
+        np.array([tree.leaves for tree in trees], dtype=np.float32) / np.float32(len(boosters)),
+    )
+
+
+@dataclass(frozen=True)
+class _Flat:
+    """One tree as `BoostedTrees` has it."""
+
+    features: list[int]
+    thresholds: list[np.float32]
+    masks: list[int]
+    leaves: list[float]
+
+    @classmethod
+    def of(cls, structure: dict[str, Any]) -> _Flat:
+        flat = cls([], [], [], [])
+        flat._add(structure)
+        spare = MOST_LEAVES - 1 - len(flat.features)
+        return cls(
+            flat.features + [0] * spare,
+            flat.thresholds + [np.float32(np.inf)] * spare,
+            flat.masks + [255] * spare,
+            flat.leaves + [0.0] * (MOST_LEAVES - len(flat.leaves)),
+        )
+
+    def _add(self, node: dict[str, Any]) -> None:
+        """Leaves are numbered from the left; the node's mask takes out those of its left side."""
+        if "leaf_value" in node:
+            self.leaves.append(node["leaf_value"])
+            return
+        before = len(self.leaves)
+        self._add(node["left_child"])
+        self.masks.append(255 ^ ((1 << len(self.leaves)) - (1 << before)))
+        self.features.append(node["split_feature"])
+        self.thresholds.append(_not_above(node["threshold"]))
+        self._add(node["right_child"])
+
+
+def _not_above(threshold: float) -> np.float32:
+    """The largest 32-bit number up to a threshold: it splits 32-bit features as the threshold does."""
+    near = np.float32(threshold)
+    return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
+
+
+def train(trained: Sequence[Example], seed: int) -> tuple[PathScorer, list[FloatMatrix]]:
+    """The scorer, and the scores of each question by what was learned from other folds."""
+    folds = [example.fold for example in trained]
+    gold = [example.gold for example in trained]
+    passages = [example.described.passages for example in trained]
+    first, passage = learn("passage", PASSAGE_FEATURES, passages, gold, folds, seed)
+    pairs = [
+        example.described.pairs(best_places(scored), scored) for example, scored in zip(trained, first, strict=True)
+    ]
+    both = [known[pair.first] & known[pair.second] for known, pair in zip(gold, pairs, strict=True)]
+    paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, folds, seed)
+    values = _linked(trained, first, pairs, paired)
+    last, linked = learn("linked", LINKED_FEATURES, values, gold, folds, seed)
+    scores = [
+        np.log(score / (1 - score)) + DIRECT * direct_share(example.described)
+        for example, score in zip(trained, last, strict=True)
+    ]
+    return PathScorer(passage, pair_trees, linked), scores
+
+
+def _linked(
+    trained: Sequence[Example], first: Sequence[FloatMatrix], pairs: Sequence[Pairs], paired: Sequence[FloatMatrix]
+) -> list[FloatMatrix]:
+    return [
+        linked_features(example.described, scored, pair, likely)
+        for example, scored, pair, likely in zip(trained, first, pairs, paired, strict=True)
+    ]
+
+
+def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> list[object]:
+    """A row of the table: the measures of one data set, from the places of the candidates in order."""
+    rankings = [
+        JudgedRanking(tuple(_names(example, order)), example.supporting, example.hops)
+        for example, order in zip(judged, orders, strict=True)
+        if example.data == data
+    ]
+    whole = summarise_retrieval(rankings).overall
+    assert whole is not None
+    named = whole.scores.named()
+    kept = [f"{named[name]:.3f}" for name in MEASURES]
+    among = [example for example in judged if example.data == data]
+    found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
+    return [data, whole.questions, f"{np.mean(found):.3f}", *kept]
+
+
+MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
+
+
+def _names(example: Example, order: Sequence[int]) -> list[str]:
+    return list(dict.fromkeys(name for place in order for name in example.passages[place]))
+
+
+def _by_score(scores: FloatMatrix) -> list[int]:
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, metavar="DIR", help="keep the indexes here")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--folds-only", action="store_true", help="measure, and leave the package's trees as they are")
+    parser.add_argument("--judge", default="", metavar="A,B", help="data sets to measure the finished scorer on")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        trained = [one for name in TRAINING for one in examples(name, work, given.seed)]
+        scorer, scores = train(trained, given.seed)
+        rows = [measured(name, trained, [_by_score(one) for one in scores]) for name in TRAINING]
+        for name in filter(None, given.judge.split(",")):
+            judged = examples(name, work, given.seed)
+            orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
+            rows.append(measured(name, judged, orders))
+    print_table(("data", "questions", "all found", *MEASURES), rows)
+    if not given.folds_only:
+        target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
+        target.parent.mkdir(exist_ok=True)
+        content = write_scorer(scorer)
+        target.write_bytes(content)
+        print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

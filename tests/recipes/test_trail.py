@@ -1,0 +1,193 @@
+"""The stages of `trail`: which are gone through, what each reads, when an answer is believed, and what limits leave out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hoptrail.language.scripted import (
+    Failure,
+    Output,
+    Quote,
+    QuotedReading,
+    QuotedStep,
+    ScriptedLanguage,
+    ScriptedReply,
+)
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
+from hoptrail.recipes.trail import Opinion, TrailRecipe, TrailSettings, believed
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.types import Verdict
+from recipes.chain_world import Listening
+from recipes.test_contract import check_answer
+
+Script = list[tuple[type[Task[Any]], Output]]
+
+QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
+ASKED = (
+    "Who designed the Tallow Bridge?",
+    "Where was Orla Finch born?",
+    "Which river flows through Wrenmouth?",
+    "Where does the Isk rise?",
+)
+SAID = (
+    ("Orla Finch", "It was designed by Orla Finch."),
+    ("Wrenmouth", "Orla Finch was born in Wrenmouth."),
+    ("the Isk", "The river Isk flows through Wrenmouth."),
+    ("the Grey Hills", "It rises in the Grey Hills and is 90 km long."),
+)
+
+
+def found(number: int, confidence: float = 1.0, answer: str | None = None) -> QuotedReading:
+    """What the hop of this number says, cited, perhaps with another answer."""
+    said, sentence = SAID[number]
+    answer = said if answer is None else answer
+    return QuotedReading(answer, (QuotedStep(ASKED[number], answer, (Quote(sentence),)),), confidence)
+
+
+def chain(conclusion: Output) -> Script:
+    replies: Script = []
+    for number, asked in enumerate(ASKED):
+        replies.append((Decompose, Decomposition((asked,))))
+        replies += [(Complete, asked)] if number else []
+        replies.append((Read, found(number)))
+    return [*replies, (Decompose, Decomposition(())), (Integrate, conclusion)]
+
+
+def trail(corpus: Corpus, replies: Script, **settings: Any) -> tuple[TrailRecipe, list[Task[Any]]]:
+    listening = Listening(ScriptedLanguage(replies))
+    return TrailRecipe(corpus, listening, TrailSettings(**settings)), listening.tasks
+
+
+def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
+    recipe, tasks = trail(corpus, [(Read, found(3, confidence=0.9))], first_read=7)
+    answer = recipe.answer(QUESTION)
+    assert (answer.text, answer.usage.calls) == ("the Grey Hills", 1)
+    check_answer(answer, corpus)
+    read = tasks[0]
+    assert isinstance(read, Read)
+    assert [unit.id for unit in read.evidence] == [hit.unit.id for hit in answer.ranking[:7]]
+
+
+def test_an_unsure_answer_is_followed_by_the_chain_and_agreement_is_believed(corpus: Corpus) -> None:
+    replies = [(Read, found(3, confidence=0.4)), *chain(Reading("the Grey Hills", confidence=0.4))]
+    recipe, tasks = trail(corpus, replies, sure=0.6)
+    answer = recipe.answer(QUESTION)
+    assert answer.text == "the Grey Hills"
+    assert len(tasks) == len(replies) == answer.usage.calls  # and no wide reading
+    check_answer(answer, corpus)
+
+
+def test_the_golden_trail_of_four_hops(corpus: Corpus) -> None:
+    replies = [(Read, Reading(None)), *chain(Reading("the Grey Hills", confidence=0.9))]
+    recipe, tasks = trail(corpus, replies)
+    answer = recipe.answer(QUESTION)
+    assert [(hop.asked, hop.answer, hop.verdict) for hop in answer.trail] == [
+        (asked, said, Verdict.ANSWERED) for asked, (said, _) in zip(ASKED, SAID, strict=True)
+    ]
+    assert [(item.hop, item.text) for item in answer.evidence] == list(enumerate(sentence for _, sentence in SAID))
+    integrated = tasks[-1]
+    assert isinstance(integrated, Integrate)
+    assert [finding.answer for finding in integrated.findings] == [said for said, _ in SAID]
+
+
+def test_every_hop_reads_what_is_found_for_it_alone_and_then_the_path(corpus: Corpus) -> None:
+    recipe, _ = trail(corpus, [(Read, Reading(None)), *chain(Reading("x", confidence=1.0))], hop_search=2, hop_read=3)
+    answer = recipe.answer(QUESTION)
+    best = [hit.unit.id for hit in answer.ranking[:3]]
+    for hop in answer.trail:
+        names = [hit.unit.id for hit in hop.hits]
+        assert len(names) == len(set(names)) <= 5
+        assert set(best) <= set(names)
+        assert {hit.unit.id for hit in hop.hits if hit.channel == "fused"} <= set(names[:2])
+
+
+def test_where_stages_differ_everything_is_read_and_the_surest_is_believed(corpus: Corpus) -> None:
+    first, conclusion = found(3, 0.3, answer="90 km"), Reading("the Isk", confidence=0.2)
+    replies = [(Read, first), *chain(conclusion), (Read, found(3, confidence=0.25))]
+    recipe, tasks = trail(corpus, replies, sure=0.5)
+    answer = recipe.answer(QUESTION)
+    assert answer.text == "90 km"
+    last = tasks[-1]
+    assert isinstance(last, Read)
+    assert len(last.evidence) == len(answer.ranking)
+    replies[-1] = (Read, found(3, 0.25, answer="the Isk"))
+    assert trail(corpus, replies, sure=0.5)[0].answer(QUESTION).text == "the Isk"  # given twice
+
+
+def test_what_nothing_settles_is_an_abstention_with_its_trail(corpus: Corpus) -> None:
+    unanswered: Script = [
+        (Decompose, Decomposition((ASKED[0],))),
+        (Read, Reading(None)),
+        (Decompose, Decomposition(())),
+    ]
+    answer = trail(corpus, [(Read, Reading(None)), *unanswered, (Read, Reading(None))])[0].answer(QUESTION)
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail] == [Verdict.UNANSWERED]
+    assert not answer.evidence
+
+
+def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> None:
+    replies: Script = [(Read, found(3, confidence=0.2)), (Read, found(3, confidence=0.1))]
+    assert trail(corpus, replies, chain=False)[0].answer(QUESTION).text == "the Grey Hills"
+    answer = trail(corpus, replies, chain=False, least_confidence=0.3)[0].answer(QUESTION)
+    assert answer.abstained
+
+
+@pytest.mark.parametrize("fails", range(4))
+def test_a_task_that_fails_costs_its_stage_only(corpus: Corpus, fails: int) -> None:
+    stages: list[Script] = [
+        [(Read, found(3, confidence=0.4))],
+        [(Decompose, Decomposition((ASKED[3],))), (Read, found(3)), (Decompose, Decomposition(()))],
+        [(Integrate, Reading("the Grey Hills", confidence=0.4))],
+        [(Read, found(3, confidence=0.4))],
+    ]
+    broken = (stages[fails][0][0], Failure("down"))
+    if fails == 1:
+        stages[1:3] = [[broken], []]
+    else:
+        stages[fails] = [broken]
+    answer = trail(corpus, [reply for stage in stages for reply in stage], sure=1.0)[0].answer(QUESTION)
+    assert answer.text == "the Grey Hills"
+    check_answer(answer, corpus)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "spent"),
+    [(1, [Read]), (2, [Read, Read]), (5, [Read, Read]), (6, [Read, Decompose, Read, Integrate, Read])],
+)
+def test_a_limit_leaves_out_stages_and_hops_but_answers(
+    corpus: Corpus, tasks: int, spent: list[type[Task[Any]]]
+) -> None:
+    unsure = found(3, confidence=0.1)
+    replies: dict[type[Task[Any]], Output] = {
+        Read: unsure,
+        Decompose: Decomposition((ASKED[3],)),
+        Integrate: Reading("90 km", confidence=0.05),
+    }
+    recipe, asked = trail(corpus, [(task, replies[task]) for task in spent], tasks=tasks)
+    assert recipe.answer(QUESTION).text == "the Grey Hills"
+    assert [type(task) for task in asked] == spent
+    assert len(asked) <= tasks
+
+
+def test_tokens_spent_end_it(corpus: Corpus) -> None:
+    listening = Listening(ScriptedLanguage([ScriptedReply(found(3, confidence=0.1), Read, prompt_tokens=10)]))
+    answer = TrailRecipe(corpus, listening, TrailSettings(tokens=10)).answer(QUESTION)
+    assert (answer.text, len(listening.tasks)) == ("the Grey Hills", 1)
+
+
+def test_belief_grows_with_agreement_and_not_with_dissent() -> None:
+    opinions = [Opinion("the Isk", 0.4, []), Opinion("Isk", 0.5, []), Opinion("90 km", 0.6, []), Opinion(None, 0.0, [])]
+    assert believed(opinions[0], opinions) == pytest.approx(0.7)
+    assert believed(opinions[2], opinions) == pytest.approx(0.6)
+    assert believed(opinions[3], opinions) == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{"k": 0}, {"sure": 1.1}, {"tasks": -1}, {"least_confidence": -0.1}, {"first_read": 0}]
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least|lie between"):
+        TrailSettings(**settings)
