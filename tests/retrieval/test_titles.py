@@ -95,6 +95,12 @@ def test_no_titles_at_all() -> None:
         assert index.like("Tallow Bridge", 0.0) == ()
 
 
+def test_two_pages_may_share_a_further_name() -> None:
+    index = TitleIndex([("Isk", "d1"), ("Isk song", "d2")], [("River", "d1"), ("River", "d2")])
+    assert names(index, "River") == ["Isk", "Isk song"]
+    assert tied(index.like("River", 0.8), 1)
+
+
 def test_further_names_lead_to_their_document(tmp_path: Path) -> None:
     site = Site(tmp_path / "index")
     isk, song = make_document("Isk", "A river."), make_document("Isk song", "A song.")

@@ -68,7 +68,7 @@ class TitleIndex:
         titles = [Title(written[key], tuple(found)) for key, found in sorted(documents.items())]
         self._page_of = {document: title for title in titles for document in title.documents}
         named = [(title.name, title) for title in titles]
-        named += sorted((name, self._page_of[document]) for name, document in also)
+        named += [(name, self._page_of[document]) for name, document in sorted(also)]
         self._names: list[str] = [name for name, _ in named]
         self._titles: list[Title] = [title for _, title in named]
         self._enter()
