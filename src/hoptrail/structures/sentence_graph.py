@@ -64,7 +64,7 @@ class SentenceGraphSettings:
     entity_links: int = 20
     dates: bool = False
     numbers: bool = False
-    exact_up_to: int = 50_000
+    exact_up_to: int = 30_000
     probes: int = 24
     seed: int = 0
 
