@@ -29,7 +29,7 @@ HEAVY = [
     "docx",
     "scipy",
 ]
-HEAVY += ["umap", "sklearn", "graspologic_native", "bm25s", "spacy"]
+HEAVY += ["umap", "sklearn", "graspologic_native", "bm25s", "spacy", "lightgbm", "mwparserfromhell", "defusedxml"]
 """Imported where they are used, so that importing stays fast."""
 
 ORDER = [

@@ -1,0 +1,154 @@
+"""One page of a dump to what it is: an entity with its text and profile, a redirect, a disambiguation page, or nothing.
+
+Knows no file and no other page. The text of an entity: paragraphs, list items and headings, each a line with an empty line
+between, then the pairs of its infoboxes, `key: value`, in the same way; so a sentence never runs from one line into the next.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hoptrail.documents.limits import MIB
+from hoptrail.documents.splitting import words_in
+from hoptrail.documents.text import Unreadable, cleaned
+from hoptrail.documents.wikipedia.dump import title_of
+from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs
+from hoptrail.documents.wikipedia.markup import Renderer, without_sections, without_unseen
+from hoptrail.documents.wikipedia.page import Page, Site, read_page
+from hoptrail.documents.wikipedia.templates import template_name
+from hoptrail.errors import UsageError
+from hoptrail.language.offline.text import folded
+
+_NAMED = re.compile(r"\{\{\s*+([^{}|<>\[\]\n]{1,80})")
+_PAGE_OF_NAMES = re.compile(
+    r".*\((?:disambiguation|begriffsklärung|homonymie|desambiguación|disambigua|doorverwijspagina)\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WikipediaSettings:
+    """What is taken for what. Names are compared without case; those of other languages' wikis may be given.
+
+    `disambiguation`: templates whose pages list namesakes. `disambiguation_documents`: make documents of such pages, too.
+    `infoboxes`: how the names of infobox templates begin. `left_out_sections`: headings whose sections are no prose. A page
+    whose wikitext is longer than `characters`, or takes longer than `seconds` of CPU time to convert, is named and left out.
+    """
+
+    disambiguation: tuple[str, ...] = (
+        *(
+            "disambiguation",
+            "disambig",
+            "disamb",
+            "dab",
+            "hndis",
+            "geodis",
+            "mil-unit-dis",
+            "numberdis",
+            "roaddis",
+            "schooldis",
+        ),
+        *("callsigndis", "letter-number combination disambiguation", "disambiguation page"),
+    )
+    disambiguation_documents: bool = False
+    infoboxes: tuple[str, ...] = (
+        "infobox",
+        "taxobox",
+        "automatic taxobox",
+        "speciesbox",
+        "geobox",
+        "drugbox",
+        "chembox",
+    )
+    left_out_sections: tuple[str, ...] = ("references", "external links", "further reading", "footnotes", "citations")
+    characters: int = 4 * MIB
+    seconds: int = 20
+
+    def __post_init__(self) -> None:
+        if min(self.characters, self.seconds) < 1:
+            raise UsageError("characters and seconds are at least 1")
+        if not all(map(str.strip, (*self.disambiguation, *self.infoboxes, *self.left_out_sections))):
+            raise UsageError("a name of a template or section is empty")
+
+
+class Form(StrEnum):
+    """What a page turned out to be."""
+
+    ENTITY = "entity"
+    REDIRECT = "redirect"
+    DISAMBIGUATION = "disambiguation"
+    LEFT_OUT = "left out"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A page, converted. `told`: where a redirect leads, or why a page is left out or cannot be used. `words` are those of
+    `text`, counted as passages count them; both are empty where the page is no document.
+    """
+
+    form: Form
+    title: str
+    id: str = ""
+    text: str = ""
+    pairs: tuple[Pair, ...] = ()
+    words: int = 0
+    told: str = ""
+
+
+def convert(data: bytes, site: Site, settings: WikipediaSettings) -> Converted:
+    """A page by its XML. Whatever is wrong with it is told in what is returned."""
+    try:
+        page = read_page(data, site)
+        return _converted(page, site, settings)
+    except Unreadable as refusal:
+        return Converted(Form.FAULT, title_of(data), told=str(refusal))
+
+
+def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted:
+    if page.namespace != 0:
+        return Converted(Form.LEFT_OUT, page.title, told="in another namespace than articles")
+    if page.redirect:
+        return Converted(Form.REDIRECT, page.title, told=page.redirect)
+    if page.model != "wikitext":
+        return Converted(Form.LEFT_OUT, page.title, told=f"not wikitext but {page.model}")
+    if len(page.text) > settings.characters:
+        raise Unreadable(f"is longer than {settings.characters} characters")
+    wikitext = without_unseen(page.text)
+    listing = lists_namesakes(page.title, wikitext, settings)
+    if listing and not settings.disambiguation_documents:
+        return Converted(Form.DISAMBIGUATION, page.title)
+    text, pairs = convert_text(wikitext, site, settings)
+    if not text:
+        return Converted(Form.DISAMBIGUATION if listing else Form.LEFT_OUT, page.title, told="without text")
+    return Converted(Form.DISAMBIGUATION if listing else Form.ENTITY, page.title, page.id, text, pairs, words_in(text))
+
+
+def lists_namesakes(title: str, wikitext: str, settings: WikipediaSettings) -> bool:
+    """Whether a page is a disambiguation page: by the end of its title, or by a template that it holds."""
+    if _PAGE_OF_NAMES.fullmatch(title.lower()):
+        return True
+    names = {template_name(name) for name in settings.disambiguation}
+    return any(template_name(found[1]) in names for found in _NAMED.finditer(wikitext))
+
+
+def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tuple[str, tuple[Pair, ...]]:
+    """The text of a document and the pairs whose lines it ends with; wikitext as `without_unseen` gives it.
+
+    Raises:
+        Unreadable: the parser gives up.
+    """
+    import mwparserfromhell
+
+    left_out = frozenset(map(folded, settings.left_out_sections))
+    infoboxes = tuple(map(template_name, settings.infoboxes))
+    renderer = Renderer(site)
+    try:
+        code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
+        blocks = [one.text for one in without_sections(renderer.blocks(code), lambda name: folded(name) in left_out)]
+        pairs = tuple(dict.fromkeys(infobox_pairs(code.nodes, renderer, infoboxes)))
+    except Exception as error:  # a foreign parser on foreign text: whatever it raises costs this page only
+        raise Unreadable(f"cannot be parsed ({type(error).__name__}: {error})"[:300]) from error
+    lines = [f"{key}: {value}" for key, value in pairs]
+    return cleaned("\n\n".join([*blocks, *lines])).text, pairs

@@ -1,0 +1,156 @@
+"""Wikitext to text and profile, with what goes wrong in real pages."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from documents.wikipedia.small_wiki import BRIDGE, BRIDGE_TEXT, HEADER, page
+from hoptrail.documents.splitting import sentence_ends, words_in
+from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert
+from hoptrail.documents.wikipedia.markup import without_unseen
+from hoptrail.documents.wikipedia.page import read_site
+from hoptrail.errors import UsageError
+from hoptrail.structures.profile_file import ProfileLine
+
+SITE = read_site(HEADER.encode())
+SETTINGS = WikipediaSettings()
+
+
+def converted(text: str, title: str = "Isk", settings: WikipediaSettings = SETTINGS) -> Converted:
+    return convert(page(title, text).encode(), SITE, settings)
+
+
+def test_a_page_with_nearly_everything() -> None:
+    found = converted(BRIDGE, "Tallow Bridge")
+    assert found.text == BRIDGE_TEXT
+    assert (found.form, found.words) == (Form.ENTITY, words_in(BRIDGE_TEXT))
+
+
+def test_every_pair_is_a_line_and_a_sentence_of_the_text() -> None:
+    found = converted(BRIDGE, "Tallow Bridge")
+    ends = (0, *sentence_ends(found.text))
+    sentences = [found.text[start:end].strip() for start, end in pairwise(ends)]
+    lines = list(ProfileLine("Tallow Bridge", found.pairs).pairs)
+    assert len(lines) == 8
+    assert sentences[-8:] == lines
+
+
+PROSE = [
+    ("'''Bold''', ''italic'', ''''quoted'''' and it's", "Bold, italic, 'quoted' and it's"),
+    ("One\nline, wrapped.\n\nAnother.", "One line, wrapped.\n\nAnother."),
+    ("Of [[Isk (river)|the Isk]] and [[:Datei:A.jpg]]s", "Of the Isk and Datei:A.jpgs"),
+    ("A[[File:x.jpg|thumb|with [[link]]]][[Image:y.png]][[Kategorie:Z]][[fr:Isk]]B", "AB"),
+    ("A&nbsp;river&#58; 5&lt;6 &#9999999999; &unknown; end", "A river: 5<6 &#9999999999; &unknown; end"),
+    ("Isk ({{IPA|x}}, {{audio|y}}) rises", "Isk rises"),
+    ("Isk ({{IPA|x}}; a brook) rises {{citation needed}}.", "Isk (a brook) rises."),
+    ("90 {{unknown|{{nested|{{deep}}}}}}km", "90 km"),
+    ("It is {{convert|90|km|mi}} long, {{cvt|5|to|7|m}} deep", "It is 90 km long, 5 to 7 m deep"),
+    ("Born {{birth date and age|1840|2|3}} and {{as of|2001}}", "Born 3 February 1840 and As of 2001"),
+    ("A{{{argument|default}}}B{{{none}}}", "AdefaultB"),
+    ("<nowiki>[[not a link]]</nowiki> <math>x^2</math><!-- no -->!x", "[[not a link]] !x"),
+    ("H<sub>2</sub>O <br> next<blockquote>said</blockquote>after", "H2O\n\nnext\n\nsaid\n\nafter"),
+    ("; Term\n: Its meaning\n# One\n## Two\nAfter", "Term\n\nIts meaning\n\nOne\n\nTwo\n\nAfter"),
+    ("== A ==\n=== B ===\nText.\n== C ==\n", "A\n\nB\n\nText."),
+    ("Text.\n== External links ==\n* x\n=== Of these ===\n* y\n== D ==\nMore.", "Text.\n\nD\n\nMore."),
+    ("__NOTOC__Text __TOC__", "Text"),
+    # what is not closed, closed twice, or nested wrongly
+    ("Before {{unclosed | a = b\n\nAfter.", "Before unclosed | a = b\n\nAfter."),
+    ("Before [[unclosed and after.", "Before unclosed and after."),
+    ("Before ]] and }} after.", "Before and after."),
+    ("Before <ref>unclosed and after.", "Before unclosed and after."),
+    ("Before </ref> after.", "Before after."),
+    ("One<ref name=a>first <ref>second</ref> two<ref name=a />.", "Onefirst two."),
+    ("Before <!-- unclosed and after.", "Before"),
+    ("Before --> after.", "Before after."),
+    ("Before <div class=x>and <b>after.", "Before and after."),
+    ("Before\n{| class=x\n| cell\n\n== Heading ==\nAfter.", "Before\n\nHeading\n\nAfter."),
+    ("Before\n|}\nAfter.", "Before\n\nAfter."),
+    ("{|\n|{{t\n|}}\n| cell\n|}\nAfter.", "After."),
+    ("'''Unclosed bold and ''italic.", "Unclosed bold and italic."),
+    ("<table><tr><td>cell</td></tr></table>After.", "After."),
+    ("火は[[水]]より強い。", "火は水より強い。"),
+]
+
+
+@pytest.mark.parametrize(("wikitext", "text"), PROSE, ids=[row[0][:40] for row in PROSE])
+def test_prose(wikitext: str, text: str) -> None:
+    assert converted(wikitext).text == text
+
+
+INFOBOXES = [
+    ("{{Infobox a|birth_place=[[Wrenmouth]], by the sea|empty=|Area_km2 = 5}}x",
+     ["Birth place: Wrenmouth, by the sea", "Area km2: 5"]),
+    ("{{infobox_river\n|source={{hlist|A|[[B]]|{{nowrap|C}}}}}}x", ["Source: A, B, C"]),
+    ("{{Settlement infobox|mayor=Nell<br/>Finch}}x", ["Mayor: Nell, Finch"]),
+    ("{{Infobox a|image=x.jpg|map_caption=m|text_color=red|cover=y.PNG|altitude=5|spouse={{marriage|Ann|1860|1870}}}}x",
+     ["Altitude: 5", "Spouse: Ann (1860–1870)"]),
+    ("{{Infobox|label2=Built|data2=1871|data3=unlabelled|header1=Head}}x", ["Built: 1871"]),
+    ("{{Infobox a|x=1}}{{Infobox b|x=1|y=2}}x", ["X: 1", "Y: 2"]),
+    ("{{Infobox a|key=a{{!}}b <ref>no</ref>&ndash; c}}x", ["Key: a|b – c"]),
+    ("{{box|a=1}}x", []),
+    ("{{Infobox a|site={{URL|example.org}}|born={{birth date|soon}}|died={{death date and age|1900|13|1|1840|1|1}}}}x",
+     ["Site: example.org", "Born: soon", "Died: 1900"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wikitext", "lines"), INFOBOXES, ids=[row[0][:40] for row in INFOBOXES])
+def test_infoboxes(wikitext: str, lines: list[str]) -> None:
+    found = converted(wikitext)
+    assert [f"{key}: {value}" for key, value in found.pairs] == lines
+    assert found.text.split("\n\n") == ["x", *lines]
+
+
+def test_other_languages_name_their_templates() -> None:
+    settings = WikipediaSettings(infoboxes=("ficha de",), disambiguation=("Homonimia_Larga",))
+    assert converted("{{Ficha de río|nombre=Isk}}x", settings=settings).pairs == (("Nombre", "Isk"),)
+    assert converted("{{homonimia larga}}x", settings=settings).form is Form.DISAMBIGUATION
+    assert converted("{{disambiguation}}x", settings=settings).form is Form.ENTITY
+
+
+FORMS = [
+    ("Isk", "x{{Disambiguation|geo}}", Form.DISAMBIGUATION),
+    ("Isk", "x{{ hndis }}", Form.DISAMBIGUATION),
+    ("Isk (disambiguation)", "x", Form.DISAMBIGUATION),
+    ("Isk", "It is<!-- {{dab}} --> one{{disambiguation needed}}.", Form.ENTITY),
+    ("Isk", "{{stub}}", Form.LEFT_OUT),
+    ("Isk", "", Form.LEFT_OUT),
+]
+
+
+@pytest.mark.parametrize(("title", "text", "form"), FORMS)
+def test_what_a_page_is(title: str, text: str, form: Form) -> None:
+    found = converted(text, title)
+    assert (found.form, found.title, bool(found.text)) == (form, title, form is Form.ENTITY)
+
+
+def test_a_disambiguation_page_is_a_document_if_asked() -> None:
+    found = converted("* [[Isk (river)]]{{dab}}", settings=WikipediaSettings(disambiguation_documents=True))
+    assert (found.form, found.text) == (Form.DISAMBIGUATION, "Isk (river)")
+
+
+def test_what_cannot_be_used_says_why() -> None:
+    long = converted("x" * 101, settings=WikipediaSettings(characters=100))
+    assert (long.form, long.told) == (Form.FAULT, "is longer than 100 characters")
+    broken = convert(b"<page><title>Q &amp; A</title><text></page>", SITE, SETTINGS)
+    assert (broken.form, broken.title) == (Form.FAULT, "Q & A")
+    for wrong in ({"seconds": 0}, {"characters": 0}, {"infoboxes": (" ",)}):
+        with pytest.raises(UsageError):
+            WikipediaSettings(**wrong)
+
+
+@pytest.mark.parametrize("part", ["<ref>", "</ref>", "<ref", "<!--", "-->", "{|\n", "|}\n", "<ref>{|\n<!--"])
+def test_cutting_away_takes_linear_time(part: str) -> None:
+    text = part * (2_000_000 // len(part))
+    started = time.process_time()
+    without_unseen(text)
+    assert time.process_time() - started < 5
+
+
+def test_deep_nesting_is_survived() -> None:
+    found = converted("Start. " + "{{a|" * 200 + "x" + "}}" * 200 + "[[b|" * 200 + "]]" * 200 + " End.")
+    assert found.form is Form.ENTITY
+    assert found.text.startswith("Start.")
+    assert found.text.endswith("End.")
