@@ -142,7 +142,15 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
     assert {document["source"] for document in given["documents"]} == set(originals())
     assert given["units"]["passage"] == sum(document["passages"] for document in given["documents"])
     assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
-    assert set(given["links"]) == {"EC", "SS", "SA", "similarity-tree", "relatedness-tree", "dense-neighbours"}
+    assert set(given["links"]) == {
+        "EC",
+        "SS",
+        "SA",
+        "similarity-tree",
+        "relatedness-tree",
+        "dense-neighbours",
+        "mentions",
+    }
     assert set(given["links"]) - {"EC", "SS", "SA"} < set(given["structures"])
 
 

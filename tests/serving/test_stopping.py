@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -152,12 +153,16 @@ def test_the_executable_stops_between_batches_and_goes_on(
 
 
 def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) -> None:
-    """It waits for a pipe that nobody writes to."""
+    """It waits for a pipe that nobody writes to. A signal between opening and reading interrupts neither, so it is sent again."""
     pipe = tmp_path / "predictions.jsonl"
     os.mkfifo(pipe)
     child = subprocess.Popen([EXECUTABLE, "score", pipe, "--rule", "cover"], stderr=subprocess.PIPE, text=True)
     with pipe.open("w"):
-        child.send_signal(signal.SIGINT)
+        for patience in (5, 30):
+            child.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(patience)
+                break
         _, err = child.communicate(timeout=30)
     assert child.returncode == 3
     assert "Traceback" not in err
