@@ -10,8 +10,8 @@
 The stages come in the order of what they cost, and an answer ends them as soon as it is believed: by the language's own
 confidence, raised where two stages agree. Taken over and joined: completion before search (ChainRAG), one question at a time
 (HiRAG, SUNAR), concluding from the path and its evidence (SUNAR's meta reasoner), a confidence that stages share. Not taken
-over: tree summaries and single candidates, which cost recall or calls and brought nothing here. Retrieval asks no language,
-so `search` is the same whatever answers.
+over: summaries, checks of single candidates, feedback from sampled answers, the triple channel. Retrieval asks no language, so
+`search` is the same whatever answers.
 """
 
 from __future__ import annotations
