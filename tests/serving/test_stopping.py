@@ -157,7 +157,7 @@ def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) ->
     """It waits for a pipe that nobody writes to."""
     pipe = tmp_path / "predictions.jsonl"
     os.mkfifo(pipe)
-    command = [sys.executable, "-c", HEEDING, EXECUTABLE, "score", pipe, "--rule", "cover"]
+    command: list[str | Path] = [sys.executable, "-c", HEEDING, EXECUTABLE, "score", pipe, "--rule", "cover"]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with pipe.open("w"):
         child.send_signal(signal.SIGINT)
