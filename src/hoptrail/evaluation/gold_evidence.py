@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hoptrail.evaluation.showing import shown_documents
 from hoptrail.types import Document, Span, Unit
@@ -28,10 +28,11 @@ class GoldEvidence:
     names: Mapping[str, Sequence[str]]
     documents: Callable[[set[str]], Mapping[str, Document]]
     sentences: tuple[tuple[str, int], ...]
+    known: dict[str, Document] = field(default_factory=dict)
 
     def shows(self, passages: Collection[str], evidence: Sequence[Unit]) -> bool:
         """Whether every one of these passages, at least one, is in the evidence."""
-        shown = {document for unit in evidence for document in shown_documents(unit, self.documents)}
+        shown = {document for unit in evidence for document in shown_documents(unit, self._read)}
         seen = {name for document in shown for name in self.names.get(document, ())}
         return bool(passages) and seen.issuperset(passages)
 
@@ -45,8 +46,14 @@ class GoldEvidence:
         for span in dict.fromkeys(span for unit in evidence for span in unit.sources):
             if not set(passages).isdisjoint(self.names.get(span.document, ())):
                 sources.setdefault(span.document, []).append(span)
-        documents = self.documents(set(sources))
+        documents = self._read(set(sources))
         return tuple(span for name, spans in sources.items() for span in self._best(documents[name], spans, answers))
+
+    def _read(self, ids: set[str]) -> Mapping[str, Document]:
+        """Documents by id, each read once: a question's tasks are handed the same ones again and again."""
+        if missing := ids - self.known.keys():
+            self.known.update(self.documents(missing))
+        return self.known
 
     def _best(self, document: Document, sources: Sequence[Span], answers: Sequence[str]) -> Sequence[Span]:
         numbers = {number for passage, number in self.sentences if passage in self.names[document.id]}

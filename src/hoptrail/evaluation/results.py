@@ -36,7 +36,7 @@ class QuestionResult:
     and has not abstained. `passages` are the ids found, best first, without repeats, at least as many as the deepest
     cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
     together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
-    asked again.
+    asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for.
     """
 
     question: str
@@ -50,6 +50,7 @@ class QuestionResult:
     seconds_language: float = 0.0
     calls: int = 0
     tokens: int = 0
+    tasks: int = 0
     asked: str = ""
 
     def to_line(self, fingerprint: str) -> str:
@@ -187,8 +188,8 @@ class AnswerReport:
 class RecipeReport:
     """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
 
-    `failed` counts errors and questions without a result; seconds are means per question that has a result; calls and
-    tokens are sums. `pool_size` is the number of units that retrieval chose from; `packed` are the means of recall at each of
+    `failed` counts errors and questions without a result; seconds are means per question that has a result; calls, tokens
+    and tasks are sums. `pool_size` is the number of units that retrieval chose from; `packed` are the means of recall at each of
     TOKEN_BUDGETS, nothing where no question has gold passages. `failures` are the questions (by id) with
     an error, and what it was; they are for people, and not in the JSON.
     """
@@ -204,6 +205,7 @@ class RecipeReport:
     seconds_language: float
     calls: int
     tokens: int
+    tasks: int
     fingerprint: str
     failures: tuple[tuple[str, str], ...] = ()
     oracle: OracleShare | None = None
@@ -221,6 +223,7 @@ class RecipeReport:
             "seconds_per_question": {"retrieval": self.seconds_retrieval, "language": self.seconds_language},
             "calls": self.calls,
             "tokens": self.tokens,
+            "tasks": self.tasks,
             "fingerprint": self.fingerprint,
         }
 
@@ -274,6 +277,7 @@ def summarise_recipe(
         seconds_language=mean([result.seconds_language for result in present]),
         calls=sum(result.calls for result in present),
         tokens=sum(result.tokens for result in present),
+        tasks=sum(result.tasks for result in present),
         fingerprint=fingerprint,
         failures=tuple((result.question, result.error) for result in present if result.error is not None),
         oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,

@@ -62,7 +62,7 @@ class RunIdentity:
 
 
 class TimedLanguage:
-    """A language that keeps the seconds spent in it, so that they can be told from retrieval's, and why it last failed.
+    """A language that keeps the seconds spent in it and the tasks that it performed for a question, and why it last failed.
 
     `identity` is what its replies hang on (`language.identity`), where that is more than its name.
     """
@@ -76,6 +76,7 @@ class TimedLanguage:
     def start(self) -> None:
         """Forget what was before: another question comes."""
         self.seconds = 0.0
+        self.tasks = 0
         self.failure: str | None = None
 
     def follow(self, question: Question, names: Mapping[str, Sequence[str]], corpus: Corpus) -> None:
@@ -85,6 +86,7 @@ class TimedLanguage:
 
     def perform(self, task: Task[T]) -> Reply[T]:
         started = time.perf_counter()
+        self.tasks += 1
         try:
             return self._language.perform(task)
         except TaskFailed as failure:
@@ -219,6 +221,7 @@ def _run_question(
         seconds_language=language.seconds,
         calls=usage.calls,
         tokens=usage.prompt_tokens + usage.completion_tokens,
+        tasks=language.tasks,
         asked=fingerprint(question),
     )
 
