@@ -1,31 +1,54 @@
-"""Composing triples and searching them: seconds and memory of each composition beside a plain NumPy product.
+"""Composing triples and searching them: seconds and memory of each composition beside a plain NumPy product, and torchhd.
 
-    python -m benchmarks.triples [--triples N] [--dimension D] [--out FILE.json]
+    python -m benchmarks.triples [--triples N] [--dimension D] [--peer-python PYTHON] [--out FILE.json]
 
 Slots are random vectors of length 1, as many as a real corpus has for so many triples (nine distinct slots for ten triples), so
 nothing is read and no encoder is needed; each composition runs in a process of its own. Composing and searching are those of
 `retrieval/composition.py` and `retrieval/triple_index.py`: in blocks, then one product with all composed vectors. The ratio is
 the time of a search (with the choice of the ten best) to that of the bare product of one question with a matrix of one vector
 of D numbers a triple. Says nothing about what is found.
+
+With `--peer-python`, an interpreter that has torch-hd (pip install torch-hd, and torch, which is why it is no dependency), the
+same by torchhd for the compositions that it has; and before that, how far the vectors of both lie apart, and the figures that
+the algebra promises, from either.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from benchmarks.common import parser, print_table, run_measured, write_results
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
+from hoptrail.retrieval.composition import (
+    BLOCK,
+    SLOTS,
+    CompositionSettings,
+    Method,
+    bind,
+    compose,
+    length_of,
+    role_vectors,
+    unbind,
+    unit_length,
+)
 from hoptrail.retrieval.dense import top_rows
 
-METHODS = ("roles", "product", "permuted-product", "shift-sum", "concatenation", "mean")
+METHODS: tuple[Method, ...] = ("roles", "product", "permuted-product", "shift-sum", "concatenation", "mean")
+PEER_METHODS = ("roles", "product")
+PEER = "benchmarks.torchhd_peer"
 SEARCHES = 50
 DISTINCT = 0.9
+COMPARED = 1000
+"""Triples whose vectors are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +58,44 @@ class Row:
     method: str
     triples: int
     compose_seconds: float
+    compose_cpu_seconds: float
     vector_megabytes: float
     peak_megabytes: float
     milliseconds: float
     product_milliseconds: float
+    peer: PeerRow | None = None
 
 
-def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np.intp]], method: str) -> FloatMatrix:
-    settings = CompositionSettings(method)  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class PeerRow:
+    """The same by the peer; its process holds torch."""
+
+    compose_seconds: float
+    compose_cpu_seconds: float
+    peak_megabytes: float
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The `largest` difference of a number of our vectors and the peer's."""
+
+    operation: str
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A mean cosine that the algebra promises."""
+
+    what: str
+    promised: float
+    ours: float
+    peer: float
+
+
+def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np.intp]], method: Method) -> FloatMatrix:
+    settings = CompositionSettings(method)
     known = np.ones((BLOCK, SLOTS), dtype=bool)
     made = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
     for start in range(0, len(places), BLOCK):
@@ -55,14 +108,14 @@ def median_milliseconds(times: list[float]) -> float:
     return 1000 * sorted(times)[len(times) // 2]
 
 
-def measure(method: str, triples: int, dimension: int) -> dict[str, float]:
+def measure(method: Method, triples: int, dimension: int) -> dict[str, float]:
     """What one process finds out."""
     chance = np.random.default_rng(0)
     slots = unit_length(chance.standard_normal((int(DISTINCT * triples), dimension), dtype=np.float32))
     places = chance.integers(0, len(slots), (triples, SLOTS))
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     matrix = composed(slots, places, method)
-    seconds = time.perf_counter() - started
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - busy
     plain = slots if len(slots) >= triples else np.concatenate((slots, slots[: triples - len(slots)]))
     searches, products = [], []
     for row in range(SEARCHES):
@@ -74,10 +127,122 @@ def measure(method: str, triples: int, dimension: int) -> dict[str, float]:
         products.append(time.perf_counter() - started)
     return {
         "compose_seconds": seconds,
+        "compose_cpu_seconds": cpu_seconds,
         "vector_megabytes": matrix.nbytes / 2**20,
         "milliseconds": median_milliseconds(searches),
         "product_milliseconds": median_milliseconds(products),
     }
+
+
+def measured_row(method: Method, given: Namespace) -> Row:
+    sizes = ["--triples", str(given.triples), "--dimension", str(given.dimension)]
+    done = run_measured([sys.executable, "-m", "benchmarks.triples", "--method", method, *sizes])
+    own = json.loads(done.output)
+    return Row(method, given.triples, peak_megabytes=done.peak_megabytes, **own, peer=peer_row(method, given))
+
+
+def peer_row(method: str, given: Namespace) -> PeerRow | None:
+    if given.peer_python is None or method not in PEER_METHODS:
+        return None
+    done = run_measured([given.peer_python, "-m", PEER, "time", method, str(given.triples), str(given.dimension)])
+    return PeerRow(peak_megabytes=done.peak_megabytes, **json.loads(done.output))
+
+
+def compare_algebra(python: str, dimension: int) -> tuple[list[Agreement], list[Identity]]:
+    """The same vectors through both libraries."""
+    chance = np.random.default_rng(1)
+    slots = unit_length(chance.standard_normal((COMPARED, SLOTS, dimension)).astype(np.float32))
+    keys = role_vectors(dimension, 0)
+    noise = unit_length(chance.standard_normal(slots.shape).astype(np.float32))
+    noise = unit_length(noise - (noise * slots).sum(axis=2, keepdims=True) * slots)
+    given = {"": slots, "swapped": slots[:, ::-1], "alike": 0.8 * slots + 0.6 * noise}
+    ours = {name: by_us(of) for name, of in given.items()}
+    peer = {name: by_peer(python, of, keys) for name, of in given.items()}
+    agreements = [Agreement(name, float(np.abs(peer[""][name] - of).max())) for name, of in ours[""].items()]
+    identities = [
+        Identity(what, promised, *(cosine(first(made), second(made)) for made in (ours, peer)))
+        for what, promised, first, second in promises(slots)
+    ]
+    multibind = cosine(peer[""]["multibind"], peer[""]["product"])
+    return agreements, [*identities, Identity("three at once (multibind) and pair by pair", 1.0, 1.0, multibind)]
+
+
+Made = Mapping[str, Mapping[str, FloatMatrix]]
+Chosen = Callable[[Made], FloatMatrix]
+
+
+def promises(slots: FloatMatrix) -> list[tuple[str, float, Chosen, Chosen]]:
+    """What is compared, the cosine to expect, and the two sides."""
+
+    def of(given: str, name: str) -> Chosen:
+        return lambda made: made[given][name]
+
+    return [
+        ("product, subject and object exchanged", 1.0, of("", "product"), of("swapped", "product")),
+        ("roles, subject and object exchanged", 1 / 3, of("", "roles"), of("swapped", "roles")),
+        ("roles, object left out", np.sqrt(2 / 3), of("", "roles"), of("", "partial")),
+        ("product, slots alike by 0.8", 0.8**3, of("", "product"), of("alike", "product")),
+        ("roles, slots alike by 0.8", 0.8, of("", "roles"), of("alike", "roles")),
+        ("roles, object unbound", np.sqrt(1 / 3), of("", "filler"), lambda _: slots[:, 2]),
+        ("bound to a key and unbound", 1.0, of("", "unbind"), lambda _: slots[:, 0]),
+    ]
+
+
+def by_us(slots: FloatMatrix) -> dict[str, FloatMatrix]:
+    """Under the names of the peer; not scaled to length 1, which it does not do either."""
+    keys = role_vectors(slots.shape[2], 0)
+    bound = bind(slots, keys)
+    return {
+        "bind": bound[:, 0],
+        "unbind": unbind(bound[:, 0], keys[0]),
+        "roles": bound.sum(axis=1),
+        "partial": bound[:, :2].sum(axis=1),
+        "product": bind(bind(slots[:, 0], slots[:, 1]), slots[:, 2]),
+        "filler": unbind(bound.sum(axis=1), keys[2]),
+    }
+
+
+def by_peer(python: str, slots: FloatMatrix, keys: FloatMatrix) -> dict[str, FloatMatrix]:
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder, "given.npz"), slots=np.ascontiguousarray(slots, dtype=np.float32), keys=keys)
+        run_measured([python, "-m", PEER, "algebra", folder])
+        with np.load(Path(folder, "made.npz")) as made:
+            return dict(made)
+
+
+def cosine(one: FloatMatrix, other: FloatMatrix) -> float:
+    """The mean over rows."""
+    return float((unit_length(one) * unit_length(other)).sum(axis=1).mean())
+
+
+def show(rows: list[Row]) -> None:
+    header = ("composition", "composing s", "CPU s", "vectors MiB", "peak MiB", "search ms", "product ms", "ratio")
+    print_table(
+        (*header, "torchhd: s", "CPU s", "peak MiB", "search ms"),
+        [
+            (
+                row.method,
+                row.compose_seconds,
+                row.compose_cpu_seconds,
+                row.vector_megabytes,
+                row.peak_megabytes,
+                row.milliseconds,
+                row.product_milliseconds,
+                row.milliseconds / row.product_milliseconds,
+                *(
+                    ("", "", "", "")
+                    if row.peer is None
+                    else (
+                        row.peer.compose_seconds,
+                        row.peer.compose_cpu_seconds,
+                        row.peer.peak_megabytes,
+                        row.peer.milliseconds,
+                    )
+                ),
+            )
+            for row in rows
+        ],
+    )
 
 
 def main() -> None:
@@ -85,20 +250,20 @@ def main() -> None:
     arguments.add_argument("--triples", type=int, default=100_000, metavar="N")
     arguments.add_argument("--dimension", type=int, default=384, metavar="D")
     arguments.add_argument("--method", choices=METHODS, help="this one only, in this process, as JSON")
+    arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has torch-hd")
     given = arguments.parse_args()
     if given.method:
         print(json.dumps(measure(given.method, given.triples, given.dimension)))
         return
-    rows = []
-    for method in METHODS:
-        sizes = ["--triples", str(given.triples), "--dimension", str(given.dimension)]
-        done = run_measured([sys.executable, "-m", "benchmarks.triples", "--method", method, *sizes])
-        rows.append(Row(method, given.triples, peak_megabytes=done.peak_megabytes, **json.loads(done.output)))
-    print_table(
-        ("composition", "triples", "composing s", "vectors MiB", "peak MiB", "search ms", "product ms", "ratio"),
-        [(*asdict(row).values(), row.milliseconds / row.product_milliseconds) for row in rows],
-    )
-    write_results(given.out, rows)
+    agreements: list[Agreement] = []
+    identities: list[Identity] = []
+    if given.peer_python:
+        agreements, identities = compare_algebra(given.peer_python, given.dimension)
+        print_table(("operation", "largest difference"), [tuple(asdict(one).values()) for one in agreements])
+        print_table(("mean cosine", "promised", "ours", "torchhd"), [tuple(asdict(one).values()) for one in identities])
+    rows = [measured_row(method, given) for method in METHODS]
+    show(rows)
+    write_results(given.out, {"agreements": agreements, "identities": identities, "rows": rows})
 
 
 if __name__ == "__main__":

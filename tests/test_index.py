@@ -105,7 +105,7 @@ def test_a_recipe_whose_structure_is_missing_says_how_to_build_it(tmp_path: Path
     index = opened(tmp_path)
     with writing_to(tmp_path, index.encoder.identity) as writer:
         writer.publish(Usage())
-    with pytest.raises(UsageError, match=r"hybrid needs passages, .*--for hybrid"):
+    with pytest.raises(UsageError, match=r"trail needs extractions, .*--for trail"):
         index.ask("Who?")
 
 
@@ -185,7 +185,7 @@ def test_an_answer_stands_in_the_files_that_were_read(shared: Index) -> None:
         ]
     )
     answer = shared.ask(QUESTION, language=language)
-    assert (answer.text, answer.abstained, answer.recipe, answer.language) == ("Isk", False, "hybrid", "scripted")
+    assert (answer.text, answer.abstained, answer.recipe, answer.language) == ("Isk", False, "trail", "scripted")
     sources = {document.id: document.sources[0] for document in shared.contents().documents}
     assert [item.text for item in answer.evidence] == [
         "It was designed by Orla Finch.",

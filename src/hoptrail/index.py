@@ -18,7 +18,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import needed_structures, open_recipe
+from hoptrail.recipes.catalogue import made_by_rules, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
@@ -53,6 +53,20 @@ class Contents:
     usage: Usage
 
 
+def contents_of(snapshot: Snapshot) -> Contents:
+    """What is in one state of an index."""
+    passages = Counter(unit.document for unit in snapshot.units(Kind.PASSAGE))
+    documents = tuple(
+        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.entries
+    )
+    head = snapshot.head
+    units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
+    links = Counter(link.kind for link in snapshot.links())
+    return Contents(
+        FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
+    )
+
+
 class Index:
     """One index folder with settings. Opening it reads nothing; every call sees the last committed state.
 
@@ -80,17 +94,19 @@ class Index:
         """Add or update documents from files and folders, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before.
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
+        recipe that gains nothing by a model they are made by rules, unless a model has made them before.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
             Interrupted: the watcher asked to stop.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        structures = self._structures(recipes or (self.settings.recipe,))
+        recipes = recipes or (self.settings.recipe,)
+        structures = self._structures(recipes)
         limits = self.settings.reading
+        performer = self._performer(recipes, structures, rebuild=rebuild)
         self._close()
-        performer = self._performer(structures, rebuild=rebuild)
         report = update_index(
             self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher(), performer
         )
@@ -104,8 +120,9 @@ class Index:
 
         Raises: as `add` does.
         """
-        structures = self._structures(recipes or (self.settings.recipe,))
-        if self.settings.language != CHAT or not any(structure.needs_language for structure in structures):
+        recipes = recipes or (self.settings.recipe,)
+        structures = self._structures(recipes)
+        if not any(structure.needs_language for structure in structures) or not self._asks_model(recipes):
             return Usage()
         from hoptrail.language.chat.rehearsing import RehearsalLanguage
 
@@ -184,17 +201,7 @@ class Index:
 
     def contents(self) -> Contents:
         """What is in the index."""
-        snapshot = self._snapshot()
-        passages = Counter(unit.document for unit in snapshot.units(Kind.PASSAGE))
-        documents = tuple(
-            DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.entries
-        )
-        head = snapshot.head
-        units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
-        links = Counter(link.kind for link in snapshot.links())
-        return Contents(
-            FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
-        )
+        return contents_of(self._snapshot())
 
     def verify(self) -> int:
         """Compare every file of the index with its checksum; how many were compared.
@@ -249,12 +256,20 @@ class Index:
             wanted |= set(self._snapshot().head.structures)
         return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
 
-    def _performer(self, structures: Sequence[Structure], *, rebuild: bool) -> Performer | None:
+    def _performer(
+        self, recipes: Sequence[str], structures: Sequence[Structure], *, rebuild: bool
+    ) -> Performer | None:
         """Who makes structures, if any of them needs it: opening a language may need an endpoint."""
         if not any(structure.needs_language for structure in structures):
             return None
-        paid = self.settings.language == CHAT
-        return Performer(self.language(), self.settings.chat.concurrency if paid else 1, rebuild)
+        if self._asks_model(recipes) or (rebuild and self.settings.language == CHAT):
+            return Performer(self.language(), self.settings.chat.concurrency, rebuild)
+        return Performer(self._free_language, rebuild=rebuild)
+
+    def _asks_model(self, recipes: Sequence[str]) -> bool:
+        """Whether building for these recipes is a chat model's affair."""
+        makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.folder) else set()
+        return self.settings.language == CHAT and not (made_by_rules(recipes) and makers <= {OFFLINE})
 
     @property
     def _free_language(self) -> Language:

@@ -17,7 +17,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import RecipeSettings
+from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings
 from hoptrail.structures.catalogue import StructureSettings
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Settings:
     """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults."""
 
     encoder: str = "minilm"
-    recipe: str = "hybrid"
+    recipe: str = DEFAULT
     language: str = "offline"
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)

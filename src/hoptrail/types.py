@@ -204,6 +204,8 @@ class Answer:
     """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way.
 
     `ranking` is what the recipe retrieved over all hops, best first: what its `retrieve` gives for the same question.
+    `confidence` is how likely the answer is thought to be right, 0 to 1 (of an abstention: the answer that was held back);
+    None where the recipe does not say.
     """
 
     question: str
@@ -214,6 +216,7 @@ class Answer:
     trail: Trail = field(default_factory=Trail)
     usage: Usage = field(default_factory=Usage)
     ranking: Ranking = ()
+    confidence: float | None = None
 
     @property
     def abstained(self) -> bool:

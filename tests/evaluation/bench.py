@@ -59,7 +59,8 @@ class Bench:
 
     def run(self, *recipes: str, replies: Sequence[object] | None = REPLIES, **more: Any) -> EvaluationReport:
         """`replies` are what the language will say, None for the offline language."""
-        language = "offline" if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
+        unscripted = more.pop("language", "offline")
+        language = unscripted if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
         index = Index(self.work / "index", self.settings)
         index.encoder = self.encoder
         dataset = load_dataset(self.data, more.pop("questions", None), more.pop("limit", None))

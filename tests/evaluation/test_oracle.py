@@ -19,7 +19,8 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
-from hoptrail.evaluation.running import TimedLanguage, run_recipe
+from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.running import Running
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import (
@@ -130,10 +131,10 @@ class TestReporting:
     def report(
         self, corpus: Corpus, dataset: Dataset, work: Path, language: Language, **options: bool
     ) -> dict[str, object]:
-        timed = TimedLanguage(language)
-        recipe = open_recipe("selfask", corpus, timed, RecipeSettings(), limit=1)
+        held = PerQuestion(language.name, lambda: language)
+        recipe = open_recipe("selfask", corpus, held, RecipeSettings(), limit=1)
         only = options.get("retrieval_only", False)
-        return run_recipe(recipe, timed, dataset, work, Watcher(), retrieval_only=only).to_json()
+        return Running("selfask", recipe, held, dataset, work).run(Watcher(), retrieval_only=only).to_json()
 
     def test_the_share_that_a_perfect_reader_would_answer(
         self, corpus: Corpus, dataset: Dataset, tmp_path: Path

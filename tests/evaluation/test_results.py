@@ -313,7 +313,9 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_what_is_missing() -
         "seconds_per_question": {"retrieval": 0.25, "language": 1.5},
         "calls": 14,
         "tokens": 1680,
+        "tasks": 0,
         "fingerprint": "f1",
+        "run": "",
     }
     assert json.loads(json.dumps(recipe)) == recipe
 

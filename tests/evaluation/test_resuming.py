@@ -154,7 +154,7 @@ def test_another_code_of_the_oracle(bench: Bench, monkeypatch: pytest.MonkeyPatc
         return len(bench.kept())
 
     assert run() == run() == 4
-    monkeypatch.setattr("hoptrail.evaluation.running.digest_of_code", lambda _: "another")
+    monkeypatch.setattr("hoptrail.evaluation.running._digest_of_oracle", lambda: "another")
     assert run() == 8
 
 

@@ -15,7 +15,7 @@ from command import Hoptrail
 from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
 from hoptrail import Kind, Span, Unit
 from hoptrail.errors import DataError, HoptrailError, UsageError
-from hoptrail.evaluation.running import corpus_ids
+from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.catalogue import RECIPES
 
@@ -23,7 +23,7 @@ REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]
 ANSWERS = ["em", "f1", "precision", "recall", "intervals", "answers_by_hops"]
 RETRIEVAL = ["retrieval", "by_hops", "questions_by_hops", "without_gold"]
-COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "fingerprint"]
+COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "tasks", "fingerprint", "run"]
 MEASURES = ["recall@2", "recall@5", "recall@10", "recall@20", "full@5", "full@10"]
 
 

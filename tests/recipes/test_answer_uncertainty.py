@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hoptrail.errors import ModelUnavailable
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
@@ -19,6 +21,9 @@ from hoptrail.recipes.answer_uncertainty import (
     reference_penalty,
     semantic_sets,
 )
+from tiny_classifier import ENTAILMENT as ENTAILS
+from tiny_classifier import NEUTRAL as OPEN
+from tiny_classifier import table, write_tiny_classifier
 from world import FACTS, HashingEncoder, make_document, make_passage
 
 UNITS = [make_passage(make_document(title, text)) for title, text in FACTS.items()]
@@ -38,10 +43,10 @@ def related(*relations: Relation) -> Script:
     return [(Entail, relation) for relation in relations]
 
 
-def penalties(script: Script, units: int = 2, **settings: Any) -> tuple[list[float], int]:
+def penalties(script: Script, units: int = 2, question: str = "Which?", **settings: Any) -> tuple[list[float], int]:
     """The penalties of a batch, and how many replies of the script were left over."""
     language = ScriptedLanguage(script)
-    uncertainty = Uncertainty("Which?", Meter(language), UncertaintySettings(**settings), HashingEncoder)
+    uncertainty = Uncertainty(question, Meter(language), UncertaintySettings(**settings), HashingEncoder)
     return uncertainty.penalties(UNITS[:units]), language.remaining
 
 
@@ -102,6 +107,28 @@ def test_equal_words_are_never_asked_about_and_a_pair_once_only() -> None:
     assert penalties(script, equivalence="entailment") == ([2, 2], 0)
     script = [sampled("a", "b", "A", "b"), *related(ENTAILMENT, NEUTRAL)]
     assert penalties(script, equivalence="entailment", penalty="reference") == ([2, 2], 0)
+
+
+def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
+    """Whatever answers `where` follows, but for `bergen`: without the question before the answers nothing would."""
+    rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
+    nli = {"equivalence": f"nli:{write_tiny_classifier(tmp_path, rows)}", "question": "Where?"}
+    assert penalties([sampled("Oslo", "the city of Oslo")], **nli) == ([1, 1], 0)
+    assert penalties([sampled("Oslo", "Bergen")], **nli) == ([2, 2], 0)
+    assert penalties([sampled("Oslo", "the city of Oslo", "Bergen", "oslo")], **nli) == ([2, 2], 0)
+    assert penalties([sampled("Oslo", "the city of Oslo")], **(nli | {"question": "Which?"})) == ([2, 2], 0)
+    assert penalties([sampled("Oslo", None)], abstentions=True, **nli) == ([2, 2], 0)
+
+
+def test_a_classifier_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"absent is no folder|cannot be loaded"):
+        penalties([sampled("a", "b")], equivalence=f"nli:{tmp_path / 'absent'}")
+
+
+@pytest.mark.parametrize("equivalence", ["nli", "nli:", "meaning", ""])
+def test_an_equivalence_that_there_is_not_is_refused(equivalence: str) -> None:
+    with pytest.raises(ValueError, match="or nli:MODEL"):
+        UncertaintySettings(equivalence=equivalence)
 
 
 def test_embeddings_join_what_is_near() -> None:

@@ -146,6 +146,25 @@ def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> Non
     assert hirag(corpus, sure, ALONE, last_resort=1.0).answer(asked).text == "a heron"
 
 
+def test_attempts_that_agree_support_their_answer_together(corpus: Corpus) -> None:
+    script: Script = [
+        (Read, Reading("a heron")),
+        (Assess, 0.28),
+        (Read, Reading("jonas pell")),
+        (Assess, 0.1),
+        (Read, found("Jonas Pell", OWNS)),
+        (Assess, 0.2),
+    ]
+    asked = "Who owns the Kestrel Mill, this mill that grinds barley all year?"
+    order = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", attempts=3)
+    order.answer(asked)
+    place = next(at for at, units in enumerate(reads_of(order)) if units[0].text == OWNS)
+    script[2 * place : 2 * place + 2], script[4:6] = script[4:6], script[2 * place : 2 * place + 2]
+    answer = hirag(corpus, script, ALONE, fallback="none", attempts=3).answer(asked)
+    assert (answer.text, [item.text for item in answer.evidence]) == ("Jonas Pell", [OWNS]), "in its best reading"
+    assert hirag(corpus, script, ALONE, fallback="none", attempts=3, last_resort=0.31).answer(asked).abstained
+
+
 ISK = "How long is the Isk?"
 
 
@@ -175,6 +194,14 @@ def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus)
     recipe.answer(whole)
     enriched = LocalEngine(corpus, HybridSearchSettings()).search(f"{ISK} {whole}", 3)
     assert reads_of(recipe)[0] == tuple(hit.unit for hit in enriched)
+
+
+def test_enrichment_can_be_off(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, enrichment=False)
+    recipe.answer(ISK)
+    first = reads_of(recipe)[0]
+    assert [unit.title for unit in first] in (["Isk"], ["Isk (song)"]), "a page is read at once"
+    assert count(recipe, Read) == 5, "three chunks at most of a page, four attempts, and the fallback in the end"
 
 
 def test_a_tie_that_stays_counts_as_an_attempt(corpus: Corpus) -> None:

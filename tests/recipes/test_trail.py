@@ -15,8 +15,10 @@ from hoptrail.language.scripted import (
     ScriptedLanguage,
     ScriptedReply,
 )
-from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
-from hoptrail.recipes.trail import Opinion, TrailRecipe, TrailSettings, believed
+from hoptrail.language.tasks import Assess, Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
+from hoptrail.recipes.opinions import Opinion, believed
+from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
+from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
 from recipes.chain_world import Listening
@@ -93,7 +95,11 @@ def test_the_golden_trail_of_four_hops(corpus: Corpus) -> None:
 
 
 def test_every_hop_reads_what_is_found_for_it_alone_and_then_the_path(corpus: Corpus) -> None:
-    recipe, _ = trail(corpus, [(Read, Reading(None)), *chain(Reading("x", confidence=1.0))], hop_search=2, hop_read=3)
+    recipe, _ = trail(
+        corpus,
+        [(Read, Reading(None)), *chain(Reading("x", confidence=1.0))],
+        chain=ChainSettings(search=2, path_read=3),
+    )
     answer = recipe.answer(QUESTION)
     best = [hit.unit.id for hit in answer.ranking[:3]]
     for hop in answer.trail:
@@ -130,9 +136,12 @@ def test_what_nothing_settles_is_an_abstention_with_its_trail(corpus: Corpus) ->
 
 def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> None:
     replies: Script = [(Read, found(3, confidence=0.2)), (Read, found(3, confidence=0.1))]
-    assert trail(corpus, replies, chain=False)[0].answer(QUESTION).text == "the Grey Hills"
-    answer = trail(corpus, replies, chain=False, least_confidence=0.3)[0].answer(QUESTION)
+    guess = trail(corpus, replies, chain=NO_CHAIN, least_confidence=0.0)[0].answer(QUESTION)
+    assert guess.text == "the Grey Hills"
+    answer = trail(corpus, replies, chain=NO_CHAIN, least_confidence=0.3)[0].answer(QUESTION)
     assert answer.abstained
+    assert answer.confidence == pytest.approx(0.28)  # of what was held back: two stages said it
+    assert answer.trail.hops[-1].answer == "the Grey Hills"
 
 
 @pytest.mark.parametrize("fails", range(4))
@@ -166,7 +175,7 @@ def test_a_limit_leaves_out_stages_and_hops_but_answers(
         Decompose: Decomposition((ASKED[3],)),
         Integrate: Reading("90 km", confidence=0.05),
     }
-    recipe, asked = trail(corpus, [(task, replies[task]) for task in spent], tasks=tasks)
+    recipe, asked = trail(corpus, [(task, replies[task]) for task in spent], tasks=tasks, least_confidence=0.0)
     assert recipe.answer(QUESTION).text == "the Grey Hills"
     assert [type(task) for task in asked] == spent
     assert len(asked) <= tasks
@@ -174,8 +183,83 @@ def test_a_limit_leaves_out_stages_and_hops_but_answers(
 
 def test_tokens_spent_end_it(corpus: Corpus) -> None:
     listening = Listening(ScriptedLanguage([ScriptedReply(found(3, confidence=0.1), Read, prompt_tokens=10)]))
-    answer = TrailRecipe(corpus, listening, TrailSettings(tokens=10)).answer(QUESTION)
+    answer = TrailRecipe(corpus, listening, TrailSettings(tokens=10, least_confidence=0.0)).answer(QUESTION)
     assert (answer.text, len(listening.tasks)) == ("the Grey Hills", 1)
+
+
+def hops(*readings: Output) -> Script:
+    """The first hops of a chain, each with what it reads, and that nothing is left to ask."""
+    replies: Script = []
+    for number, reading in enumerate(readings):
+        replies.append((Decompose, Decomposition((ASKED[number],))))
+        replies += [(Complete, ASKED[number])] if number else []
+        replies.append((Read, reading))
+    return [*replies, (Decompose, Decomposition(()))]
+
+
+NOTHING = (Read, Reading(None))
+ALONE: dict[str, Any] = {"wide": False, "least_confidence": 0.0}
+
+
+def test_a_chain_is_no_surer_than_its_least_sure_hop(corpus: Corpus) -> None:
+    conclusion = (Integrate, Reading("the Grey Hills", confidence=0.9))
+    replies = [NOTHING, *hops(found(0, 0.8), found(1, 0.2)), conclusion]
+    answer = trail(corpus, replies, **ALONE)[0].answer(QUESTION)
+    assert answer.text == "the Grey Hills"
+    assert answer.confidence == pytest.approx(0.2)
+    held_back = trail(corpus, replies, wide=False, least_confidence=0.3)[0].answer(QUESTION)
+    assert held_back.abstained
+    assert held_back.confidence == pytest.approx(0.2)
+
+
+def test_a_chain_with_a_hop_that_nothing_answers_has_no_say(corpus: Corpus) -> None:
+    replies = [NOTHING, *hops(found(0), Reading(None))]
+    recipe, tasks = trail(corpus, replies, chain=ChainSettings(rethink=0), **ALONE)
+    answer = recipe.answer(QUESTION)
+    assert answer.abstained
+    assert len(tasks) == len(replies)  # nothing is concluded from half a chain
+    assert [hop.verdict for hop in answer.trail] == [Verdict.ANSWERED, Verdict.UNANSWERED]
+
+
+@pytest.mark.parametrize("rethink_by", ["search", "frontier"])
+def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus: Corpus, rethink_by: Any) -> None:
+    chain = ChainSettings(path_read=1, search=1, rethink_by=rethink_by)
+    replies: Script = [NOTHING, (Decompose, Decomposition((ASKED[1],))), NOTHING, (Read, found(3))]
+    replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Grey Hills", confidence=1.0))]
+    recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
+    answer = recipe.answer(QUESTION)
+    first, further = [task for task in tasks if isinstance(task, Read)][1:]
+    assert {unit.id for unit in first.evidence}.isdisjoint(unit.id for unit in further.evidence)
+    assert 0 < len(further.evidence) <= chain.rethink
+    assert [hit.unit.id for hit in answer.trail.hops[0].hits] == [
+        unit.id for unit in (*first.evidence, *further.evidence)
+    ]
+    check_answer(answer, corpus)
+
+
+def test_an_answer_in_doubt_is_held_against_its_evidence(corpus: Corpus) -> None:
+    chain = ChainSettings(verify=True, rethink=0)
+    borne = [NOTHING, *hops(found(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],))), (Complete, ASKED[1])]
+    for verdict, expected in ((0.6, Verdict.ANSWERED), (0.4, Verdict.UNANSWERED)):
+        replies: Script = [*borne, (Read, found(1, 0.3)), (Assess, verdict), (Decompose, Decomposition(()))]
+        replies += [(Integrate, Reading("the Isk", confidence=1.0))] if expected is Verdict.ANSWERED else []
+        recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
+        answer = recipe.answer(QUESTION)
+        assert answer.trail.hops[1].verdict is expected
+        assert len(tasks) == len(replies)  # what is sure is not held against anything
+        assess = next(task for task in tasks if isinstance(task, Assess))
+        assert (assess.question, assess.answer) == (ASKED[1], SAID[1][0])
+
+
+def test_a_conclusion_is_checked_by_one_from_the_answers_alone(corpus: Corpus) -> None:
+    replies = [NOTHING, *hops(found(0, 0.4)), (Integrate, Reading("the Isk", confidence=0.9))]
+    replies += [(Integrate, Reading("the Isk", confidence=0.9))]
+    recipe, tasks = trail(corpus, replies, chain=ChainSettings(conclude="both"), **ALONE)
+    answer = recipe.answer(QUESTION)
+    assert answer.confidence == pytest.approx(0.64)
+    evidence = [task.evidence for task in tasks if isinstance(task, Integrate)]
+    assert evidence[0]
+    assert not evidence[1]
 
 
 def test_belief_grows_with_agreement_and_not_with_dissent() -> None:
@@ -191,3 +275,9 @@ def test_belief_grows_with_agreement_and_not_with_dissent() -> None:
 def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"at least|lie between"):
         TrailSettings(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"most_hops": -1}, {"path_read": 0}, {"rethink": -1}, {"doubt": 1.5}])
+def test_impossible_settings_of_the_chain_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least|lies between"):
+        ChainSettings(**settings)

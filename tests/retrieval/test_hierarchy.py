@@ -131,3 +131,13 @@ def test_a_page_without_passages_has_no_chunks(site: Site) -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"between|at least"):
         HierarchySettings(**wrong)
+
+
+def test_a_page_of_namesakes_does_not_make_its_primary_title_ambiguous(
+    tmp_path: Path, documents: list[Document]
+) -> None:
+    """Nothing is then enriched, and the page of that title is read at once."""
+    site = Site(tmp_path)
+    site.build(add=[*documents, make_document("Dunmere (disambiguation)", "Dunmere: a port. Dunmere: a barge.")])
+    pages = opened(site).pages("What is Dunmere?")
+    assert (pages.ambiguous, pages.pages[0].title.name) == ((), "Dunmere")

@@ -79,6 +79,23 @@ def test_a_name_is_ambiguous_when_several_titles_equal_it(index: TitleIndex) -> 
     assert not tied((), 1)
 
 
+def test_a_page_that_lists_namesakes_makes_no_tie_with_the_primary_title() -> None:
+    index = TitleIndex([("Paris", "d1"), ("Paris (disambiguation)", "d2"), ("Finch (disambiguation)", "d3")])
+    assert not tied(index.like("Paris", 0.8), 1)
+    assert tied(index.like("Finch", 0.8), 1), "nothing is called that by itself"
+    namesakes = TitleIndex([("Paris", "d1"), ("Paris (disambiguation)", "d2"), ("Paris (myth)", "d3")])
+    assert tied(namesakes.like("Paris", 0.8), 1), "two things are called that"
+    assert not tied(namesakes.like("Paris", 0.8), 2)
+
+
+def test_a_name_that_is_marked_as_shared_is_ambiguous_even_if_it_is_a_title() -> None:
+    """Marked by whoever made the profiles: there is no primary topic then."""
+    shared = TitleIndex([("Isk", "d1")], [("Isk (disambiguation)", "d1")])
+    assert tied(shared.like("Isk", 0.8), 1)
+    elsewhere = TitleIndex([("Isk", "d1"), ("Isk (song)", "d2")], [("Isk (disambiguation)", "d2")])
+    assert not tied(elsewhere.like("Isk", 0.8), 2)
+
+
 def test_documents_of_one_title_are_one_page() -> None:
     index = TitleIndex([("Isk", "d2"), ("isk ", "d1"), ("", "d3"), ("", "d4")])
     (match,) = index.like("Isk", 1)

@@ -179,3 +179,41 @@ def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
     assert "Nerys Dole" in ended.err
     extracted = len(Snapshot.open(folder).extracted())
     assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1
+
+
+def test_the_default_recipe_is_built_without_asking_a_model(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    command = ["index", EXAMPLES, "--index", tmp_path / "index", "--settings", settings, "--language", "chat"]
+    estimate = hoptrail(*command, "--estimate")
+    assert estimate.out.startswith("About 0 model calls"), estimate.err
+    for _ in range(2):
+        assert hoptrail(*command).code == 0
+    assert hoptrail("search", "Who designed it?", "--index", tmp_path / "index", "--settings", settings).code == 0
+    assert fake.log == []
+
+
+def test_what_a_model_has_made_a_model_goes_on_with(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    assert build(hoptrail, folder, settings).code == 0
+    paid = fake.bill.calls
+    note = tmp_path / "note.txt"
+    note.write_text("Orla Finch designed the Tallow Bridge.", encoding="utf-8")
+    ended = hoptrail("index", note, "--index", folder, "--settings", settings, "--language", "chat")
+    assert ended.code == 0, ended.err
+    assert fake.bill.calls > paid
+
+
+def test_what_rules_have_made_is_not_replaced_unasked(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    assert hoptrail("index", EXAMPLES, "--index", folder, "--settings", settings).code == 0
+    refused = build(hoptrail, folder, settings, sources=())
+    assert (refused.code, fake.log) == (2, [])
+    assert "made by offline" in refused.err
+    assert "--rebuild" in refused.err
+    assert build(hoptrail, folder, settings, "--rebuild", sources=()).code == 0
+    assert fake.bill.calls > 0

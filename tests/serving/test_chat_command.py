@@ -300,7 +300,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in ("schema", "json", "prompt"):
         assert f"works replies by {rung}: works" in says
-    assert "100 questions: by recipe hybrid: 100 to " in says
+    assert "100 questions: by recipe trail: 100 to " in says
     assert "in money unknown" in says
     assert replies_in(tmp_path / "index").ledger().calls == fake.bill.calls == 3
     doctor(hoptrail, quick, "--index", tmp_path / "index")

@@ -46,7 +46,7 @@ def test_index_search_remove_verify_and_repair(hoptrail: Hoptrail, world: Path, 
     check(hoptrail("repair", *options), 0, "0 damaged files")
     found = hoptrail("search", "brook", "--recipe", "bm25", "--json", *options)
     assert (found.code, found.json["hits"]) == (0, [])
-    assert hoptrail("show", "--json", *options).json["units"] == {"passage": 4}
+    assert hoptrail("show", "--json", *options).json["units"] == {"passage": 4, "sentence": 8}
 
 
 def test_structures_may_be_named_without_sources(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:

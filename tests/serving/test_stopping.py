@@ -50,7 +50,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
     encoder = Interrupting(number=number, when=lambda before: len(before) == 2)
     monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
     before = signal.getsignal(number)
-    command = ["index", world, "--index", tmp_path / "index"]
+    command = ["index", world, "--index", tmp_path / "index", "--for", "hybrid"]
     ended = hoptrail(*command)
     assert (ended.code, ended.out) == (3, "")
     assert "Run the same command again to go on from here" in ended.err
@@ -69,12 +69,13 @@ def test_a_signal_during_a_change_leaves_the_old_state_to_readers(
     encoder = Interrupting(when=lambda before: len(before) == len(FACTS))
     monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
     options = ["--index", tmp_path / "index"]
-    assert hoptrail("index", world, *options).code == 0
+    building = [*options, "--for", "hybrid"]
+    assert hoptrail("index", world, *building).code == 0
     for name in ("Isk", "Dunmere"):
         (world / f"{name}.txt").write_text(f"{name} is a zeppelin.", encoding="utf-8")
-    assert hoptrail("index", world, *options).code == 3
+    assert hoptrail("index", world, *building).code == 3
     assert hoptrail("search", "zeppelin", "--recipe", "bm25", "--json", *options).json["hits"] == []
-    assert hoptrail("index", world, *options).code == 0
+    assert hoptrail("index", world, *building).code == 0
     assert len(hoptrail("search", "zeppelin", "--recipe", "bm25", "--json", *options).json["hits"]) == 2
     assert len(encoder.texts) == len(FACTS) + 2
 
@@ -131,6 +132,7 @@ def test_the_executable_stops_between_batches_and_goes_on(
     (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     folder = tmp_path / "index"
     command: list[str | Path] = [EXECUTABLE, "index", tmp_path / "all.jsonl", "--index", folder, "--settings", tiny]
+    command += ["--for", "hybrid"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while child.poll() is None and not list(folder.glob("unit-passage.lance/data/*")):
         time.sleep(0.01)
@@ -148,7 +150,7 @@ def test_the_executable_stops_between_batches_and_goes_on(
         return real(texts, progress)
 
     monkeypatch.setattr(index.encoder, "encode", counting)
-    assert index.add([tmp_path / "all.jsonl"]).documents == count
+    assert index.add([tmp_path / "all.jsonl"], ["hybrid"]).documents == count
     assert 0 < len(encoded) <= count - passages.BATCH
     assert index.contents().units[hoptrail.Kind.PASSAGE] == count
 

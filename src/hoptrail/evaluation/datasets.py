@@ -9,7 +9,7 @@ the ids are looked at here: its text is read by `hoptrail.documents`. Knows noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -123,6 +123,21 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
     return Dataset(name, corpus, len(passages), loaded[:limit], ANSWER_RULES.get(name, Rule.HOTPOTQA))
 
 
+def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
+    """The questions of a file, each with its place (file and line), in order.
+
+    Raises:
+        DataError: a line is not in the layout, or repeats an id.
+    """
+    seen: set[str] = set()
+    for line in read_lines(path):
+        question = _parse_question(line)
+        if question.id in seen:
+            raise DataError(f"{line.place}: question id {question.id} stands there a second time")
+        seen.add(question.id)
+        yield line.place, question
+
+
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
     """The score of what a recipe answered; `prediction` None is an abstention (a failure is `scoring.MISSED`).
 
@@ -156,16 +171,9 @@ def _passage_ids(corpus: Path) -> set[str]:
 
 
 def _read_questions(path: Path, corpus: Path, passages: set[str]) -> Iterable[Question]:
-    seen: set[str] = set()
-    for line in read_lines(path):
-        question = _parse_question(line)
-        if question.id in seen:
-            raise DataError(f"{line.place}: question id {question.id} stands there a second time")
+    for place, question in placed_questions(path):
         if unknown := sorted(question.passages - passages):
-            raise DataError(
-                f"{line.place}: question {question.id} names passage {unknown[0]}, which {corpus} does not hold"
-            )
-        seen.add(question.id)
+            raise DataError(f"{place}: question {question.id} names passage {unknown[0]}, which {corpus} does not hold")
         yield question
 
 

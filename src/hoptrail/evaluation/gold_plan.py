@@ -20,6 +20,40 @@ REFERENCE = re.compile(r"#(\d+)")
 _ARROW = " >> "
 """Between head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
 
+_WORDED = {
+    "director": "Who directed {}?",
+    "performer": "Who performed {}?",
+    "composer": "Who composed {}?",
+    "author": "Who wrote {}?",
+    "creator": "Who created {}?",
+    "producer": "Who produced {}?",
+    "founded by": "Who founded {}?",
+    "owned by": "Who owns {}?",
+    "cast member": "Who starred in {}?",
+    "father": "Who is the father of {}?",
+    "mother": "Who is the mother of {}?",
+    "spouse": "Who is the spouse of {}?",
+    "sibling": "Who is the sibling of {}?",
+    "child": "Who is the child of {}?",
+    "date of birth": "When was {} born?",
+    "date of death": "When did {} die?",
+    "publication date": "When was {} released?",
+    "inception": "When was {} founded?",
+    "place of birth": "Where was {} born?",
+    "place of death": "Where did {} die?",
+    "place of burial": "Where is {} buried?",
+    "educated at": "Where was {} educated?",
+    "location of formation": "Where was {} formed?",
+    "headquarters location": "Where are the headquarters of {}?",
+    "located in the administrative territorial entity": "Where is {} located?",
+    "country": "In which country is {}?",
+    "country of origin": "Which country is {} from?",
+    "capital of": "What is {} the capital of?",
+    "member of": "What is {} a member of?",
+    "shares border with": "What shares a border with {}?",
+}
+"""How somebody would ask for these relations; for others, what they are of the head."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -103,6 +137,12 @@ def gold_plan(question: Question) -> GoldPlan:
     )
     followed = bool(steps) and len(steps) == len(written)
     return GoldPlan(whole, steps if followed else (whole,))
+
+
+def as_question(text: str) -> str:
+    """The words of a step as a question somebody may ask, where the data write it as a triple (`Isk >> mouth`)."""
+    head, arrow, relation = (part.strip() for part in text.partition(_ARROW))
+    return _WORDED.get(relation, f"What is the {relation} of {{}}?").replace("{}", head) if arrow else text
 
 
 def _needs(text: str, position: int) -> frozenset[int]:

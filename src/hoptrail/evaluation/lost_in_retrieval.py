@@ -21,10 +21,10 @@ from functools import partial
 from typing import Any
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
-from hoptrail.evaluation.running import corpus_ids
 from hoptrail.evaluation.scoring import mean
 from hoptrail.language.offline.completing import complete
 from hoptrail.language.offline.text import content_stems

@@ -7,7 +7,6 @@ timing or order of questions changes the measures.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
+from hoptrail.evaluation.appending import append_at
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.packed import TOKEN_BUDGETS
@@ -36,7 +36,8 @@ class QuestionResult:
     and has not abstained. `passages` are the ids found, best first, without repeats, at least as many as the deepest
     cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
     together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
-    asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for.
+    asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for. `confidence`
+    is how sure the recipe was of its answer, where it says so.
     """
 
     question: str
@@ -52,6 +53,7 @@ class QuestionResult:
     tokens: int = 0
     tasks: int = 0
     asked: str = ""
+    confidence: float | None = None
 
     def to_line(self, fingerprint: str) -> str:
         """One line of JSON, without the line break, marked with the settings that it was made under."""
@@ -66,12 +68,25 @@ class QuestionResult:
         """
         try:
             fields: dict[str, Any] = json.loads(line)
-            fingerprint = fields.pop("fingerprint")
-            score = fields.pop("score")
-            passages, packed = tuple(fields.pop("passages")), tuple(fields.pop("packed", ()))
-            score = None if score is None else AnswerScore(**score)
-            return fingerprint, cls(score=score, passages=passages, packed=packed, **fields)
+            fingerprint: str = fields.pop("fingerprint")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"not a question's result: {error}") from error
+        return fingerprint, cls.from_fields(fields)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """The record of a JSON object with the names of its fields.
+
+        Raises:
+            ValueError: it is no such object.
+        """
+        rest = dict(fields)
+        try:
+            score = rest.pop("score")
+            passages, packed = tuple(rest.pop("passages")), tuple(rest.pop("packed", ()))
+            score = None if score is None else AnswerScore(**score)
+            return cls(score=score, passages=passages, packed=packed, **rest)
+        except (KeyError, TypeError) as error:
             raise ValueError(f"not a question's result: {error}") from error
 
 
@@ -117,12 +132,7 @@ class ResultsFile:
         line = (result.to_line(self._fingerprint) + "\n").encode()
         with self._appending:
             try:
-                with self._path.open("r+b" if self._path.exists() else "wb") as file:
-                    file.truncate(self._end)
-                    file.seek(self._end)
-                    file.write(line)
-                    file.flush()
-                    os.fsync(file.fileno())
+                append_at(self._path, self._end, line)
             except OSError as error:
                 message = f"the result of question {result.question} could not be written to {self._path}"
                 raise StorageError(f"{message}: {error.strerror or error}; make room and run again") from error
@@ -191,7 +201,7 @@ class RecipeReport:
     `failed` counts errors and questions without a result; seconds are means per question that has a result; calls, tokens
     and tasks are sums. `pool_size` is the number of units that retrieval chose from; `packed` are the means of recall at each of
     TOKEN_BUDGETS, nothing where no question has gold passages. `failures` are the questions (by id) with
-    an error, and what it was; they are for people, and not in the JSON.
+    an error, and what it was; they are for people, and not in the JSON. `run` is the name of the folder that holds the run.
     """
 
     n: int
@@ -209,6 +219,7 @@ class RecipeReport:
     fingerprint: str
     failures: tuple[tuple[str, str], ...] = ()
     oracle: OracleShare | None = None
+    run: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The object that stands under the recipe's name."""
@@ -225,6 +236,7 @@ class RecipeReport:
             "tokens": self.tokens,
             "tasks": self.tasks,
             "fingerprint": self.fingerprint,
+            "run": self.run,
         }
 
 
@@ -255,6 +267,7 @@ def summarise_recipe(
     fingerprint: str,
     retrieval_only: bool = False,
     by_oracle: bool = False,
+    run: str = "",
 ) -> RecipeReport:
     """Put one recipe's results together over all `questions` (at least one); results of others are passed over.
 
@@ -281,6 +294,7 @@ def summarise_recipe(
         fingerprint=fingerprint,
         failures=tuple((result.question, result.error) for result in present if result.error is not None),
         oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
+        run=run,
     )
 
 

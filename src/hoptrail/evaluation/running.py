@@ -1,51 +1,48 @@
 """Running recipes over a data set's questions: resumable, a failed question counted and named, time kept apart.
 
-The corpus is indexed like anybody's documents. A question's result is on disk before the next is asked, so a run that was
-stopped goes on where it was; a question that failed is asked again.
+The corpus is indexed like anybody's documents. A question's trail and result are on disk as soon as it is answered, so a run
+that was stopped goes on where it was; a question that failed is asked again. Finished runs stand in folders (`run_folder.py`).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
-from typing import TypeVar
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.walking import shown
-from hoptrail.errors import (
-    DataError,
-    EndpointRefused,
-    HoptrailError,
-    Interrupted,
-    RecordingError,
-    TaskFailed,
-    UsageError,
-)
-from hoptrail.evaluation.datasets import Dataset, Question, score_question
+from hoptrail.errors import DataError, Interrupted, UsageError
+from hoptrail.evaluation.asking import Asking, corpus_ids
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.in_parallel import results_of
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.packed import Showing, packed_recall
+from hoptrail.evaluation.packed import Showing
+from hoptrail.evaluation.question_meter import PerQuestion
 from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
+from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.identity import digest_of_code, language_identity
-from hoptrail.language.tasks import Language, Reply, Task
+from hoptrail.language.identity import language_identity
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.retrieval.pool import Pool
+from hoptrail.settings import to_toml
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
-from hoptrail.types import Ranking, Unit, Usage, content_id
-
-T = TypeVar("T")
+from hoptrail.types import content_id
 
 INDEX_FOLDER = "index"
 RESULTS_FOLDER = "results"
+
+SCRIPTED = "scripted"
+"""What the name of a language begins with whose replies come in a fixed order."""
+
+_ORACLE_MODULES = ("oracle", "gold_plan", "gold_evidence", "showing", "scoring")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,41 +58,6 @@ class RunIdentity:
     retrieval_only: bool
 
 
-class TimedLanguage:
-    """A language that keeps the seconds spent in it and the tasks that it performed for a question, and why it last failed.
-
-    `identity` is what its replies hang on (`language.identity`), where that is more than its name.
-    """
-
-    def __init__(self, language: Language, identity: str = "") -> None:
-        self._language = language
-        self.name = language.name
-        self.identity = identity or language.name
-        self.start()
-
-    def start(self) -> None:
-        """Forget what was before: another question comes."""
-        self.seconds = 0.0
-        self.tasks = 0
-        self.failure: str | None = None
-
-    def follow(self, question: Question, names: Mapping[str, Sequence[str]], corpus: Corpus) -> None:
-        """Let the oracle know the question and its corpus's ids by document; other languages must not."""
-        if isinstance(self._language, OracleLanguage):
-            self._language.follow(question, names, corpus.documents)
-
-    def perform(self, task: Task[T]) -> Reply[T]:
-        started = time.perf_counter()
-        self.tasks += 1
-        try:
-            return self._language.perform(task)
-        except TaskFailed as failure:
-            self.failure = str(failure)
-            raise
-        finally:
-            self.seconds += time.perf_counter() - started
-
-
 def evaluate(
     dataset: Dataset,
     recipes: Sequence[str],
@@ -105,25 +67,25 @@ def evaluate(
     watcher: Watcher,
     *,
     retrieval_only: bool = False,
+    threads: int = 1,
 ) -> EvaluationReport:
     """Index the corpus (only what is not there yet), run every recipe over every question, and put the results together.
 
+    With several `threads`, so many questions are asked at once; the results are the same, the seconds they took apart.
+
     Raises:
-        UsageError: no recipe is named, or one that there is not.
+        UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking.
         DataError: a passage of the corpus could not be read.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
     if not recipes:
         raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
+    if threads > 1 and language.startswith(SCRIPTED):
+        raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
     index_corpus(dataset, recipes, index, watcher)
-    performer = TimedLanguage(_open_performer(language, index), _identity_of(language, index))
-    reports = [
-        (
-            name,
-            run_recipe(index.recipe(name, performer), performer, dataset, work, watcher, retrieval_only=retrieval_only),
-        )
-        for name in recipes
-    ]
+    performers = _performers(language, index)
+    runs = [(name, Running(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
+    reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
     return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports))
 
 
@@ -139,91 +101,106 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
     _leave_only_the_corpus(index, dataset)
 
 
-def run_recipe(
-    recipe: Recipe, language: TimedLanguage, dataset: Dataset, work: Path, watcher: Watcher, *, retrieval_only: bool
-) -> RecipeReport:
-    """One recipe over all questions. Results that are already in `work` under the same fingerprint are not made again."""
-    identity = fingerprint(_identity(recipe, language.identity, retrieval_only))
-    names = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
-    showing = Showing(recipe.corpus, names)
-    folder = work / RESULTS_FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    with ResultsFile(folder / f"{dataset.name}-{recipe.name}.jsonl", identity) as results:
-        for done, question in enumerate(dataset.questions):
-            if watcher.stopped():
-                raise Interrupted(
-                    "stopped; finished questions are kept. Run the same command with the same --work to go on."
-                )
-            before = results.finished.get(question.id)
-            if before is None or before.error is not None or before.asked != fingerprint(question):
-                language.follow(question, names, recipe.corpus)
-                results.append(_run_question(recipe, language, question, dataset, showing, retrieval_only))
-            watcher.report(recipe.name, done + 1, len(dataset.questions))
-        return summarise_recipe(
-            dataset.questions,
-            results.finished,
-            pool_size=recipe.settings.pool.size(recipe.corpus.snapshot),
-            fingerprint=fingerprint(recipe.settings),
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A recipe (under the name it was asked for) and the questions it is run over; `language` is the one that it holds."""
+
+    name: str
+    recipe: Recipe
+    language: PerQuestion
+    dataset: Dataset
+    work: Path
+
+    def run(self, watcher: Watcher, *, retrieval_only: bool = False, threads: int = 1) -> RecipeReport:
+        """All questions. Results that are already in `work` under the same fingerprint are not made again.
+
+        Raises:
+            Interrupted: the watcher asked to stop; what is finished is kept.
+        """
+        names = corpus_ids_by_document(self.recipe.corpus.snapshot, self.dataset)
+        asking = Asking(self.recipe, self.language, self.dataset, Showing(self.recipe.corpus, names), retrieval_only)
+        header = self._header(names, retrieval_only)
+        kept = self.work / RESULTS_FOLDER / f"{self.dataset.name}-{self.recipe.name}.jsonl"
+        with ResultsFile(kept, header.fingerprint) as results:
+            settings = to_toml(self.recipe.settings, f"recipes.{self.recipe.name}.").lstrip()
+            folder = RunFolder(self.work, header, settings, self.dataset.questions)
+            self._ask(asking, results, folder, watcher, threads)
+            folder.finish(results.finished)
+            return summarise_recipe(
+                self.dataset.questions,
+                results.finished,
+                pool_size=header.pool_size,
+                fingerprint=header.settings,
+                retrieval_only=retrieval_only,
+                by_oracle=self.language.name == OracleLanguage.name,
+                run=header.name,
+            )
+
+    def _ask(self, asking: Asking, results: ResultsFile, folder: RunFolder, watcher: Watcher, threads: int) -> None:
+        """Every question that has no result yet; a trail is kept before its result, so that no result lacks one."""
+        questions = self.dataset.questions
+        left = [question for question in questions if _is_open(question, results.finished.get(question.id))]
+        done = len(questions) - len(left)
+        wanted = takewhile(lambda _: not watcher.stopped(), left)
+        for result, trail in results_of(wanted, asking.ask, threads):
+            folder.trails.append(trail)
+            results.append(result)
+            done += 1
+            watcher.report(self.recipe.name, done, len(questions))
+        if done < len(questions):
+            raise Interrupted(
+                "stopped; finished questions are kept. Run the same command with the same --work to go on."
+            )
+
+    def _header(self, names: Mapping[str, Sequence[str]], retrieval_only: bool) -> RunHeader:
+        snapshot, settings = self.recipe.corpus.snapshot, self.recipe.settings
+        identity = _identity(self.recipe, self.language.identity, retrieval_only)
+        encoder = snapshot.head.encoder
+        return RunHeader(
+            data=self.dataset.name,
+            recipe=self.name,
+            language=self.language.name,
+            rule=self.dataset.rule,
             retrieval_only=retrieval_only,
-            by_oracle=language.name == OracleLanguage.name,
+            fingerprint=fingerprint(identity),
+            settings=identity.settings,
+            documents=identity.documents,
+            structures=identity.structures,
+            pool_size=settings.pool.size(snapshot),
+            outside_pool=_outside(settings.pool, snapshot, self.dataset, names),
+            encoder=EncoderRecord(encoder.name, encoder.digest, encoder.dimension),
+            versions=Versions.here(),
         )
 
 
-def _open_performer(language: str, index: Index) -> Language:
+def _is_open(question: Question, before: QuestionResult | None) -> bool:
+    """Never asked, failed, or corrected since."""
+    return before is None or before.error is not None or before.asked != fingerprint(question)
+
+
+def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The gold passages from which no unit of the pool was made."""
+    missing = {passage for question in dataset.questions for passage in question.supporting}
+    for unit in pool.units(snapshot):
+        if not missing:
+            break
+        missing.difference_update(corpus_ids(unit, names))
+    return tuple(sorted(missing))
+
+
+def _performers(language: str, index: Index) -> PerQuestion:
     """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
-    return OracleLanguage() if language == OracleLanguage.name else index.language(language)
-
-
-def _identity_of(language: str, index: Index) -> str:
     if language == OracleLanguage.name:
-        return f"{language} {digest_of_code('hoptrail.evaluation')}"
-    return language_identity(language, index.settings.chat)
+        return PerQuestion(language, OracleLanguage, f"{language} {_digest_of_oracle()}")
+    opened = index.language(language)
+    return PerQuestion(opened.name, lambda: opened, language_identity(language, index.settings.chat))
 
 
-def _run_question(
-    recipe: Recipe,
-    language: TimedLanguage,
-    question: Question,
-    dataset: Dataset,
-    showing: Showing,
-    retrieval_only: bool,
-) -> QuestionResult:
-    language.start()
-    started = time.perf_counter()
-    prediction: str | None = None
-    error: str | None = None
-    ranking: Ranking = ()
-    usage = Usage()
-    try:
-        text = checked_question(question.question)
-        if retrieval_only:
-            ranking = recipe.retrieve(text)
-        else:
-            answer = recipe.answer(text)
-            prediction, ranking, usage = answer.text, answer.ranking, answer.usage
-            # Whoever abstains because a task failed has not judged the question: that is no result to keep.
-            error = language.failure if answer.abstained else None
-    except (Interrupted, EndpointRefused, RecordingError):
-        raise  # the next question would meet the same; what is finished is kept
-    except HoptrailError as failure:
-        error = str(failure)
-    seconds = time.perf_counter() - started
-    score = None if retrieval_only or error else score_question(question, prediction, dataset.rule)
-    return QuestionResult(
-        question=question.id,
-        prediction=prediction,
-        abstained=prediction is None and error is None and not retrieval_only,
-        error=error,
-        score=score,
-        passages=tuple(project_to_passages(ranking, partial(corpus_ids, ids=showing.ids))[:DEEPEST_CUTOFF]),
-        packed=packed_recall(ranking, question.supporting, showing),
-        seconds_retrieval=seconds - language.seconds,
-        seconds_language=language.seconds,
-        calls=usage.calls,
-        tokens=usage.prompt_tokens + usage.completion_tokens,
-        tasks=language.tasks,
-        asked=fingerprint(question),
-    )
+def _digest_of_oracle() -> str:
+    """Over the code that its replies hang on: the rest of evaluation only judges them."""
+    folder = files("hoptrail.evaluation")
+    code = "".join(folder.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in _ORACLE_MODULES)
+    return content_id("", code)[:12]
 
 
 def _leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
@@ -235,11 +212,6 @@ def _leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
     ]
     if strangers:
         index.remove(strangers)
-
-
-def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
-    """The corpus's own ids of the documents a unit was made from, in order, without repeats."""
-    return list(dict.fromkeys(name for span in unit.sources for name in ids.get(span.document, ())))
 
 
 def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""A language with a meter on it: what one question spent. Not for several threads at once."""
+"""A language with a meter on it: what one question spent, told to whoever listens. Not for several threads at once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.listening import NOBODY, Heard
 from hoptrail.language.tasks import Language, Task
-from hoptrail.types import Usage
+from hoptrail.types import Hop, Span, Usage
 
 T = TypeVar("T")
 
 
 class Meter:
-    """Passes tasks on to `language` and adds up what they cost."""
+    """Passes tasks on to `language` and adds up what they cost; passes news of hops on to its listener."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
+        self._listener = language.listener if isinstance(language, Heard) else NOBODY
         self._usage = Usage()
         self._failures = 0
         self._tasks = 0
@@ -41,6 +43,14 @@ class Meter:
     def tasks(self) -> int:
         """How many tasks were performed or failed."""
         return self._tasks
+
+    def asked(self, question: str, asked: str) -> None:
+        """Tell that a sub-question is being worked on, and what is really asked for it."""
+        self._listener.asked(question, asked)
+
+    def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
+        """Tell of a hop that is done, and of the spans that its answer rests on."""
+        self._listener.found(hop, support)
 
     def perform(self, task: Task[T]) -> T:
         """The task's output.

@@ -19,6 +19,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Entail, Relation, Sample
 from hoptrail.models.encoder import Encoder
+from hoptrail.models.entailment import EntailmentModel, Pair, open_entailment
 from hoptrail.types import Unit
 
 Same = Callable[[str, str], bool]
@@ -28,12 +29,17 @@ ABSTENTION = ""
 """What an abstention counts as, where it counts: no answer is empty."""
 
 
+EQUIVALENCES = ("entailment", "not-contradicted", "string", "embedding")
+"""Those that have a name of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class UncertaintySettings:
     """`samples` answers are drawn from a batch (m).
 
-    `equivalence`: `entailment` both ways (the paper), `not-contradicted` either way (the released code), equal `string`s but for
-    case and articles, or `embedding`s at least as near as `likeness`. An answer joins the first set whose first member means
+    `equivalence`: `entailment` both ways (the paper), `not-contradicted` either way (the released code), both as the language
+    judges; `nli:MODEL`, entailment both ways by a classifier (`models/entailment.py`); equal `string`s but for case and
+    articles; or `embedding`s at least as near as `likeness`. An answer joins the first set whose first member means
     the same (`first`), or all sets that it links become one (`linked`): entailment is not transitive. `penalty`: the number of
     `sets`, their `effective` number (the exponential of their entropy, milder where one answer prevails), or half the number
     of pairs that differ, at least 1 (`reference`, the released code, which so doubles a score without dissent). An abstention is
@@ -42,7 +48,7 @@ class UncertaintySettings:
     """
 
     samples: int = 10
-    equivalence: Literal["entailment", "not-contradicted", "string", "embedding"] = "string"
+    equivalence: str = "string"
     likeness: float = 0.85
     sets: Literal["first", "linked"] = "first"
     penalty: Literal["sets", "effective", "reference"] = "sets"
@@ -52,22 +58,34 @@ class UncertaintySettings:
     def __post_init__(self) -> None:
         if self.samples < 1 or not -1 <= self.likeness <= 1:
             raise ValueError("samples are at least 1, and likeness lies between -1 and 1")
+        if self.equivalence not in EQUIVALENCES and not self.entailment_model:
+            raise ValueError(f"equivalence is {', '.join(EQUIVALENCES)} or nli:MODEL, not {self.equivalence!r}")
+
+    @property
+    def entailment_model(self) -> str:
+        """MODEL where equivalence is `nli:MODEL`, else empty."""
+        kind, _, model = self.equivalence.partition(":")
+        return model if kind == "nli" else ""
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Penalties on evidence for one question. `open_encoder` serves the equivalence by embedding alone."""
+    """Penalties on evidence for one question. `open_encoder` serves the equivalence by embedding alone, `open_classifier` that
+    by `nli:MODEL`.
+    """
 
     question: str
     meter: Meter
     settings: UncertaintySettings
     open_encoder: Callable[[], Encoder]
+    open_classifier: Callable[[str], EntailmentModel] = open_entailment
 
     def penalties(self, evidence: Sequence[Unit]) -> list[float]:
         """What to divide the score of each unit of a batch (best first) by.
 
         Raises:
             TaskFailed: as the language raised it.
+            ModelUnavailable: the model of `nli:MODEL` cannot be opened, or does not compute.
         """
         if not evidence:
             return []
@@ -119,11 +137,19 @@ class Uncertainty:
                 return lambda one, other: all(it is Relation.ENTAILMENT for it in self._relations(one, other))
             case "not-contradicted":
                 return lambda one, other: all(it is not Relation.CONTRADICTION for it in self._relations(one, other))
+            case _:
+                classifier = self.open_classifier(self.settings.entailment_model)
+                return lambda one, other: all(classifier.entails(self._statements(one, other)))
 
     def _relations(self, one: str, other: str) -> Iterator[Relation]:
         """Both ways, the second only when it is asked for."""
         yield self.meter.perform(Entail(self.question, one, other))
         yield self.meter.perform(Entail(self.question, other, one))
+
+    def _statements(self, one: str, other: str) -> list[Pair]:
+        """Both ways, each answer behind the question, as the paper compares them."""
+        first, second = f"{self.question} {one}", f"{self.question} {other}"
+        return [(first, second), (second, first)]
 
 
 def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:

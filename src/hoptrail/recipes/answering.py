@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Document, Evidence, Hop, Ranking, Span, Verdict
@@ -45,6 +46,13 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
     if not hops or reading.answer is None:
         verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
         hops.append(CitedHop(Hop(question, question, () if hops else found, reading.answer, verdict)))
+    return hops
+
+
+def tell(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
+    """The same hops, of which whoever listens has been told."""
+    for cited in hops:
+        meter.found(cited.hop, cited.support)
     return hops
 
 

@@ -28,6 +28,10 @@ RECIPES: dict[str, type[_Known]] = {
     for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag, Hirag, Sunar, Comprag, TrailRecipe)
 }
 
+DEFAULT = TrailRecipe.name
+MADE_BY_RULES = frozenset({TrailRecipe.name})
+"""Recipes for whose structures no model is asked, whoever answers: they gain nothing by it, and it would have to be paid for."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecipeSettings:
@@ -93,6 +97,11 @@ def needed_structures(names: Iterable[str], settings: RecipeSettings) -> set[str
     names = list(names)
     _check_kinds(name.partition(":")[0] for name in names)
     return {structure for name in names for structure in recipe_settings(name, settings).structures}
+
+
+def made_by_rules(names: Iterable[str]) -> bool:
+    """Whether rules make all that these recipes, by name, have to be asked of a language."""
+    return {name.partition(":")[0] for name in names} <= MADE_BY_RULES
 
 
 def _check_kinds(kinds: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ from hoptrail.language.offline.completing import complete
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens
-from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
@@ -132,12 +132,12 @@ class Chainrag(Hopwise):
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:
-            return [failed(question, question)]
+            return tell([failed(question, question)], meter)
         search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
         hops: list[CitedHop] = []
         for sub_question in sub_questions[: self.settings.sub_questions]:
             carried = self._carried(hops[-1].hop, meter) if hops else None
-            hops.append(self._hop(sub_question, findings_of(hops), carried, search, meter))
+            hops += tell([self._hop(sub_question, findings_of(hops), carried, search, meter)], meter)
         return hops
 
     def _sub_questions(self, question: str, meter: Meter) -> tuple[str, ...]:
@@ -154,6 +154,7 @@ class Chainrag(Hopwise):
         hits: Ranking = ()
         try:
             asked = self._completed(question, findings, meter)
+            meter.asked(question, asked)
             hits = _with_summary(self._found(asked, search, meter), carried)
         except TaskFailed:
             return failed(question, asked, hits)

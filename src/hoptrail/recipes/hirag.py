@@ -12,8 +12,12 @@ is about is the longest title in it, told without a model; an answer is verified
 the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page; an ambiguous
 name whose enriched question is not settled is looked up page by page all the same; after the last attempt the fallback engine
 is asked once for the same sub-question, without a new decomposition; a question with nothing to take apart is its own
-sub-question; memory is off unless asked for. The released code's repeated votes (self-consistency) are left out: every language
-here gives the same reply to the same task, the chat model's being kept, so votes would be one vote counted often.
+sub-question; memory is off unless asked for.
+
+The released code votes everywhere, which the paper does not tell of: 3 replies to a sub-question (preset `votes`, voting.py),
+5 on whether it is answered, 6 decompositions, 3 conclusions. One is the default of all. Verifying asks for a probability in
+the place of a share of votes; the code counts its decompositions and then strips the mark that tells of their disagreement, so
+nothing depends on them; a conclusion is from findings, which the task sample does not take.
 """
 
 from __future__ import annotations
@@ -27,9 +31,10 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.text import content_stems, folded
 from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
-from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
 from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
+from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hierarchy import HierarchySettings
@@ -127,6 +132,7 @@ class Hirag(Hopwise):
         "no-profile": _with(PAPER, profile_tries=0),
         "no-fallback": _with(PAPER, fallback="none"),
         "memory": _with(PAPER, memory=True),
+        "votes": _with(PAPER, voting=VotingSettings(replies=3, equivalence="entailment")),
         "plugin": replace(PAPER, decompose=False),
         "no-retrieval": replace(PAPER, retrieval=False),
     }
@@ -146,11 +152,12 @@ class Hirag(Hopwise):
                     break
                 asked = completed(following, findings, lambda: meter.perform(Complete(following, findings)))  # noqa: B023
             except TaskFailed:
-                hops.append(failed(question, question))
+                hops += tell([failed(question, question)], meter)
                 break
             if any(repeats(asked, finding.asked) >= self.settings.repeats for finding in findings):
                 break
-            hops.append(self._hop(Asked(following, asked, question, findings), meter))
+            meter.asked(following, asked)
+            hops += tell([self._hop(Asked(following, asked, question, findings), meter)], meter)
         return hops
 
     def _following(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str | None:

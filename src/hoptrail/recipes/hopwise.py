@@ -15,7 +15,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, tell
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
@@ -58,6 +58,7 @@ class Hopwise(ABC):
         hops = self.hops(question, meter)
         found = self.everything(hops)
         text, concluding = self.conclude(question, hops, found, meter)
+        tell(concluding, meter)
         hops = [*hops, *concluding]
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
@@ -83,12 +84,13 @@ def next_questions(
                 break
             completed = meter.perform(Complete(following[0], findings)) if findings else following[0]
         except TaskFailed:
-            hops.append(failed(question, question))
+            hops += tell([failed(question, question)], meter)
             break
         if completed in asked:
             break
         asked.add(completed)
-        hops.append(ask(following[0], completed, findings))
+        meter.asked(following[0], completed)
+        hops += tell([ask(following[0], completed, findings)], meter)
     return hops
 
 

@@ -7,12 +7,14 @@
                   against it; the next chunk of the page, then the next page
                   the model's memory with probability (t / m)^2 after failed attempt t   here, `_remembers`
     Algorithm 1   attempts exhausted: another engine is asked                            here, `_fall_back`
+    (its code)    the commonest of several replies counts                                voting.py
 
 Any recipe can call `Rethinking.hop` for its sub-questions. Knows nothing of where they come from or what becomes of the answers.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +24,12 @@ from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
+from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Assess, Finding, Read, Reading, Recall
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
 from hoptrail.recipes.answering import CitedHop, check_support
 from hoptrail.recipes.hopwise import failed
+from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.engines import LocalEngine, OnlineEngine, SearchEngine, is_stored, memory_hit
 from hoptrail.retrieval.fuse import interleave
@@ -46,11 +50,12 @@ class RethinkSettings:
 
     At most `attempts` (th3) are made, `chunk_tries` (th2) on one page; `chunk_rethink` and `page_rethink` say whether another
     chunk or page follows at all. An answer is taken at once when the language finds it supported with a probability of
-    `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never).
+    `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never), where the
+    support of attempts with the same answer adds up.
     The first `profile_tries` on a page read its profile as well, and with `lead_chunk` every one reads the chunk that its page
-    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, and when all attempts have failed. With
-    `memory` the model's own knowledge is tried with probability (t / `memory_rounds`)^2 after the t-th failed attempt, drawn
-    from `seed` and the question. At most `evidence_tokens` are read at once.
+    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, if there is `enrichment`, and when all
+    attempts have failed. With `memory` the model's own knowledge is tried with probability (t / `memory_rounds`)^2 after the
+    t-th failed attempt, drawn from `seed` and the question. At most `evidence_tokens` are read at once.
     """
 
     attempts: int = 4
@@ -61,12 +66,14 @@ class RethinkSettings:
     last_resort: float = 0.1
     profile_tries: int = 1
     lead_chunk: bool = False
+    enrichment: bool = True
     fallback: Literal["none", "local", "online"] = "local"
     fallback_k: int = 20
     memory: bool = False
     memory_rounds: int = 5
     seed: int = 0
     evidence_tokens: int = 6000
+    voting: VotingSettings = field(default_factory=VotingSettings)
     pages: HierarchySettings = field(default_factory=HierarchySettings)
     online: WebSearchSettings = field(default_factory=WebSearchSettings)
 
@@ -99,18 +106,40 @@ class Attempt:
     hits: Ranking
 
 
+@dataclass(frozen=True, slots=True)
+class _Rejected:
+    """An answer that was not taken, how probable its evidence made it, and where it was read."""
+
+    answer: str
+    supported: float
+    reading: Reading
+    attempt: Attempt
+
+
 @dataclass(slots=True)
 class _Course:
-    """How a sub-question has gone so far: the pages found for it, and what was read in vain."""
+    """How a sub-question has gone so far: the pages found for it, what was read in vain, and the answers not taken."""
 
     pages: Pages
     tried: list[Attempt] = field(default_factory=list)
-    best: tuple[float, Reading, Attempt] | None = None
+    rejected: list[_Rejected] = field(default_factory=list)
 
-    def reject(self, attempt: Attempt, reading: Reading, supported: float) -> None:
-        """Note an answer that was not taken."""
-        if reading.answer is not None and (self.best is None or supported > self.best[0]):
-            self.best = (supported, reading, attempt)
+    def best(self, least: float) -> _Rejected | None:
+        """The best supported of the answers not taken, in its best reading, if its support is at least `least`.
+
+        The support of several attempts that gave it adds up.
+        """
+        support = [self._support(one) for one in self.rejected]
+        most = max(support, default=0.0)
+        if not support or most < least:
+            return None
+        return max(
+            (one for one, value in zip(self.rejected, support, strict=True) if value == most),
+            key=lambda one: one.supported,
+        )
+
+    def _support(self, one: _Rejected) -> float:
+        return math.fsum(other.supported for other in self.rejected if same_words(one.answer, other.answer))
 
 
 @dataclass(frozen=True)
@@ -147,7 +176,7 @@ class Rethinking:
 
     def _attempts(self, asked: Asked, course: _Course) -> Iterator[Attempt]:
         """In order: the enriched question where names are ambiguous, then page by page, chunk by chunk."""
-        if course.pages.ambiguous and self._engine:
+        if self.settings.enrichment and course.pages.ambiguous and self._engine:
             yield self._enriched(asked, course.pages.ambiguous[0], self._engine)
         tries = self.settings.chunk_tries if self.settings.chunk_rethink else 1
         for page in course.pages.pages[: None if self.settings.page_rethink else 1]:
@@ -188,24 +217,28 @@ class Rethinking:
 
     def _tried(self, asked: Asked, attempt: Attempt, course: _Course, meter: Meter) -> CitedHop | None:
         """The hop, if what an attempt reads gives an answer that holds against it; None otherwise."""
-        reading = meter.perform(Read(asked.asked, attempt.units)) if attempt.units else Reading(None)
+        reading = self._read(asked.asked, attempt, meter) if attempt.units else Reading(None)
         check_support([span for step in reading.steps for span in step.support], attempt.hits)
-        supported = 0.0
         if reading.answer is not None:
             supported = meter.perform(Assess(asked.asked, attempt.units, reading.answer))
             if supported >= self.settings.acceptance:
                 return self._answered(asked, reading, attempt, course)
+            course.rejected.append(_Rejected(reading.answer, supported, reading, attempt))
         course.tried.append(attempt)
-        course.reject(attempt, reading, supported)
         return None
+
+    def _read(self, question: str, attempt: Attempt, meter: Meter) -> Reading:
+        reading = meter.perform(Read(question, attempt.units))
+        return voted(reading, question, attempt.units, self.corpus, self.settings.voting, meter)
 
     def _fall_back(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
         """Another engine's texts, read once; if they do not tell either, the best of what was rejected, or nothing."""
         attempt = self._found_by(self._engine, asked.asked) if self._engine else Attempt((), ())
         if (hop := self._tried(asked, attempt, course, meter)) is not None:
             return hop
-        if course.best is not None and course.best[0] >= self.settings.last_resort < 1:
-            return self._answered(asked, course.best[1], course.best[2], course)
+        best = course.best(self.settings.last_resort) if self.settings.last_resort < 1 else None
+        if best is not None:
+            return self._answered(asked, best.reading, best.attempt, course)
         return CitedHop(Hop(asked.question, asked.asked, self._hits((), course), None, Verdict.UNANSWERED))
 
     def _answered(self, asked: Asked, reading: Reading, attempt: Attempt, course: _Course) -> CitedHop:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, cite, hops_of
+from hoptrail.recipes.answering import CitedHop, cite, hops_of, tell
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pool import Pool
@@ -63,15 +63,17 @@ class SinglePass(ABC):
 
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
+        meter = Meter(self.language)
+        meter.asked(question, question)
         ranking = self.retrieve(question)
         packed = pack(ranking, self.settings.evidence_tokens)
-        meter = Meter(self.language)
         try:
             reading = self.read(question, packed, meter)
             hops = hops_of(question, reading, ranking, packed)
         except TaskFailed:
             reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]
-        evidence = cite(hops, self.corpus)
+        evidence = cite(tell(hops, meter), self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
-        return Answer(question, reading.answer, self.name, self.language.name, evidence, trail, usage, ranking)
+        name, language = self.name, self.language.name
+        return Answer(question, reading.answer, name, language, evidence, trail, usage, ranking, reading.confidence)

@@ -25,8 +25,9 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate
+from hoptrail.models.entailment import EntailmentModel, open_entailment
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
-from hoptrail.recipes.answering import CitedHop, findings_of
+from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
 from hoptrail.retrieval.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
@@ -126,7 +127,8 @@ class Sunar(Hopwise):
             return self._hop(following, asked, first[searched], meter)
 
         if not self.settings.decompose:
-            return [hop(question, question)]
+            meter.asked(question, question)
+            return tell([hop(question, question)], meter)
         return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
 
     def conclude(
@@ -196,8 +198,14 @@ class Sunar(Hopwise):
     def _scoring(self) -> PassageScoring:
         return open_scoring(self.settings.scorer, self.corpus)
 
+    @cached_property
+    def _classifier(self) -> EntailmentModel:
+        return open_entailment(self.settings.uncertainty.entailment_model)
+
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
-        uncertainty = Uncertainty(asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder)
+        uncertainty = Uncertainty(
+            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, lambda _: self._classifier
+        )
 
         def penalties(batch: Sequence[str]) -> list[float]:
             units = passages_by_id(self.corpus.snapshot, batch)

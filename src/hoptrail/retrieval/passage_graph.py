@@ -118,6 +118,14 @@ class PassageGraph:
         """The number of a name by its key, -1 where no passage names it."""
         return self._numbers.get(name, -1)
 
+    def row(self, passage: str) -> int:
+        """The number of a passage by its id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._rows[passage]
+
     def text(self, sentence: int) -> str:
         start, end = self.spans[sentence]
         text: str = self.passages[self.passage_of[sentence]].text
@@ -130,6 +138,10 @@ class PassageGraph:
         if some.any():
             best[some] = np.maximum.reduceat(scores[self.sentences.values], self.sentences.starts[:-1][some], axis=0)
         return best
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {unit.id: row for row, unit in enumerate(self.passages)}
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

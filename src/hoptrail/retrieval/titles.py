@@ -46,12 +46,14 @@ class Title:
 class TitleMatch:
     """A title with its likeness to a name: 1 where they are equal but for case, accents and a parenthesis, 0 at the least.
 
-    `shared` says that the name is one that several things share, as a further name of the title tells.
+    `shared` says that the name is one that several things share, as a further name of the title tells; `primary` that the name
+    is all of the title, without a parenthesis: where a wiki has a page of that title, it is what the name mostly means.
     """
 
     title: Title
     similarity: float
     shared: bool = False
+    primary: bool = False
 
 
 class TitleIndex:
@@ -124,7 +126,11 @@ class TitleIndex:
         for place in (*sorted(equal), *self._sharing(key)):
             similarity = 1.0 if place in equal else self._similarity(key, place)
             likeness[self._titles[place]] = max(likeness[self._titles[place]], similarity)
-        found = [TitleMatch(title, value, title in shared) for title, value in likeness.items() if value >= least]
+        found = [
+            TitleMatch(title, value, title in shared, key == _key(title.name))
+            for title, value in likeness.items()
+            if value >= least
+        ]
         return tuple(sorted(found, key=lambda match: (-match.similarity, match.title.name, match.title.documents)))
 
     def _sharing(self, key: str) -> Sequence[int]:
@@ -144,9 +150,14 @@ class TitleIndex:
 
 
 def tied(matches: Sequence[TitleMatch], most: int) -> bool:
-    """Whether a name is ambiguous: more than `most` titles equal it, or it is known to be shared."""
+    """Whether a name is ambiguous: more than `most` titles equal it, or it is known to be shared and is nobody's own.
+
+    A page that lists namesakes is not counted among them, and does not make a name ambiguous that a primary title bears.
+    """
     equal = [match for match in matches if match.similarity == 1]
-    return len(equal) > most or any(match.shared for match in equal)
+    namesakes = [match for match in equal if not folded(match.title.name).endswith(DISAMBIGUATION)]
+    borne = any(match.primary and not match.shared for match in equal)
+    return len(namesakes) > most or (any(match.shared for match in equal) and not borne)
 
 
 def _titles(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

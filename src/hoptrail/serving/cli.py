@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
-from hoptrail.serving import cli_corpus, cli_evaluation, cli_explaining, contract, render
+from hoptrail.serving import cli_comparing, cli_corpus, cli_evaluation, cli_explaining, cli_serving, contract, render
 from hoptrail.serving.options import (
     AsJson,
     IndexFolder,
@@ -149,9 +149,13 @@ def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
 
 app.command()(cli_evaluation.evaluate)
 app.command()(cli_evaluation.score)
+app.command()(cli_comparing.compare)
+app.command()(cli_comparing.errors)
+app.add_typer(cli_comparing.trail, name="trail")
 app.add_typer(cli_evaluation.probe, name="probe")
 app.add_typer(cli_corpus.corpus, name="corpus")
 app.command()(cli_explaining.explain_triples)
+app.command()(cli_serving.serve)
 
 
 @app.command()

@@ -53,12 +53,16 @@ def evaluate(
     language: LanguageName = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to write the results.")] = None,
-    work: Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep index and results here.")] = None,
+    work: Annotated[
+        Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask so many questions at once.")] = 1,
     settings: SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.oracle import OracleLanguage
+    from hoptrail.evaluation.run_folder import RUNS_FOLDER
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
 
@@ -71,14 +75,15 @@ def evaluate(
         if work is None and (language or opened.settings.language) == "chat":
             raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
         names = named(recipes)
-        report = run(
-            dataset, names, opened, folder, language or opened.settings.language, watcher, retrieval_only=retrieval_only
-        )
+        performer = language or opened.settings.language
+        report = run(dataset, names, opened, folder, performer, watcher, retrieval_only=retrieval_only, threads=threads)
     if out is not None:
         write_text(out, contract.to_text(report.to_json()) + "\n")
     for line in render.failures(report):
         console_of(error=True).print(line, soft_wrap=True)
     console_of().print(render.render_evaluation(report.to_json()))
+    if work is not None:
+        console_of().print(render.render_runs(report, work / RUNS_FOLDER), soft_wrap=True)
 
 
 @probe.command("lost-in-retrieval")

@@ -24,8 +24,8 @@ def answer_json(answer: Answer) -> Json:
         "abstained": answer.abstained,
         "recipe": answer.recipe,
         "language": answer.language,
-        "evidence": [_evidence_json(evidence) for evidence in answer.evidence],
-        "trail": [_hop_json(hop) for hop in answer.trail],
+        "evidence": [evidence_json(evidence) for evidence in answer.evidence],
+        "trail": [hop_json(hop) for hop in answer.trail],
         "usage": _usage_json(answer.usage),
     }
 
@@ -84,7 +84,7 @@ def summary_json(rule: str, summary: ScoreSummary) -> Json:
     }
 
 
-def _evidence_json(evidence: Evidence) -> Json:
+def evidence_json(evidence: Evidence) -> Json:
     return {
         "document": evidence.document,
         "title": evidence.title,
@@ -97,7 +97,7 @@ def _evidence_json(evidence: Evidence) -> Json:
     }
 
 
-def _hop_json(hop: Hop) -> Json:
+def hop_json(hop: Hop) -> Json:
     return {
         "question": hop.question,
         "asked": hop.asked,

@@ -6,6 +6,7 @@ Everything that comes from documents or models is text here, never markup, and s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -39,14 +40,20 @@ def render_answer(answer: Answer) -> RenderableType:
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
-    if answer.text is None:
-        conclusion = Text("No answer: nothing found here settles the question.", style="yellow")
-    else:
-        conclusion = Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"))
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(tree, conclusion, footer)
+    return Group(tree, _conclusion(answer), footer)
+
+
+def _conclusion(answer: Answer) -> Text:
+    """The answer with how sure it is, or why there is none."""
+    if answer.text is not None:
+        sure = "" if answer.confidence is None else f"  (confidence {answer.confidence:.2f})"
+        return Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
+    if answer.confidence:
+        return Text(f"No answer: what was found is too unsure (confidence {answer.confidence:.2f}).", style="yellow")
+    return Text("No answer: nothing found here settles the question.", style="yellow")
 
 
 def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) -> None:
@@ -190,6 +197,11 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
         recalls = [_share(retrieval.get(key)) for key in ("recall@2", "recall@5", "recall@10", "full@5")]
         table.add_row(name, *counts, *answers, *recalls, f"{seconds['retrieval'] + seconds['language']:.3f}")
     return Group(Text(f"{report['data']}: {report['questions']} questions, language {report['language']}"), table)
+
+
+def render_runs(report: EvaluationReport, folder: Path) -> RenderableType:
+    """Where each recipe's run is kept: what `hoptrail compare` and `hoptrail errors` take."""
+    return Group(*(plain(f"run: {folder / recipe.run}") for _, recipe in report.recipes))
 
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:

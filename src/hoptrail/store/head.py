@@ -8,7 +8,7 @@ reader sees them, the next writer goes on from them. Anything newer than both is
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,11 @@ class Head:
     def newest(self) -> dict[str, int]:
         """The versions a writer goes on from."""
         return self.pending or self.tables
+
+    @property
+    def published(self) -> Head:
+        """What readers go by: the same while a writer works."""
+        return replace(self, pending={}, pending_structures={}, languages={})
 
 
 class _Payload(RootModel[Head]):

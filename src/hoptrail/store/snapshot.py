@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -71,6 +72,7 @@ class Snapshot:
         self._tables = tables
         self._mirrors: dict[Kind, VectorMirror] = {}
         self._derived: dict[Hashable, object] = {}
+        self._making = RLock()
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -107,9 +109,10 @@ class Snapshot:
         return snapshot
 
     def is_current(self) -> bool:
-        """Whether nothing has been committed since this snapshot was opened."""
+        """Whether nothing has been published since this snapshot was opened; what a writer keeps for itself is no news."""
         with reading(self.folder):
-            return read_head(connect(self.folder), str(self.folder)) == self.head
+            head = read_head(connect(self.folder), str(self.folder))
+        return head is not None and head.published == self.head.published
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -174,13 +177,17 @@ class Snapshot:
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         if kind not in self._mirrors:
-            self._mirrors[kind] = self._read_vectors(kind)
+            with self._making:
+                if kind not in self._mirrors:
+                    self._mirrors[kind] = self._read_vectors(kind)
         return self._mirrors[kind]
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this state, made once and kept as long as the snapshot is."""
+        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another."""
         if key not in self._derived:
-            self._derived[key] = make()
+            with self._making:  # re-entrant, because what is made may be made of what is derived
+                if key not in self._derived:
+                    self._derived[key] = make()
         return cast("T", self._derived[key])
 
     def search_keywords(self, kind: Kind, words: str, limit: int) -> list[tuple[Unit, float]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
+from random import Random
 
 import pytest
 
 from documents.wikipedia.small_wiki import BRIDGE, BRIDGE_TEXT, HEADER, page
 from hoptrail.documents.splitting import sentence_ends, words_in
-from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert
-from hoptrail.documents.wikipedia.markup import without_unseen
+from hoptrail.documents.wikipedia import converting
+from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert, convert_text
+from hoptrail.documents.wikipedia.markup import with_plain_links, without_unseen
 from hoptrail.documents.wikipedia.page import read_site
 from hoptrail.errors import UsageError
 from hoptrail.structures.profile_file import ProfileLine
@@ -80,6 +82,40 @@ def test_prose(wikitext: str, text: str) -> None:
     assert converted(wikitext).text == text
 
 
+LINKS = [
+    ("of [[Wrenmouth]] and [[Isk (river)|the Isk]]s", "of Wrenmouth and the Isks"),
+    ("{{ubl|[[A]]|[[B|c]]}}", "{{ubl|A|c}}"),
+    ("'[[Isk]]'s hills", "'Isk's hills"),
+    *((kept, kept) for kept in (
+        "[[File:x.jpg|thumb]] [[de:Isk]] [[http://isk.org]] [[:Category:Isk]]",
+        "[[Isk|''the'' Isk]] [[Isk|a & b]] [[Isk|a=b]] [[|Isk]] [[Isk|]] [[Isk|a|b]]",
+        "[[*a]] [[Isk|#b]] http://x.org/[[Isk]] [[[Isk]]] [[Isk",
+        "<nowiki>[[Isk]]</nowiki> [[Isk]]",
+        "{{{1|[[Isk]]}}}",
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wikitext", "text"), LINKS)
+def test_links_that_hold_words_alone_become_these(wikitext: str, text: str) -> None:
+    assert with_plain_links(wikitext) == text
+
+
+PARTS = (
+    *("[[Isk]]", "[[Isk (river)|the Isk]]", "[[a|b's]]", "[[", "]]", "|", "{{", "}}", "{{ubl|", "{{Infobox a|b="),
+    *("''", "'", " ", "\n", "== H ==", "* ", "<b>", "</b>", "<br>", "(", ")", ", ", ".", "word", "[[File:x.jpg|"),
+)
+
+
+def test_what_is_read_does_not_hang_on_when_links_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cheaply before parsing or by the parser, among any other markup, also where it is broken."""
+    random = Random(6)
+    texts = [without_unseen("".join(random.choices(PARTS, k=8))) for _ in range(400)]
+    before = [convert_text(text, SITE, SETTINGS) for text in texts]
+    monkeypatch.setattr(converting, "with_plain_links", str)
+    assert before == [convert_text(text, SITE, SETTINGS) for text in texts]
+
+
 INFOBOXES = [
     ("{{Infobox a|birth_place=[[Wrenmouth]], by the sea|empty=|Area_km2 = 5}}x",
      ["Birth place: Wrenmouth, by the sea", "Area km2: 5"]),
@@ -141,11 +177,15 @@ def test_what_cannot_be_used_says_why() -> None:
             WikipediaSettings(**wrong)
 
 
-@pytest.mark.parametrize("part", ["<ref>", "</ref>", "<ref", "<!--", "-->", "{|\n", "|}\n", "<ref>{|\n<!--"])
+@pytest.mark.parametrize(
+    "part",
+    ["<ref>", "</ref>", "<ref", "<!--", "-->", "{|\n", "|}\n", "<ref>{|\n<!--", "[[", "[[a", "[[a|", "[[a|b]", "a"],
+)
 def test_cutting_away_takes_linear_time(part: str) -> None:
     text = part * (2_000_000 // len(part))
     started = time.process_time()
-    without_unseen(text)
+    with_plain_links(without_unseen(text))
+    with_plain_links(text)
     assert time.process_time() - started < 5
 
 

@@ -37,7 +37,7 @@ BATCH, BATCH_BYTES = 100, 4 * MIB
 """Pages, and bytes of XML, that a worker gets at once."""
 CHECKPOINT = 2000
 """Pages between two checkpoints: what a kill loses at most."""
-FORMAT = 1
+FORMAT = 2
 """Rises when the same dump gives other files."""
 NAMED = 1000
 """Faulty pages that the manifest names; of further ones only the number is."""

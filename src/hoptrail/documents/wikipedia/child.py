@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Any
 
 from hoptrail.documents.child import receive, send
 from hoptrail.documents.wikipedia.converting import Converted, WikipediaSettings, convert
@@ -24,7 +25,7 @@ FIELDS = Converted.__slots__
 def main() -> None:
     """Answer requests until the input ends."""
     site = Site(**json.loads(sys.argv[1]))
-    settings = WikipediaSettings(**json.loads(sys.argv[2]))
+    settings = _settings(json.loads(sys.argv[2]))
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a parser prints must not end up between the messages
     while request := receive(sys.stdin.buffer, LARGEST):
@@ -36,6 +37,12 @@ def main() -> None:
             rows.append([getattr(converted, name) for name in FIELDS])
             start += size
         send(replies, {}, json.dumps(rows, ensure_ascii=False).encode())
+
+
+def _settings(given: dict[str, Any]) -> WikipediaSettings:
+    """Settings from JSON, which has lists where they have tuples."""
+    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+    return WikipediaSettings(**values)
 
 
 def _limit_time(seconds: int) -> None:

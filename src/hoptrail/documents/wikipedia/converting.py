@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from hoptrail.documents.limits import MIB
 from hoptrail.documents.splitting import words_in
 from hoptrail.documents.text import Unreadable, cleaned
 from hoptrail.documents.wikipedia.dump import title_of
 from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs
-from hoptrail.documents.wikipedia.markup import Renderer, without_sections, without_unseen
+from hoptrail.documents.wikipedia.markup import Renderer, with_plain_links, without_sections, without_unseen
 from hoptrail.documents.wikipedia.page import Page, Site, read_page
 from hoptrail.documents.wikipedia.templates import template_name
 from hoptrail.errors import UsageError
@@ -129,8 +130,13 @@ def lists_namesakes(title: str, wikitext: str, settings: WikipediaSettings) -> b
     """Whether a page is a disambiguation page: by the end of its title, or by a template that it holds."""
     if _PAGE_OF_NAMES.fullmatch(title.lower()):
         return True
-    names = {template_name(name) for name in settings.disambiguation}
+    names = _template_names(settings.disambiguation)
     return any(template_name(found[1]) in names for found in _NAMED.finditer(wikitext))
+
+
+@lru_cache(maxsize=8)
+def _template_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(template_name, names))
 
 
 def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tuple[str, tuple[Pair, ...]]:
@@ -142,10 +148,10 @@ def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tupl
     import mwparserfromhell
 
     left_out = frozenset(map(folded, settings.left_out_sections))
-    infoboxes = tuple(map(template_name, settings.infoboxes))
+    infoboxes = _template_names(settings.infoboxes)
     renderer = Renderer(site)
     try:
-        code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
+        code = mwparserfromhell.parse(with_plain_links(wikitext), skip_style_tags=True)
         blocks = [one.text for one in without_sections(renderer.blocks(code), lambda name: folded(name) in left_out)]
         pairs = tuple(dict.fromkeys(infobox_pairs(code.nodes, renderer, infoboxes)))
     except Exception as error:  # a foreign parser on foreign text: whatever it raises costs this page only

@@ -1,8 +1,9 @@
 """Wikitext to plain text: the words that a reader of the page sees in its paragraphs, headings and lists.
 
 mwparserfromhell parses; what is never shown as prose (comments, references, tables) is cut away before it, because that is
-more than half of a long page and because missing end tags make the parser's time grow with the square of the text. Templates
-show what `templates.py` tells. Nothing is expanded that the wiki would have to compute, and no formula is shown.
+more than half of a long page and because missing end tags make the parser's time grow with the square of the text. Links that
+hold nothing but words become these words before it as well: half of the parser's time goes into them. Templates show what
+`templates.py` tells. Nothing is expanded that the wiki would have to compute, and no formula is shown.
 """
 
 from __future__ import annotations
@@ -27,10 +28,17 @@ _TAG = re.compile(
     r"|noinclude|includeonly|onlyinclude|poem|code|pre|math|cite|section|abbr|em|strong|tt|var|del|ins|hr|dl|dd|dt)\b[^<>]*+/?>",
     re.IGNORECASE,
 )
+# Not behind a letter or a bracket, nor where its words could become part of an address, or begin one with what follows. What
+# stands before is looked at behind the brackets, so that the search can skip to these.
+_PLAIN_LINK = re.compile(
+    r"\[\[(?<![\w\[{/.:?&%#-]\[\[)(?:[^\[\]{}<>|\n:&=/]+\|)?+"
+    r"([^\[\]{}<>|\n:&=/~*#;'-](?:[^\[\]{}<>|\n:&=/]*[^\[\]{}<>|\n:&=/'])?)\]\](?!\]|\w{1,20}:)"
+)
+_VERBATIM = re.compile(r"\{\{\{|<(?:nowiki|pre|ce|chem|inputbox|section|templatedata)\b", re.IGNORECASE)
 _LEFTOVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}|__[A-Z]{3,30}__")
 _QUOTES = re.compile(r"'{2,}+")
+_ODD = re.compile(r"[<{}\[\]|_'\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u00ad\ufeff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u00ad\ufeff]")
-_SPACES = re.compile(r"[^\S\n]+")
 _EMPTY_BRACKETS = re.compile(r"[ ]?\((?:\s*[,;:])*\s*\)")
 _BRACKET = re.compile(r"\((?:\s*[,;])+\s*|\(\s+")
 _BEFORE_STOP = re.compile(r"[ ]+([,.;:)])(?=\s|$)")
@@ -65,6 +73,15 @@ class Block:
 def without_unseen(text: str) -> str:
     """`text` without comments, references and tables, whose end tags may be missing. Linear in its length."""
     return _without_tables(_without(_REFERENCE, _without(_COMMENT, text, "-->"), "</"))
+
+
+def with_plain_links(text: str) -> str:
+    """`text` with its words in place of every link that holds words alone, which read the same wherever they stand.
+
+    Left to the parser are links with a colon (files, categories, languages, addresses) or any other markup in them, and all
+    links of a text with verbatim parts or template arguments. Linear in the length.
+    """
+    return text if _VERBATIM.search(text) else _PLAIN_LINK.sub(r"\1", text)
 
 
 def _without(marks: re.Pattern[str], text: str, closing: str) -> str:
@@ -126,7 +143,10 @@ class Renderer:
         return "".join(self._NODES[type(node).__name__](self, node) for node in nodes)
 
     def _text(self, node: Any) -> str:
-        return _QUOTES.sub(_quotes, _LEFTOVER.sub("", _TAG.sub("", _CONTROL.sub("", node.value))))
+        text: str = node.value
+        if not _ODD.search(text):
+            return text
+        return _QUOTES.sub(_quotes, _LEFTOVER.sub("", _TAG.sub("", _CONTROL.sub("", text))))
 
     def _heading(self, node: Any) -> str:
         return f"\n{HEADING}{node.level}{self.text(node.title.nodes)}\n"
@@ -208,8 +228,10 @@ def _blocks(text: str) -> Iterator[Block]:
 
 
 def _block(text: str, level: int = 0) -> Iterator[Block]:
-    line = squeeze(_SPACES.sub(" ", text.replace(ITEM, " ").replace(HEADING, " ")))
-    line = _BEFORE_STOP.sub(r"\1", _BRACKET.sub("(", _EMPTY_BRACKETS.sub("", line))).strip()
+    line = squeeze(text.replace(ITEM, " ").replace(HEADING, " "))
+    if "(" in line:
+        line = _BRACKET.sub("(", _EMPTY_BRACKETS.sub("", line))
+    line = _BEFORE_STOP.sub(r"\1", line).strip()
     if any(letter.isalnum() for letter in line):
         yield Block(line, level)
 

@@ -125,13 +125,19 @@ class Notebook:
             also = [
                 name for title in dict.fromkeys(titles) for (name,) in self.connection.execute(_LEADING_TO, (title,))
             ]
-            ambiguous = any(listing for *_, listing in pages) or self._is_shared(titles[0])
+            ambiguous = any(listing for *_, listing in pages) or self._is_namesake(titles[0])
             yield Profile(titles[0], tuple(dict.fromkeys(also)), ambiguous, tuple(dict.fromkeys(pairs)))
 
-    def _is_shared(self, title: str) -> bool:
-        """Whether a disambiguation page lists namesakes of this title."""
+    def _is_namesake(self, title: str) -> bool:
+        """Whether a disambiguation page lists this title's name, and the title is not that name itself.
+
+        `Paris` beside `Paris (disambiguation)` is the primary topic: what the name mostly means.
+        """
         name = folded(base_title(title))
-        return self.connection.execute("SELECT 1 FROM shared WHERE name = ?", (name,)).fetchone() is not None
+        return (
+            name != folded(title)
+            and self.connection.execute("SELECT 1 FROM shared WHERE name = ?", (name,)).fetchone() is not None
+        )
 
 
 @contextmanager

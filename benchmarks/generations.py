@@ -1,0 +1,145 @@
+"""Model calls and sampled generations a question: what a run says it spent beside what the server saw.
+
+    python -m benchmarks.generations [--work DIR] [--data NAME] [--recipes A,B] [--limit N] [--out FILE.json]
+
+`hoptrail evaluate --language chat` over real questions, against the local server of the tests, whose model answers in the right
+shape by rules: a question has one to three sub-questions (by a sum of its text), answers are names from the evidence, ten
+samples say up to three things, and an answer entails another where both begin alike. So it measures traffic and arithmetic,
+never quality. Every recipe begins with nothing remembered. The run fails where the two counts differ; that of samples is the
+server's, by the prompt of each request.
+
+DIR/index/NAME is the index, as `hoptrail evaluate --work DIR` keeps it; without --work the corpus is indexed first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, data_folder, parser, print_table, run_measured, write_results
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+EXECUTABLE = Path(sys.executable).parent / "hoptrail"
+RECIPES = "sunar:paper,sunar:guided,sunar"
+NAMES = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+FINDING = re.compile(r"^#\d+ ", re.MULTILINE)
+MOST_HOPS = 3
+MEANINGS = 3
+"""Things that the samples of one prompt may say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Per question: `calls` as the run counts them, and those of the server by task (`sample`: generations)."""
+
+    recipe: str
+    questions: int
+    failed: int
+    calls: float
+    server_calls: float
+    by_task: dict[str, float]
+    tokens: float
+
+
+def number_of(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def reply_to(body: dict[str, Any]) -> str:
+    """What the model says: the same for the same prompt and seed."""
+    from fakeai.brains import task_of
+
+    given = body["messages"][-1]["content"]
+    task = task_of(body)
+    if task == "entail":
+        first, second = re.findall(r"^(?:First|Second) answer: (.*)$", given, re.MULTILINE)
+        return json.dumps({"relation": "entailment" if first.split()[:1] == second.split()[:1] else "neutral"})
+    asked = re.findall(r"^Question(?: to rewrite)?: (.*)$", given, re.MULTILINE)[-1]
+    if task == "decompose_next":
+        found = len(FINDING.findall(given))
+        left = found <= number_of(asked) % MOST_HOPS
+        return json.dumps({"questions": [f"What is known of {named(asked, found)}, part {found + 1}?"] if left else []})
+    if task == "complete":
+        return json.dumps({"question": asked})
+    if task == "sample":
+        place = number_of(f"{given}{body.get('seed')}") % MEANINGS
+        return json.dumps({"reasoning": "The evidence names it.", "answer": named(given, place)})
+    answer = named(given, number_of(given))
+    step = {"question": asked, "answer": answer, "evidence": [1], "quote": ""}
+    return json.dumps({"steps": [step], "answer": answer, "confidence": 0.5})
+
+
+def named(text: str, place: int) -> str:
+    """One of the names in a text."""
+    names = NAMES.findall(text) or ["nothing"]
+    return names[place % len(names)]
+
+
+def measure(recipe: str, data: Path, work: Path, limit: int) -> Row:
+    from fakeai.brains import task_of
+    from fakeai.server import FakeAI, serving
+    from hoptrail.models.remembered import FILE
+
+    (work / "index").mkdir(parents=True, exist_ok=True)
+    for replies in work.rglob(f"{FILE}*"):
+        replies.unlink()
+    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(reply_to)) as fake:
+        # Results of an earlier run would spare the calls: only the index is common to runs.
+        Path(folder, "index").symlink_to((work / "index").resolve())
+        out = Path(folder, "out.json")
+        os.environ |= {"OPENAI_BASE_URL": fake.address, "OPENAI_API_KEY": "none", "HOPTRAIL_MODEL": "fake"}
+        sizes = ["--limit", str(limit), "--language", "chat", "--work", folder, "--out", str(out)]
+        run_measured([EXECUTABLE, "evaluate", data, "--recipes", recipe, *sizes])
+        run = json.loads(out.read_text(encoding="utf-8"))["recipes"][recipe]
+        tasks = Counter(task_of(asked.body) for asked in fake.log)
+        tokens = fake.bill.prompt_tokens + fake.bill.completion_tokens
+        if (run["calls"], run["tokens"]) != (len(fake.log), tokens):
+            sys.exit(
+                f"{recipe}: {run['calls']} calls and {run['tokens']} here, {len(fake.log)} and {tokens} at the server"
+            )
+    questions = run["n"]
+    by_task = {task: count / questions for task, count in sorted(tasks.items())}
+    spent = run["calls"] / questions, len(fake.log) / questions, by_task, tokens / questions
+    return Row(recipe, questions, run["failed"], *spent)
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--work", type=Path, metavar="DIR")
+    options.add_argument("--data", default="2wiki", metavar="NAME")
+    options.add_argument("--recipes", default=RECIPES, metavar="A,B")
+    options.add_argument("--limit", type=int, default=10, metavar="N")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        rows = [measure(name, data_folder(given.data), work, given.limit) for name in given.recipes.split(",")]
+    tasks = sorted({task for row in rows for task in row.by_task})
+    print_table(
+        ("recipe", "questions", "failed", "calls, ours", "server's", "tokens", *tasks),
+        [
+            (
+                row.recipe,
+                row.questions,
+                row.failed,
+                row.calls,
+                row.server_calls,
+                row.tokens,
+                *(row.by_task.get(task, 0.0) for task in tasks),
+            )
+            for row in rows
+        ],
+    )
+    write_results(given.out, rows)
+
+
+if __name__ == "__main__":
+    main()

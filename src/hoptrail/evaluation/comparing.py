@@ -1,0 +1,295 @@
+"""Runs side by side on the questions that all of them have: means with intervals, and which differences are significant.
+
+The first run is the baseline; every other is compared with it, question by question. Groups are all questions, those of one
+number of hops, and those of one type. The p values of each kind of group are corrected together (Holm), because who looks at
+many differences finds some by chance. A question that failed counts as nothing found and nothing right. Knows nothing of
+tables, files or plots. Not covered: chance from run to run of a model that does not answer alike twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
+from hoptrail.evaluation.results import INTERVAL_SEED, QuestionResult
+from hoptrail.evaluation.retrieval_measures import FULL_CUTOFFS, RECALL_CUTOFFS, full_at, recall_at
+from hoptrail.evaluation.risk_coverage import Judged, area_under_risk, calibration_error, calibration_table
+from hoptrail.evaluation.run_folder import Run
+from hoptrail.evaluation.scoring import Interval, mean, mean_interval
+
+SIGNIFICANT = 0.05
+"""A corrected p below this is called significant."""
+
+
+class Breakdown(StrEnum):
+    """By what questions are grouped."""
+
+    ALL = "all"
+    HOPS = "hops"
+    TYPE = "type"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Questions of one kind; `value` is empty for all of them."""
+
+    by: Breakdown
+    value: str
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A value per question; None where it is not defined. `tested` ones are compared with the baseline."""
+
+    name: str
+    of: Callable[[Question, QuestionResult | None], float | None]
+    tested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A run against the baseline; `corrected` is its p among all of the same breakdown."""
+
+    paired: PairedDifference
+    corrected: float
+
+    @property
+    def significant(self) -> bool:
+        return self.corrected < SIGNIFICANT
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The mean of a measure over the `n` questions of a group for which it is defined, with its 95 % interval."""
+
+    run: str
+    group: Group
+    measure: str
+    n: int
+    mean: float
+    interval: Interval
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How far a run's confidence tells right answers from wrong ones (`risk_coverage.py`).
+
+    `answers` have a confidence, `risk` is the share of wrong ones among them, `area` the area under the risk; `calibration` is
+    the expected calibration error.
+    """
+
+    run: str
+    answers: int
+    risk: float
+    area: float
+    calibration: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`runs` are what the runs are called, the baseline first; `left_out` counts questions that not all of them have."""
+
+    data: str
+    runs: tuple[str, ...]
+    questions: int
+    left_out: int
+    measures: tuple[str, ...]
+    groups: tuple[Group, ...]
+    scores: tuple[Score, ...]
+    confidences: tuple[Confidence, ...]
+
+    def score(self, run: str, group: Group, measure: str) -> Score | None:
+        """None where the measure is not defined for any question of the group."""
+        wanted = (run, group, measure)
+        return next((one for one in self.scores if (one.run, one.group, one.measure) == wanted), None)
+
+
+def compare(runs: Sequence[Run]) -> Comparison:
+    """Compare runs over one data set; the first is the baseline.
+
+    Raises:
+        UsageError: there are fewer than two runs, or they have no question in common.
+    """
+    if len(runs) < 2:
+        raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
+    questions = common_questions(runs)
+    groups = _groups(questions)
+    measures = _measures(runs)
+    scores = [score for by in Breakdown for score in _corrected(_scores(runs, questions, groups, measures, by))]
+    every = {question.id for run in runs for question in run.questions}
+    return Comparison(
+        data=runs[0].header.data,
+        runs=labels_of(runs),
+        questions=len(questions),
+        left_out=len(every) - len(questions),
+        measures=tuple(dict.fromkeys(score.measure for score in scores)),
+        groups=groups,
+        scores=tuple(scores),
+        confidences=tuple(_confidences(runs, questions)),
+    )
+
+
+def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
+    """The questions that all runs have, with the same gold annotations, in the order of the first.
+
+    Raises:
+        UsageError: there are none.
+    """
+    others = [{question.id: question for question in run.questions} for run in runs[1:]]
+    common = tuple(
+        question for question in runs[0].questions if all(other.get(question.id) == question for other in others)
+    )
+    if not common:
+        sets = ", ".join(sorted({run.header.data for run in runs}))
+        raise UsageError(f"these runs have no question in common (data: {sets}): run them over the same questions.")
+    return common
+
+
+def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What runs are called: by recipe where that tells them apart, else with the language too, else by their folders."""
+    for names in (
+        [run.header.recipe for run in runs],
+        [f"{run.header.recipe} ({run.header.language})" for run in runs],
+        [run.name for run in runs],
+    ):
+        if len(set(names)) == len(names):
+            return tuple(names)
+    return tuple(str(run.path) for run in runs)
+
+
+def value_of_recall(k: int, question: Question, result: QuestionResult | None) -> float | None:
+    """Recall at `k` of one question; None where it has no gold passages."""
+    return recall_at(k, result.passages if result else (), question.supporting) if question.supporting else None
+
+
+def _value_of_full(k: int, question: Question, result: QuestionResult | None) -> float | None:
+    return full_at(k, result.passages if result else (), question.supporting) if question.supporting else None
+
+
+def _value_of_score(name: str, _: Question, result: QuestionResult | None) -> float | None:
+    if result is None or result.error is not None or result.score is None:
+        return 0.0
+    value: float = getattr(result.score, name)
+    return value
+
+
+def _value_of_spending(name: str, _: Question, result: QuestionResult | None) -> float | None:
+    return float(getattr(result, name)) if result else None
+
+
+def _seconds(_: Question, result: QuestionResult | None) -> float | None:
+    return result.seconds_retrieval + result.seconds_language if result else None
+
+
+def _answered(_: Question, result: QuestionResult | None) -> float | None:
+    return float(result is not None and result.prediction is not None)
+
+
+def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
+    """Of answers only where all runs answered."""
+    answers = (
+        Measure("em", partial(_value_of_score, "em"), tested=True),
+        Measure("f1", partial(_value_of_score, "f1"), tested=True),
+        Measure("answered", _answered),
+    )
+    retrieval = (
+        *(Measure(f"recall@{k}", partial(value_of_recall, k), tested=k == RECALL_CUTOFFS[1]) for k in RECALL_CUTOFFS),
+        *(Measure(f"full@{k}", partial(_value_of_full, k), tested=k == FULL_CUTOFFS[0]) for k in FULL_CUTOFFS),
+    )
+    cost = (*(Measure(name, partial(_value_of_spending, name)) for name in ("tasks", "calls", "tokens")),)
+    seconds = (Measure("seconds", _seconds),)
+    answered = not any(run.header.retrieval_only for run in runs)
+    return (*(answers if answered else ()), *retrieval, *cost, *seconds)
+
+
+def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
+    """All questions first; a breakdown that makes a single group says nothing new."""
+    everything = Group(Breakdown.ALL, "", tuple(question.id for question in questions))
+    hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
+    types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
+    return (everything, *hops, *types)
+
+
+def _grouped(
+    questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
+) -> tuple[Group, ...]:
+    values = Counter(value for question in questions if (value := value_of(question)) is not None)
+    if len(values) < 2:
+        return ()
+    members = {value: tuple(one.id for one in questions if value_of(one) == value) for value in sorted(values)}
+    return tuple(Group(by, value, ids) for value, ids in members.items())
+
+
+def _scores(
+    runs: Sequence[Run],
+    questions: Sequence[Question],
+    groups: Sequence[Group],
+    measures: Sequence[Measure],
+    by: Breakdown,
+) -> list[Score]:
+    """One for every group of a breakdown, measure and run, the p values still uncorrected."""
+    known = {question.id: question for question in questions}
+    return [
+        score
+        for group in groups
+        if group.by is by
+        for measure in measures
+        for score in _side_by_side(runs, [known[name] for name in group.questions], group, measure)
+    ]
+
+
+def _side_by_side(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
+    """Over the questions for which the measure is defined in all runs."""
+    rows = [[measure.of(question, run.results.get(question.id)) for run in runs] for question in questions]
+    complete = [[value for value in row if value is not None] for row in rows]
+    columns = list(zip(*(row for row in complete if len(row) == len(runs)), strict=True))
+    scores = []
+    for label, column in zip(labels_of(runs), columns, strict=False):
+        interval = mean_interval(column, INTERVAL_SEED)
+        tested = measure.tested and column is not columns[0]
+        paired = paired_difference(columns[0], column, seed=INTERVAL_SEED) if tested else None
+        difference = Difference(paired, paired.p) if paired else None
+        scores.append(Score(label, group, measure.name, len(column), mean(column), interval, difference))
+    return scores
+
+
+def _corrected(scores: Sequence[Score]) -> list[Score]:
+    tested = [(place, score.difference) for place, score in enumerate(scores) if score.difference is not None]
+    raised = holm([difference.corrected for _, difference in tested])
+    corrected = {place: replace(difference, corrected=p) for (place, difference), p in zip(tested, raised, strict=True)}
+    return [replace(score, difference=corrected.get(place)) for place, score in enumerate(scores)]
+
+
+def judged_answers(run: Run, questions: Sequence[Question]) -> list[Judged]:
+    """The run's answers that have a confidence, with whether they are right (exact match)."""
+    results = [run.results.get(question.id) for question in questions]
+    return [
+        Judged(one.confidence, one.score.em == 1)
+        for one in results
+        if one is not None and one.prediction is not None and one.confidence is not None and one.score is not None
+    ]
+
+
+def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Confidence]:
+    judged: Mapping[str, list[Judged]] = {
+        label: judged_answers(run, questions) for label, run in zip(labels_of(runs), runs, strict=True)
+    }
+    return [
+        Confidence(
+            label,
+            len(answers),
+            mean([float(not one.correct) for one in answers]),
+            area_under_risk(answers),
+            calibration_error(calibration_table(answers)),
+        )
+        for label, answers in judged.items()
+        if answers
+    ]

@@ -1,0 +1,84 @@
+"""What the plots of a comparison show: recall by k, what is lost hop by hop, risk by coverage. Knows nothing of drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hoptrail.evaluation.comparing import common_questions, judged_answers, labels_of, value_of_recall
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF
+from hoptrail.evaluation.risk_coverage import risk_coverage_curve
+from hoptrail.evaluation.run_folder import Run
+from hoptrail.evaluation.scoring import mean
+
+HOP_CUTOFF = 10
+"""A hop is reached where its gold passage is among so many passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of one run's curve."""
+
+    run: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class HopPoint:
+    """Of the questions of so many `hops`, the `share` that one run has not lost up to this `hop`."""
+
+    run: str
+    hops: int
+    hop: int
+    share: float
+
+
+def recall_by_k(runs: Sequence[Run]) -> list[Point]:
+    """Mean recall at every k up to the deepest that results keep."""
+    questions = common_questions(runs)
+    return [
+        Point(label, k, mean(_recalls(run, questions, k)))
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for k in range(1, DEEPEST_CUTOFF + 1)
+    ]
+
+
+def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
+    """For questions of every number of hops: the share whose first so many gold passages are all found.
+
+    Gold passages are in hop order where the data set knows it; so what one hop loses stays lost at all later ones.
+    """
+    questions = common_questions(runs)
+    return [
+        HopPoint(label, hops, hop, mean(_reached(run, [one for one in questions if one.hops == hops], hop)))
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for hops in sorted({question.hops for question in questions if question.hops > 1})
+        for hop in range(1, hops + 1)
+    ]
+
+
+def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
+    """Of the runs whose answers have a confidence."""
+    questions = common_questions(runs)
+    return [
+        Point(label, point.coverage, point.risk)
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for point in risk_coverage_curve(judged_answers(run, questions), len(questions))
+    ]
+
+
+def _recalls(run: Run, questions: Sequence[Question], k: int) -> list[float]:
+    values = (value_of_recall(k, question, run.results.get(question.id)) for question in questions)
+    return [value for value in values if value is not None]
+
+
+def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
+    reached = []
+    for question in questions:
+        result = run.results.get(question.id)
+        found = result.passages[:HOP_CUTOFF] if result else ()
+        wanted = list(dict.fromkeys(question.supporting))[:hop]
+        reached.append(float(set(wanted) <= set(found)))
+    return reached

@@ -1,0 +1,182 @@
+"""A comparison as one HTML page with plots that needs no network to be looked at: the drawing library is inside it.
+
+Every plot says in its title what it shows; hovering tells the values. Needs the extra `plots` (altair, and vl-convert for the
+library that draws). Knows nothing of files; what is drawn comes from `comparing.py` and `curves.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.comparing import Comparison
+from hoptrail.evaluation.comparison_tables import QUALITY, TextTable, tables_of
+from hoptrail.evaluation.curves import HOP_CUTOFF, HopPoint, Point, reached_by_hop, recall_by_k, risk_by_coverage
+from hoptrail.evaluation.run_folder import Run
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, HEIGHT = 420, 260
+"""Of one plot, in pixels."""
+
+_STYLE = (
+    "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
+    "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
+    "td,th{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"
+    "td:first-child,th:first-child{text-align:left}p{color:#555;font-size:.85rem}"
+)
+
+
+def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
+    """The whole page: the tables, and the plots of the runs that were compared, in their order.
+
+    Raises:
+        UsageError: the extra `plots` is not installed.
+    """
+    charts = list(_charts(comparison, runs))
+    library, drawn = _library(), "".join(_drawn(number, chart) for number, chart in enumerate(charts))
+    tables = "".join(_table(table) for table in tables_of(comparison))
+    title = escape(f"{comparison.data}: {', '.join(comparison.runs)}")
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style><script type="module">{library}'
+    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{tables}</body></html>\n'
+
+
+@cache
+def _library() -> str:
+    """The drawing library as one script; `vegaEmbed` is its entry."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
+    script: str = vl_convert.javascript_bundle()
+    return script.replace("</script", "<\\/script")
+
+
+def _drawn(number: int, chart: alt.TopLevelMixin) -> str:
+    content = chart.to_json(indent=None).replace("<", "\\u003c")  # or a name could end the script
+    return f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
+
+
+def _places(charts: Sequence[object]) -> str:
+    return "".join(f'<div id="plot{number}"></div>' for number in range(len(charts)))
+
+
+def _table(table: TextTable) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    return f"<h2>{escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLevelMixin]:
+    order = list(comparison.runs)
+    yield _ladder(comparison)
+    yield _cost_against_quality(comparison)
+    yield _lines(recall_by_k(runs), order, "Recall by the number of passages", "passages", "recall")
+    hops = reached_by_hop(runs)
+    if hops:
+        yield _hops(hops, order)
+    risk = risk_by_coverage(runs)
+    if risk:
+        yield _lines(risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk")
+
+
+def _altair() -> Any:
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
+    return alt
+
+
+def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str) -> alt.TopLevelMixin:
+    draw = _altair()
+    rows = draw.Data(values=[asdict(point) for point in points])
+    chart: alt.TopLevelMixin = (
+        draw.Chart(rows, title=title, width=WIDTH, height=HEIGHT)
+        .mark_line(point=True)
+        .encode(
+            x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=0.1 if y == "risk" else 1)),
+            y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
+            color=draw.Color("run:N", sort=order, title="run"),
+            tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
+        )
+    )
+    return chart
+
+
+def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
+    draw = _altair()
+    rows = draw.Data(values=[asdict(point) for point in points])
+    chart: alt.TopLevelMixin = (
+        draw.Chart(rows, width=WIDTH / 2, height=HEIGHT)
+        .mark_line(point=True)
+        .encode(
+            x=draw.X("hop:Q", title="hop", axis=draw.Axis(tickMinStep=1)),
+            y=draw.Y("share:Q", title="share of questions", scale=draw.Scale(domain=[0, 1])),
+            color=draw.Color("run:N", sort=order, title="run"),
+            tooltip=[draw.Tooltip("run:N"), draw.Tooltip("hop:Q"), draw.Tooltip("share:Q", format=".3f")],
+        )
+        .facet(
+            facet=draw.Facet("hops:N", title="hops of the question"),
+            title=f"Questions whose gold passages up to this hop are among the first {HOP_CUTOFF}",
+        )
+    )
+    return chart
+
+
+def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
+    """Every run's quality with its interval, in the order given: an ablation reads from left to right."""
+    draw = _altair()
+    rows = [
+        {"run": score.run, "measure": name, "mean": score.mean, "low": score.interval.low, "high": score.interval.high}
+        for name in QUALITY
+        for run in comparison.runs
+        if (score := comparison.score(run, comparison.groups[0], name)) is not None
+    ]
+    base = draw.Chart(draw.Data(values=rows), width=WIDTH / 2, height=HEIGHT).encode(
+        x=draw.X("run:N", sort=list(comparison.runs), title=None)
+    )
+    tips = [draw.Tooltip("run:N"), *(draw.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high"))]
+    points = base.mark_line(point=True).encode(
+        y=draw.Y("mean:Q", title=None, scale=draw.Scale(domain=[0, 1])), tooltip=tips
+    )
+    bars = base.mark_rule().encode(y="low:Q", y2="high:Q")
+    chart: alt.TopLevelMixin = draw.layer(points, bars).facet(
+        facet=draw.Facet("measure:N", sort=list(QUALITY), title=None), columns=4, title="Quality with 95 % intervals"
+    )
+    return chart
+
+
+def _cost_against_quality(comparison: Comparison) -> alt.TopLevelMixin:
+    """Tokens where any were spent, else seconds; F1 where it was measured, else recall."""
+    draw = _altair()
+    quality = next(name for name in ("f1", "recall@5", "answered") if name in comparison.measures)
+    everything = comparison.groups[0]
+    means = {
+        (run, name): comparison.score(run, everything, name) for run in comparison.runs for name in comparison.measures
+    }
+    spent = any((score := means[run, "tokens"]) is not None and score.mean > 0 for run in comparison.runs)
+    cost = "tokens" if spent else "seconds"
+    rows = [
+        {"run": run, "cost": spending.mean, "quality": good.mean}
+        for run in comparison.runs
+        if (spending := means[run, cost]) is not None and (good := means[run, quality]) is not None
+    ]
+    tips = [draw.Tooltip("run:N"), draw.Tooltip("cost:Q", format=".4g"), draw.Tooltip("quality:Q", format=".3f")]
+    chart: alt.TopLevelMixin = (
+        draw.Chart(draw.Data(values=rows), title="Cost against quality", width=WIDTH, height=HEIGHT)
+        .mark_circle(size=120, opacity=1)
+        .encode(
+            x=draw.X("cost:Q", title=f"{cost} a question"),
+            y=draw.Y("quality:Q", title=quality, scale=draw.Scale(zero=False, padding=20)),
+            color=draw.Color("run:N", sort=list(comparison.runs)),
+            tooltip=tips,
+        )
+    )
+    return chart

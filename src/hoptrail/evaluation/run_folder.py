@@ -1,0 +1,222 @@
+"""A run's folder: one recipe over one data set in one language, with all that is needed to compare it and look into it.
+
+    run.json           what was run: data, recipe, language, fingerprint, versions, the pool
+    settings.toml      the recipe's settings, as `--settings` takes them
+    questions.jsonl    the questions that were asked, with their gold annotations
+    results.jsonl      one result a question, in their order; written when all have been asked
+    trails.jsonl.gz    one trail a question, added as they are answered
+
+A run hangs on nothing outside its folder, so folders may be copied and sent. The folder's name ends in the first digits of
+the fingerprint under which results are kept: other settings, another language or another corpus make another run.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from glob import escape
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hoptrail.errors import DataError, StorageError, UsageError
+from hoptrail.evaluation.appending import replace_file
+from hoptrail.evaluation.datasets import Question, placed_questions
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.scoring import Rule
+from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
+
+FORMAT = 1
+RUNS_FOLDER = "runs"
+
+HEADER, SETTINGS, QUESTIONS, RESULTS, TRAILS = (
+    "run.json",
+    "settings.toml",
+    "questions.jsonl",
+    "results.jsonl",
+    "trails.jsonl.gz",
+)
+
+_DIGITS = 8
+"""Of the fingerprint, in the folder's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderRecord:
+    """Which encoder made the vectors."""
+
+    name: str
+    digest: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What the run was made with."""
+
+    hoptrail: str
+    python: str
+
+    @classmethod
+    def here(cls) -> Versions:
+        """Of this process."""
+        return cls(version("hoptrail"), platform.python_version())
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What was run. `recipe` is as it was asked for (`NAME` or `NAME:PRESET`), `rule` is the rule that scores answers.
+
+    `fingerprint` covers all that changes a result, `settings` the recipe's settings alone. `structures` are those that the
+    recipe stands on, each with its fingerprint and who made it. `outside_pool` are the gold passages that no unit shows
+    among the `pool_size` units that are searched. There is no date: the same run has the same header.
+    """
+
+    data: str
+    recipe: str
+    language: str
+    rule: Rule
+    retrieval_only: bool
+    fingerprint: str
+    settings: str
+    documents: str
+    structures: tuple[tuple[str, str, str], ...]
+    pool_size: int
+    outside_pool: tuple[str, ...]
+    encoder: EncoderRecord
+    versions: Versions
+    format: int = FORMAT
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        how = "retrieval" if self.retrieval_only else self.language.partition(":")[0]
+        return f"{self.data}-{self.recipe.replace(':', '.')}-{how}-{self.fingerprint[:_DIGITS]}"
+
+
+class RunFolder:
+    """The folder of a run that is being made. One process at a time: whoever makes it holds the lock on its results."""
+
+    def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[Question]) -> None:
+        """`settings` is their TOML.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        self.path = work / RUNS_FOLDER / header.name
+        self._questions = tuple(question.id for question in questions)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path / HEADER, (json.dumps(asdict(header), indent=2, ensure_ascii=False) + "\n").encode())
+            replace_file(self.path / SETTINGS, settings.encode())
+            # The candidates of a question would be most of the file, and nothing here needs them.
+            replace_file(self.path / QUESTIONS, _lines(asdict(replace(one, candidates=())) for one in questions))
+        except OSError as error:
+            raise self._unwritten(error) from error
+        self.trails = TrailsFile(self.path / TRAILS)
+
+    def finish(self, results: Mapping[str, QuestionResult]) -> None:
+        """Write down the results of all questions.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        rows = (asdict(results[name]) for name in self._questions if name in results)
+        try:
+            replace_file(self.path / RESULTS, _lines(rows))
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"the run cannot be kept in {self.path}: {error.strerror or error}; make room and run again"
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run as read from its folder. `results` are by question id; a question that was not reached has none."""
+
+    path: Path
+    header: RunHeader
+    questions: tuple[Question, ...]
+    results: Mapping[str, QuestionResult]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @cached_property
+    def trails(self) -> Mapping[str, TrailRecord]:
+        """By question id; missing where a result was made before trails were kept, or the question was corrected since.
+
+        Raises:
+            DataError: the file was altered.
+            StorageError: it cannot be read.
+        """
+        found = read_trails(self.path / TRAILS)
+        return {
+            name: one for name, one in found.items() if name in self.results and self.results[name].asked == one.asked
+        }
+
+
+def open_run(place: Path) -> Run:
+    """The run in a folder. Its name may be cut short, as long as it fits one folder only.
+
+    Raises:
+        UsageError: there is no run here, several fit, or it is not finished.
+        DataError: a file of it was altered.
+    """
+    folder = _find(place)
+    if not (folder / RESULTS).is_file():
+        raise UsageError(f"{folder} is not finished; run the same `hoptrail evaluate` with the same --work to its end.")
+    header = _read_header(folder / HEADER)
+    questions = tuple(question for _, question in placed_questions(folder / QUESTIONS))
+    return Run(folder, header, questions, _read_results(folder / RESULTS))
+
+
+def _find(place: Path) -> Path:
+    if (place / HEADER).is_file():
+        return place
+    fitting = sorted(path.parent for path in place.parent.glob(f"{escape(place.name)}*/{HEADER}"))
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(path.name for path in fitting)
+        raise UsageError(f"{place} may mean any of these runs: {names}. Give more of the name.")
+    raise UsageError(f"{place} is not a run. `hoptrail evaluate ... --work DIR` makes runs in DIR/{RUNS_FOLDER}.")
+
+
+def _read_header(path: Path) -> RunHeader:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.get("format") != FORMAT:
+            raise DataError(
+                f"{path} has format {content.get('format')}; this version reads {FORMAT}: make the run again"
+            )
+        return TypeAdapter(RunHeader).validate_python(content)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, ValidationError) as error:
+        raise DataError(f"{path} is not as it was written: {str(error).splitlines()[0]}; make the run again") from error
+
+
+def _read_results(path: Path) -> dict[str, QuestionResult]:
+    results: dict[str, QuestionResult] = {}
+    for line in read_lines(path):
+        try:
+            result = QuestionResult.from_fields(line.content)
+        except ValueError as error:
+            raise DataError(f"{line.place}: {error}; make the run again") from error
+        results[result.question] = result
+    return results
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, sort_keys=True, ensure_ascii=True) + "\n" for row in rows).encode()

@@ -1,0 +1,182 @@
+"""Does one statement follow from another? By a sequence classifier that was trained for natural language inference (NLI).
+
+    a folder with model.onnx (or onnx/model.onnx), tokenizer.json and config.json       in this process, by onnxruntime
+    any other folder or name                                                            by the package sentence-transformers
+
+Any architecture will do (BERT, RoBERTa, DeBERTa): the graph says how it computes, `id2label` what its outputs mean. No such
+model comes along. Knows nothing of questions or answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import ModelUnavailable
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.extras import loaded, optional_package
+from hoptrail.models.onnx_runtime import silent_onnxruntime
+from hoptrail.models.text import whole_text
+
+Pair = tuple[str, str]
+"""A premise and a hypothesis."""
+
+ENTAILMENT = "entailment"
+
+_AT_ONCE = 32  # pairs of one batch
+_GRAPHS = ("model.onnx", "onnx/model.onnx")
+_SPECIAL = 2  # places that RoBERTa's positions leave unused
+
+
+class EntailmentModel(Protocol):
+    """Judges pairs."""
+
+    def entails(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Of each pair whether `entailment` is the likeliest of the model's labels."""
+        ...
+
+
+def open_entailment(name: str) -> EntailmentModel:
+    """The model in the folder `name`, or of that name for sentence-transformers, which may download it.
+
+    Raises:
+        ModelUnavailable: a file or the package is missing, the model cannot be loaded, or `entailment` is none of its labels.
+    """
+    folder = Path(name).expanduser()
+    graph = next((folder / place for place in _GRAPHS if (folder / place).is_file()), None)
+    return OnnxEntailment(folder, graph) if graph else CrossEncoderEntailment(name)
+
+
+class OnnxEntailment:
+    """A model as ONNX, with the inputs that transformers exports. Pairs are cut at its limit, the longer text first.
+
+    Raises:
+        ModelUnavailable: as for `open_entailment`.
+    """
+
+    def __init__(self, folder: Path, graph: Path) -> None:
+        config = _read_config(folder)
+        self._name = str(folder)
+        self._entailment, self._labels = _entailment_of(config.get("id2label"), self._name)
+        self._padding = int(config.get("pad_token_id") or 0)
+        self._tokenizer = _read_tokenizer(folder, config)
+        self._session = _open_session(graph)
+        self._inputs = [one.name for one in self._session.get_inputs()]
+
+    def entails(self, pairs: Sequence[Pair]) -> list[bool]:
+        """See `EntailmentModel.entails`.
+
+        Raises:
+            ModelUnavailable: the model does not compute what its config.json says.
+        """
+        batches = (pairs[start : start + _AT_ONCE] for start in range(0, len(pairs), _AT_ONCE))
+        return [place == self._entailment for batch in batches for place in self._likeliest(batch)]
+
+    def _likeliest(self, pairs: Sequence[Pair]) -> Iterator[int]:
+        given = self._padded(pairs)
+        try:
+            (logits, *_) = self._session.run(None, {name: given[name] for name in self._inputs})
+        except Exception as error:  # onnxruntime's errors share no narrower base
+            raise ModelUnavailable(
+                f"the entailment model {self._name} cannot compute: {error}; export it for sequence classification, with "
+                f"some of the inputs {', '.join(given)}"
+            ) from error
+        if np.shape(logits) != (len(pairs), self._labels):
+            raise ModelUnavailable(
+                f"the entailment model {self._name} gives an array of shape {np.shape(logits)} for {len(pairs)} pairs and "
+                f"{self._labels} labels; export it for sequence classification"
+            )
+        yield from np.argmax(logits, axis=1).tolist()
+
+    def _padded(self, pairs: Sequence[Pair]) -> Mapping[str, NDArray[np.int64]]:
+        """By input, shape (pairs, longest)."""
+        encodings = self._tokenizer.encode_batch([(whole_text(one), whole_text(other)) for one, other in pairs])
+        shape = (len(pairs), max(len(encoding) for encoding in encodings))
+        pieces, segments, mask = (
+            np.full(shape, self._padding, np.int64),
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.int64),
+        )
+        for row, encoding in enumerate(encodings):
+            pieces[row, : len(encoding)] = encoding.ids
+            segments[row, : len(encoding)] = encoding.type_ids
+            mask[row, : len(encoding)] = 1
+        return {"input_ids": pieces, "attention_mask": mask, "token_type_ids": segments}
+
+
+class CrossEncoderEntailment:
+    """A classifier of the package sentence-transformers, by name or folder.
+
+    Raises:
+        ModelUnavailable: as for `open_entailment`.
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            package = optional_package("sentence_transformers", "sentence-transformers")
+        except ModelUnavailable as error:
+            raise ModelUnavailable(
+                f"the entailment model {name} is no folder with {' or '.join(_GRAPHS)} in it, and {error}"
+            ) from error
+        self._model = loaded(package.CrossEncoder, name)
+        self._entailment, _ = _entailment_of(self._model.config.id2label, name)
+
+    def entails(self, pairs: Sequence[Pair]) -> list[bool]:
+        """See `EntailmentModel.entails`."""
+        if not pairs:
+            return []
+        texts = [(whole_text(one), whole_text(other)) for one, other in pairs]
+        logits: FloatMatrix = np.asarray(self._model.predict(texts, show_progress_bar=False))
+        return [place == self._entailment for place in np.argmax(logits, axis=1).tolist()]
+
+
+def _entailment_of(labels: Any, name: str) -> tuple[int, int]:
+    """The place of `entailment` among the outputs, and how many there are; `labels` is the model's `id2label`."""
+    found = labels if isinstance(labels, Mapping) else {}
+    places = [int(place) for place, label in found.items() if str(label).lower() == ENTAILMENT]
+    if len(places) != 1 or len(found) < 2:
+        raise ModelUnavailable(
+            f"the model {name} has the labels {', '.join(map(str, found.values())) or 'of no id2label'}, of which not exactly "
+            f"one is {ENTAILMENT}: name a model that was trained for natural language inference"
+        )
+    return places[0], len(found)
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(
+            f"the entailment model {folder} cannot be used: its config.json cannot be read ({error}); put it there"
+        ) from error
+    return config if isinstance(config, dict) else {}
+
+
+def _read_tokenizer(folder: Path, config: Mapping[str, Any]) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # the package raises nothing more precise
+        raise ModelUnavailable(
+            f"the entailment model {folder} cannot be used: its tokenizer.json cannot be read ({error}); put it there"
+        ) from error
+    places = config.get("max_position_embeddings")
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(places - _SPECIAL if isinstance(places, int) and places > _SPECIAL else 512)
+    return tokenizer
+
+
+def _open_session(graph: Path) -> Any:
+    onnxruntime = silent_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors; warnings about the machine's layout would reach the user's terminal
+    try:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its errors share no narrower base
+        raise ModelUnavailable(f"the entailment model {graph} cannot be loaded by onnxruntime: {error}") from error

@@ -1,0 +1,46 @@
+"""What the stages of an answer make of a question, and how far what they say together is to be believed.
+
+Confidences are those of the language. An answer that hops led to is no surer than the least sure of them: one wrong step makes
+the rest a guess. Stages that give the same answer raise it; stages that differ take nothing away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hoptrail.language.offline.sampling import same_words
+from hoptrail.recipes.answering import CitedHop
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one stage makes of a question: an answer or None, how sure it is (0 without one), and its hops."""
+
+    answer: str | None
+    confidence: float
+    hops: list[CitedHop]
+
+
+def believed(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
+    """How likely an answer is: that not all who gave it are wrong, their confidences taken as independent. 0 without one."""
+    if opinion.answer is None:
+        return 0.0
+    doubts = [
+        1 - other.confidence
+        for other in opinions
+        if other.answer is not None and same_words(other.answer, opinion.answer)
+    ]
+    return 1 - math.prod(doubts)
+
+
+def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
+    """Of at least one: the one believed most, and how far; of equals the surest, then the one that found out most."""
+
+    def rank(opinion: Opinion) -> tuple[float, float, int]:
+        answered = sum(cited.hop.answer is not None for cited in opinion.hops)
+        return believed(opinion, opinions), opinion.confidence, answered
+
+    best = max(opinions, key=rank)
+    return best, believed(best, opinions)

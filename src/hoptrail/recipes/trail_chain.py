@@ -1,0 +1,168 @@
+"""The chain of `trail`: sub-questions completed from earlier answers, each tried twice at most, and a conclusion.
+
+    question      one at a time, completed before anything is searched (ChainRAG, HiRAG)           hopwise.py
+    first try     the passages of the path, and the best that are found for the sub-question       here
+    verify        an answer that is in doubt is held against its evidence (HiRAG); a setting       here, task assess
+    second try    where nothing held: further passages for the sub-question alone (Rethink),       here; retrieval/frontier.py
+                  by search or along links under a budget of readings (SUNAR's NAR)
+    conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
+                  (ChainRAG's AnsInt), or both, the one checking the other
+
+A chain is no surer than its least sure hop, and one with a hop that nothing answers has no say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Assess, Integrate, Read, Reading
+from hoptrail.recipes.answering import CitedHop, check_support, findings_of, tell
+from hoptrail.recipes.hopwise import conclusion, failed, next_questions
+from hoptrail.recipes.opinions import Opinion
+from hoptrail.recipes.question_budget import QuestionBudget
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.frontier import FrontierSettings, search_frontier
+from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.pack import pack
+from hoptrail.types import Hop, Ranking, Verdict
+
+TASKS_A_HOP = 3
+"""The next question, its completion, its reading."""
+TASKS_BESIDES = 2
+"""The question that finds nothing left to ask, and the conclusion."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSettings:
+    """At most `most_hops` sub-questions (0: no chain), read in the path's best `path_read` passages and in `search` of their own.
+
+    Where these give no answer, `rethink` further passages are read (0: none), found by `rethink_by`. With `verify`, an answer of
+    a confidence below `doubt` is held against its evidence, and rethought where that does not bear it. `conclude` says from
+    what the answer is concluded; `both` costs one task more and gives two opinions.
+    """
+
+    most_hops: int = 6
+    path_read: int = 8
+    search: int = 3
+    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+    rethink: int = 9
+    rethink_by: Literal["search", "frontier"] = "search"
+    frontier: FrontierSettings = field(default_factory=FrontierSettings)
+    verify: bool = False
+    doubt: float = 0.5
+    conclude: Literal["evidence", "answers", "both"] = "evidence"
+
+    def __post_init__(self) -> None:
+        if min(self.most_hops, self.search, self.rethink) < 0 or self.path_read < 1:
+            raise ValueError("most_hops, search and rethink are at least 0, path_read at least 1")
+        if not 0 <= self.doubt <= 1:
+            raise ValueError("doubt lies between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A sub-question after a try: its hop, and how sure its answer is (0 without one)."""
+
+    cited: CitedHop
+    confidence: float = 0.0
+
+
+@dataclass(slots=True)
+class Chain:
+    """One question's chain over the passages that were `found` for it; at most `tokens` of evidence are read at a time."""
+
+    corpus: Corpus
+    found: Ranking
+    settings: ChainSettings
+    tokens: int
+    budget: QuestionBudget
+    tried: list[Tried] = field(default_factory=list)
+
+    def opinions(self, question: str) -> Iterator[Opinion]:
+        """What the chain concludes, once or twice; nothing where the budget has no room for a hop."""
+        most = self.budget.times(TASKS_A_HOP, TASKS_BESIDES, self.settings.most_hops)
+        if not most:
+            return
+        hops = next_questions(question, self._meter, most, lambda following, asked, _: self._hop(following, asked))
+        if not hops or any(cited.hop.answer is None for cited in hops):
+            yield Opinion(None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))])
+            return
+        sure = min(tried.confidence for tried in self.tried)
+        if self.settings.conclude != "answers":
+            yield self._concluded(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
+        if self.settings.conclude != "evidence" and self.budget.affords(1):
+            yield self._concluded(question, hops, sure, ())
+
+    @property
+    def _meter(self) -> Meter:
+        return self.budget.meter
+
+    def _hop(self, question: str, asked: str) -> CitedHop:
+        """A first try, and a second where it gave nothing that holds; the surer of the two."""
+        own = self._found_for(asked)
+        hits = _once((*own[: self.settings.search], *self.found[: self.settings.path_read]))
+        tried = self._try(question, asked, hits)
+        seen = {hit.unit.id for hit in hits}
+        further = tuple(hit for hit in own if hit.unit.id not in seen)[: self.settings.rethink]
+        if further and tried.cited.hop.verdict is Verdict.UNANSWERED and self.budget.affords(1 + TASKS_BESIDES):
+            again = self._try(question, asked, further)
+            hits = (*hits, *further)
+            tried = replace(again, cited=replace(again.cited, hop=replace(again.cited.hop, hits=hits)))
+        self.tried.append(tried)
+        return tried.cited
+
+    def _found_for(self, asked: str) -> Ranking:
+        """What the sub-question finds by itself: enough for both tries."""
+        chosen = self.settings
+        if not chosen.search + chosen.rethink:
+            return ()
+        limit = chosen.search + chosen.path_read + chosen.rethink
+        found = hybrid_search(self.corpus, asked, limit, chosen.hybrid)
+        if not chosen.rethink or chosen.rethink_by == "search":
+            return found
+        along = search_frontier(self.corpus, asked, limit, chosen.hybrid, chosen.frontier)
+        return _once((*found[: chosen.search], *along))
+
+    def _try(self, question: str, asked: str, hits: Ranking) -> Tried:
+        packed = pack(hits, self.tokens)
+        units = tuple(hit.unit for hit in packed)
+        try:
+            reading = self._meter.perform(Read(asked, units)) if units else Reading(None)
+            support = tuple(span for step in reading.steps for span in step.support)
+            check_support(support, packed)
+            holds = self._holds(asked, reading, packed)
+        except TaskFailed:
+            return Tried(failed(question, asked, hits))
+        if reading.answer is None or not holds:
+            return Tried(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
+        hop = Hop(question, asked, hits, reading.answer, Verdict.ANSWERED)
+        return Tried(CitedHop(hop, support), reading.confidence)
+
+    def _holds(self, asked: str, reading: Reading, packed: Ranking) -> bool:
+        """Whether an answer may stand: it is sure, or not to be verified, or its evidence bears it."""
+        if reading.answer is None or not self.settings.verify or reading.confidence >= self.settings.doubt:
+            return True
+        if not self.budget.affords(1 + TASKS_BESIDES):
+            return True
+        units = tuple(hit.unit for hit in packed)
+        return self._meter.perform(Assess(asked, units, reading.answer)) >= self.settings.doubt
+
+    def _concluded(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
+        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
+        try:
+            reading, concluding = conclusion(task, hops, packed, self._meter)
+        except TaskFailed:
+            return Opinion(None, 0.0, [*hops, *tell([failed(question, question, packed)], self._meter)])
+        confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
+        return Opinion(reading.answer, confidence, [*hops, *tell(concluding, self._meter)])
+
+
+def _once(hits: Ranking) -> Ranking:
+    """Hits without repeats of a unit; the first of each stays."""
+    return tuple(
+        {hit.unit.id: hit for hit in reversed(hits)}[name] for name in dict.fromkeys(hit.unit.id for hit in hits)
+    )

@@ -1,0 +1,111 @@
+"""The commands that look at runs of `hoptrail evaluate`: compare, trail diff, errors. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from hoptrail.evaluation.comparison_tables import TextTable
+from hoptrail.serving.options import AsJson, console_of, print_json, write_text
+from hoptrail.serving.render import plain
+
+trail = typer.Typer(help="Look into the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
+
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs, as `evaluate --work DIR` names it.")
+]
+Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
+Runs = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is what others are compared with."),
+]
+
+
+_OF_VALUES = frozenset("0123456789.,+-*[] ")
+
+
+def compare(
+    runs: Runs,
+    markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE.md", help="Write the tables.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write every mean and test.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
+) -> None:
+    """Runs side by side: means with intervals, which differences are significant, by hops and by type."""
+    from hoptrail.evaluation.comparing import compare as side_by_side
+    from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
+    from hoptrail.evaluation.run_folder import open_run
+
+    opened = [open_run(run) for run in runs]
+    comparison = side_by_side(opened)
+    if markdown is not None:
+        write_text(markdown, to_markdown(comparison))
+    if csv is not None:
+        write_text(csv, to_csv(comparison))
+    if html is not None:
+        from hoptrail.evaluation.plots import to_page
+
+        write_text(html, to_page(comparison, opened))
+    for table in tables_of(comparison):
+        show_table(table)
+
+
+@trail.command("diff")
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, over the same questions.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare all units of the hits, not their gold passages.")
+    ] = False,
+    examples: Examples = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Where the trails of two runs first part: at which stage, how often, and whether that did good."""
+    from hoptrail.evaluation.comparing import labels_of
+    from hoptrail.evaluation.run_folder import open_run
+    from hoptrail.evaluation.trail_diff import diff_trails
+    from hoptrail.evaluation.trail_tables import departures_json, departures_tables
+
+    runs = [open_run(first), open_run(second)]
+    departures = diff_trails(*runs, exact=exact)
+    if as_json:
+        print_json(departures_json(departures, labels_of(runs)))
+        return
+    for table in departures_tables(departures, labels_of(runs), examples):
+        show_table(table)
+
+
+def errors(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders in DIR/runs.")],
+    examples: Examples = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Why answers are wrong: the first cause on the way to each, counted."""
+    from hoptrail.evaluation.comparing import labels_of
+    from hoptrail.evaluation.error_analysis import analyse_errors
+    from hoptrail.evaluation.run_folder import open_run
+    from hoptrail.evaluation.trail_tables import errors_json, errors_tables
+
+    opened = [open_run(run) for run in runs]
+    analyses = [analyse_errors(run) for run in opened]
+    if as_json:
+        print_json(errors_json(analyses, labels_of(opened)))
+        return
+    for table in errors_tables(analyses, labels_of(opened), examples):
+        show_table(table)
+
+
+def show_table(table: TextTable) -> None:
+    """Words stand left, values right."""
+    shown = Table(box=None, pad_edge=False)
+    for name, column in zip(table.header, zip(*table.rows, strict=True), strict=True):
+        values = all(set(cell) <= _OF_VALUES for cell in column)
+        shown.add_column(name, justify="right" if values else "left", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*(plain(cell) for cell in row))
+    note = [Text(table.note, style="dim")] if table.note else []
+    console_of().print(Group(Text(table.title, style="bold"), shown, *note, Text("")))

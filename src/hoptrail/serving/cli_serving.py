@@ -1,0 +1,69 @@
+"""The command that serves: workspaces, keys and address from its options. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hoptrail.errors import UsageError
+from hoptrail.index import Index
+from hoptrail.serving.options import LanguageName, SettingsFile, named, open_index
+
+NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
+
+
+def serve(
+    folder: Annotated[Path | None, typer.Option("--index", metavar="DIR", help="The index folder.")] = None,
+    workspaces: Annotated[
+        list[str] | None,
+        typer.Option("--workspace", metavar="NAME=DIR", help="A named index; may be given several times."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
+    names: Annotated[
+        str, typer.Option("--name", metavar="NAME,...", help="Host names that clients use for this server.")
+    ] = "",
+    key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
+    recipes: Annotated[
+        str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added.")
+    ] = "",
+    language: LanguageName = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
+    missing = [module for module in NEEDED if find_spec(module) is None]
+    if missing:
+        raise UsageError(f"serving needs {', '.join(missing)}: install them with `pip install hoptrail[server]`.")
+    from hoptrail.serving.server.app import LOOPBACK, create_app
+    from hoptrail.serving.server.keys import find_keys
+    from hoptrail.serving.server.limits import ServerLimits
+    from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
+    from hoptrail.serving.server.workspaces import Workspace
+
+    indexes = _indexes(folder, workspaces or [], settings, language)
+    keys = find_keys(indexes, key_file)
+    check_address(host, keys, next(iter(indexes)))
+    limits = ServerLimits()
+    served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
+    log_to_stderr()
+    serve_app(create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits), host, port, limits)
+
+
+def _indexes(folder: Path | None, listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
+    """The indexes to serve, by the names of their workspaces.
+
+    Raises:
+        UsageError: none is named, or an entry is not `NAME=DIR`, or a name is there twice.
+    """
+    pairs = [("main", str(folder))] if folder else []
+    pairs += [(name, place) for name, _, place in (entry.partition("=") for entry in listed)]
+    if not pairs or not all(name and place for name, place in pairs):
+        raise UsageError(
+            "name what to serve: `--index DIR` for one index, or `--workspace NAME=DIR` for each of several."
+        )
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise UsageError("two workspaces have the same name (an `--index` is called main).")
+    return {name: open_index(Path(place), settings, language) for name, place in pairs}

@@ -1,0 +1,226 @@
+"""What stands before every route: who may pass, how much, how fast; and what every response carries.
+
+It wraps the whole app, so that a route cannot be added without it: whatever is not named in OPEN wants a key, where there are
+keys. It checks the Host (a web page elsewhere that has its own name point at this server gets nothing), the Origin, the length
+and the pace of the body, and writes one log line a request: without question, key or query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.refusals import Refusal, as_refusal, too_large
+
+log = logging.getLogger("hoptrail.server")
+
+OPEN = frozenset({"/", "/health", "/api/openapi.json"})
+"""What needs no key, beside the page's own files."""
+PAGE_FILES = "/page/"
+UPLOADS = frozenset({"/api/documents"})
+"""Where bodies may be as large as uploads."""
+
+MOST_HEADERS = 100
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Scripts, styles and connections from this server only; no text can become markup, not even through a fault of ours."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Whom the server lets in: the names it answers to (without port), and the keys of its workspaces."""
+
+    hosts: frozenset[str]
+    workspaces: tuple[str, ...]
+    keys: Keys
+
+
+class Guard:
+    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use."""
+
+    def __init__(self, app: ASGIApp, door: Door, limits: ServerLimits, metrics: Metrics) -> None:
+        self._app = app
+        self._door = door
+        self._limits = limits
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._pass(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        outgoing = _Outgoing(send)
+        try:
+            scope.setdefault("state", {})["workspaces"] = self._admitted(scope)
+            await self._app(scope, self._measured(scope, receive), outgoing)
+        except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
+            refusal = as_refusal(error)
+            if refusal.status == 500:
+                log.error("failed: %s", _where(error))
+            if not outgoing.started:
+                await refusal.response()(scope, receive, outgoing)
+        finally:
+            self._note(scope, outgoing.status, time.perf_counter() - started)
+
+    def _admitted(self, scope: Scope) -> tuple[str, ...]:
+        """The workspaces that the request may use.
+
+        Raises:
+            Refusal: wrong host, foreign origin, no key, wrong key, or a body that announces itself as too long.
+        """
+        if len(scope["headers"]) > MOST_HEADERS:
+            raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
+        headers = Headers(scope=scope)
+        _check_host(headers, self._door.hosts)
+        _check_origin(headers)
+        allowed = self._allowed(scope["path"], headers)
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self._most(scope):
+            raise too_large("The request", self._most(scope))
+        if headers.get("content-encoding", "identity") != "identity":
+            raise Refusal(415, "not_valid", "Compressed requests are not read.", "Send the body as it is.")
+        return allowed
+
+    def _allowed(self, path: str, headers: Headers) -> tuple[str, ...]:
+        if not self._door.keys:
+            return self._door.workspaces
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        names = self._door.keys.opened_by(key.strip()) if scheme.lower() == "bearer" else frozenset()
+        if not names and not _is_open(path):
+            raise Refusal(
+                401,
+                "no_key",
+                "This needs the key of a workspace.",
+                "Send it as `Authorization: Bearer KEY`.",
+                {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
+            )
+        return tuple(name for name in self._door.workspaces if name in names)
+
+    def _most(self, scope: Scope) -> int:
+        return self._limits.upload if scope["path"] in UPLOADS else self._limits.body
+
+    def _measured(self, scope: Scope, receive: Receive) -> Receive:
+        """`receive` with an end to patience and to length."""
+        most, arrived, whole = self._most(scope), 0, False
+        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+
+        async def measured() -> Message:
+            nonlocal arrived, whole
+            if whole:  # only a farewell can come now, and that may take long
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise Refusal(408, "too_slow", "The request took too long to arrive.", "Send it again.") from None
+            arrived += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
+            if arrived > most:
+                raise too_large("The request", most)
+            return message
+
+        return measured
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "(none)")
+        self._metrics.requests.labels(route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
+
+
+class _Outgoing:
+    """`send` with our headers, that remembers how it went."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    @property
+    def started(self) -> bool:
+        return self.status > 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(raw=list(message.get("headers", [])))
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+            message = {**message, "headers": headers.raw}
+        await self._send(message)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that is bound to `host`."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN or path.startswith(PAGE_FILES)
+
+
+def _check_host(headers: Headers, hosts: Collection[str]) -> None:
+    given = headers.getlist("host")
+    if len(given) != 1 or _name_of(f"//{given[0]}") not in hosts:
+        raise Refusal(
+            421, "wrong_host", "This server does not answer to that name.", "Use the name it was started for."
+        )
+
+
+def _check_origin(headers: Headers) -> None:
+    """Browsers say where a request comes from: nothing but our own page may send any."""
+    origin, host = headers.get("origin"), headers.get("host", "")
+    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
+    if headers.get("sec-fetch-site", "same-origin") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+        raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
+
+
+def _name_of(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        return "" if "@" in parts.netloc or parts.port == 0 else (parts.hostname or "")
+    except ValueError:
+        return ""
+
+
+def _where(error: BaseException) -> str:
+    """The kind of an error and the line of it, without its message: that may hold anything."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "?"
+    return f"{type(error).__name__} in {place}"

@@ -1,0 +1,41 @@
+"""What one client may cost the server. One home for the numbers; the modules beside it obey them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from hoptrail.documents.limits import MIB
+from hoptrail.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Sizes are bytes, times seconds. What goes beyond one is refused with a message that names it."""
+
+    body: int = MIB // 4
+    """A request that brings no documents."""
+    upload: int = 64 * MIB
+    """A request that brings documents, all of them together."""
+    files: int = 100
+    """Documents that one request brings."""
+    waiting_uploads: int = 512 * MIB
+    """Uploads of a workspace that are not indexed yet."""
+    asks: int = 8
+    """Questions that are worked on at once, of all workspaces together."""
+    queue: int = 64
+    """Questions that wait for that; more are told to come again."""
+    ask_seconds: float = 300.0
+    """A question: no further language task is begun after that."""
+    body_seconds: float = 60.0
+    """For the whole body of a request to arrive."""
+    header_seconds: float = 10.0
+    """For a request's head to arrive, on a new connection or one that is kept open."""
+    connections: int = 1000
+    stop_seconds: int = 20
+    """For requests under way, when the server is told to stop."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = 0 if field.name == "queue" else 1 if field.type == "int" else 0.001
+            if getattr(self, field.name) < least:
+                raise UsageError(f"the limit {field.name} must be at least {least}, not {getattr(self, field.name)}.")

@@ -1,0 +1,43 @@
+// Making elements. Text only ever becomes text: nothing here, or anywhere on the page, reads markup out of a string.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: `props` are attributes, `on…` listeners, `class`; children are nodes or text; nothing and false are left out. */
+export function h(tag, props = {}, ...children) {
+  return filled(document.createElement(tag), props, children);
+}
+
+/** The same for drawings. */
+export function s(tag, props = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), props, children);
+}
+
+/** Replace what is in an element; nothing and false are left out, as above. */
+export function fill(element, ...children) {
+  element.replaceChildren(...present(children));
+}
+
+const present = (children) => children.flat(2).filter((child) => child !== null && child !== undefined && child !== false);
+
+function filled(element, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...present(children));
+  return element;
+}
+
+/** Say something to those who do not see the page. */
+export function say(text) {
+  document.getElementById("spoken").textContent = text;
+}
+
+export function seconds(value) {
+  return value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;
+}
+
+export function count(number, one, many = `${one}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}

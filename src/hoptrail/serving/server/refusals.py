@@ -1,0 +1,126 @@
+"""What clients are told when something cannot be done: one shape, `{"error": {"code", "message", "what_to_do"}}`.
+
+Messages here are written for people elsewhere: they hold no path, no key, no text of a document, nothing of the machine. The
+errors of hoptrail itself name folders, so only their kind is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from hoptrail.errors import (
+    EndpointBusy,
+    EndpointRefused,
+    HoptrailError,
+    IndexBusy,
+    IndexUnavailable,
+    Interrupted,
+    ModelUnavailable,
+    StorageError,
+)
+
+
+class Refusal(Exception):
+    """Raised anywhere below a route; becomes the response. `code` is for programs and does not change lightly."""
+
+    def __init__(
+        self, status: int, code: str, message: str, what_to_do: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.content = {"error": {"code": code, "message": message, "what_to_do": what_to_do}}
+        self.headers = dict(headers or {})
+
+    @property
+    def code(self) -> str:
+        return self.content["error"]["code"]
+
+    def response(self) -> JSONResponse:
+        return JSONResponse(self.content, self.status, self.headers)
+
+
+def not_found(what: str) -> Refusal:
+    """The same for what does not exist and for what belongs to somebody else."""
+    return Refusal(404, "not_found", f"There is no such {what} here.", "Check the id, and the key you use.")
+
+
+def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal:
+    return Refusal(400, "not_valid", message, what_to_do)
+
+
+def too_large(what: str, most: int) -> Refusal:
+    return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", "Send less at once.")
+
+
+def as_refusal(error: BaseException) -> Refusal:
+    """What a client is told of an error: of ours by its kind, of any other nothing but that it happened."""
+    if isinstance(error, Refusal):
+        return error
+    for kind, (status, code, message, what_to_do) in _KINDS.items():
+        if isinstance(error, kind):
+            return Refusal(status, code, message, what_to_do)
+    return Refusal(
+        500, "internal", "Something went wrong inside the server.", "Try again; if it stays, ask who runs it."
+    )
+
+
+_KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
+    EndpointBusy: (
+        503,
+        "model_busy",
+        "The language model asks to wait longer than allowed.",
+        "Ask again in a few minutes.",
+    ),
+    Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
+    IndexBusy: (409, "busy", "Somebody else is writing to this workspace.", "Try again when that is done."),
+    IndexUnavailable: (
+        503,
+        "workspace_unavailable",
+        "The index of this workspace cannot be used.",
+        "Ask who runs the server: `hoptrail verify` tells more.",
+    ),
+    StorageError: (507, "storage", "The server's disk refused.", "Ask who runs the server."),
+    EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask who runs the server."),
+    ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask who runs the server."),
+    HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
+}
+"""The first kind that fits counts."""
+
+
+def install(app: FastAPI) -> None:
+    """Have every failure below the routes answered in the one shape."""
+
+    async def refuse(_: Request, error: Exception) -> JSONResponse:
+        return as_refusal(error).response()
+
+    async def refuse_http(_: Request, error: Exception) -> JSONResponse:
+        if isinstance(error.__cause__, Refusal):  # raised while the body came in, and wrapped by whoever read it
+            return error.__cause__.response()
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+        if status == 404:
+            return not_found("address").response()
+        if status == 405:
+            return Refusal(405, "not_allowed", "Not with this method.", "See /api/openapi.json.", headers).response()
+        return Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers).response()
+
+    async def refuse_fields(_: Request, error: Exception) -> JSONResponse:
+        faults = error.errors() if isinstance(error, RequestValidationError) else []
+        return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response()
+
+    app.add_exception_handler(Refusal, refuse)
+    app.add_exception_handler(HoptrailError, refuse)
+    app.add_exception_handler(HTTPException, refuse_http)
+    app.add_exception_handler(RequestValidationError, refuse_fields)
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    """Which field, and the rule; never the value."""
+    place = ".".join(str(part) for part in fault.get("loc", ()) if part != "body")[:100]
+    return f"{place or 'body'}: {fault.get('msg', 'not valid')}"

@@ -1,0 +1,61 @@
+"""The routes that ask: `ask` (at once or as a stream), `search`, `recipes`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.retrieval.corpus import checked_question
+from hoptrail.serving import contract
+from hoptrail.serving.server.asking import Patience
+from hoptrail.serving.server.services import Here, Served
+from hoptrail.serving.server.streaming import answering, stream
+from hoptrail.serving.server.wire import Question, Search
+from hoptrail.types import Ranking
+
+router = APIRouter(prefix="/api", tags=["answering"])
+
+EVENTS = "text/event-stream"
+
+
+@router.post("/ask", response_class=JSONResponse)
+async def ask(request: Request, here: Here, served: Served, asked: Question) -> Response:
+    """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop as it is found."""
+    if EVENTS in request.headers.get("accept", ""):
+        told = await stream(served.desk, here.workspace, asked, served.metrics)
+        return StreamingResponse(told, media_type=EVENTS)
+    work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
+    return JSONResponse(contract.answer_json(await served.desk.wait_for(request, work)))
+
+
+@router.post("/search", response_class=JSONResponse)
+async def search(request: Request, here: Here, served: Served, asked: Search) -> Response:
+    """What a recipe finds for a question, as `hoptrail search --json` gives it."""
+    question = checked_question(asked.question)
+    workspace = here.workspace
+
+    def work(_: Patience) -> tuple[str, Ranking]:
+        recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit)
+        return asked.recipe or workspace.index.settings.recipe, recipe.retrieve(question)
+
+    name, ranking = await served.desk.wait_for(request, work)
+    return JSONResponse(contract.search_json(question, name, ranking))
+
+
+@router.get("/recipes")
+def recipes(here: Here) -> dict[str, Any]:
+    """The recipes, which of them can be used here, and the languages that may be asked for."""
+    usable = here.workspace.recipe_names()
+    settings = here.workspace.index.settings
+    return {
+        "default": settings.recipe,
+        "recipes": [
+            {"name": name, "description": (RECIPES[name].__doc__ or "").splitlines()[0], "usable": usable[name]}
+            for name in RECIPES
+        ],
+        "languages": list(here.workspace.language_names),
+    }

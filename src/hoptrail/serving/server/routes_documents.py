@@ -1,0 +1,166 @@
+"""The routes about documents and the jobs that change them. Documents, uploads and jobs go by ids that we made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import TypeAdapter, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+
+from hoptrail.serving.server.jobs import Job
+from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
+from hoptrail.serving.server.services import Here, Place, Served
+from hoptrail.serving.server.uploads import Upload, WrongType
+from hoptrail.serving.server.wire import Text, document_json, shown, summary_json
+
+router = APIRouter(prefix="/api", tags=["documents"])
+
+_TEXTS = TypeAdapter(list[Text])
+_UPLOAD_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            },
+            "application/json": {
+                "schema": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["title", "text"],
+                        "properties": {"title": {"type": "string"}, "text": {"type": "string"}},
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+@router.get("/documents")
+def documents(
+    here: Here,
+    start: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    title: Annotated[str, Query(max_length=300, description="Only titles that contain this.")] = "",
+) -> dict[str, Any]:
+    """The documents by title, `limit` of them from `start`."""
+    contents = here.workspace.contents()
+    wanted = title.casefold()
+    found = [one for one in (contents.documents if contents else ()) if wanted in one.title.casefold()]
+    found.sort(key=lambda one: (one.title.casefold(), one.id))
+    return {"total": len(found), "documents": [summary_json(one) for one in found[start : start + limit]]}
+
+
+@router.get("/documents/{name}")
+def document(here: Here, name: str) -> dict[str, Any]:
+    """A document with its text and the ends of its sentences."""
+    found = here.workspace.document(name)
+    if found is None:
+        raise not_found("document")
+    return document_json(found)
+
+
+@router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
+async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
+    """Have documents indexed: files as form data, or titles with texts as JSON. Gives the job to watch."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        uploads, refused = await _from_form(request, here, served.limits.files)
+    elif kind == "application/json":
+        uploads, refused = await _from_json(await request.body(), here, served.limits.files)
+    else:
+        raise Refusal(415, "wrong_type", "Documents come as multipart/form-data or JSON.", "Set the content type.")
+    return here.jobs.add(uploads, refused).as_json()
+
+
+@router.delete("/documents/{name}", status_code=202)
+def remove(here: Here, name: str) -> dict[str, Any]:
+    """Have a document removed, with everything derived from it alone. Gives the job to watch."""
+    found = here.workspace.document(name)
+    if found is None:
+        raise not_found("document")
+    return here.jobs.remove([(found.id, found.title)]).as_json()
+
+
+@router.get("/jobs")
+def jobs(here: Here) -> dict[str, Any]:
+    """The jobs of this workspace since the server was started, the newest first, without their documents."""
+    return {"jobs": [_summary(one) for one in here.jobs.all()]}
+
+
+@router.get("/jobs/{name}")
+def job(here: Here, name: str) -> dict[str, Any]:
+    """A job, with the state of each of its documents."""
+    return here.jobs.get(name).as_json()
+
+
+@router.post("/jobs/{name}/cancel")
+def cancel(here: Here, name: str) -> dict[str, Any]:
+    """Stop a job at its next step. What is finished stays."""
+    return here.jobs.cancel(name).as_json()
+
+
+@router.post("/jobs/{name}/resume")
+def resume(here: Here, name: str) -> dict[str, Any]:
+    """Go on with a job that was stopped, or failed as a whole."""
+    return here.jobs.resume(name).as_json()
+
+
+async def _from_form(request: Request, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
+    async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
+        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
+        if not files:
+            raise not_valid("The request brings no file.", "Send at least one as form data.")
+        return await _keep(here, [(file.filename or "", file.file) for file in files])
+
+
+async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
+    try:
+        texts = await run_in_threadpool(_TEXTS.validate_json, body, strict=True)
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
+    if not 0 < len(texts) <= most:
+        raise not_valid(f"The request brings {len(texts)} documents; 1 to {most} are taken at once.")
+    # As text: what looks like markup in it is part of it.
+    return await _keep(here, [(f"{text.title}.txt", BytesIO(text.text.encode())) for text in texts])
+
+
+async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:
+    """What was kept, and what was refused by its name (name to reason), which harms the others only if none is left.
+
+    Raises:
+        Refusal: none was of a kind that is read, or together they are too large; then nothing is kept.
+    """
+    kept: list[Upload] = []
+    refused: dict[str, str] = {}
+    try:
+        for name, content in files:
+            try:
+                kept.append(await run_in_threadpool(here.jobs.uploads.keep, name, content))
+            except WrongType as refusal:
+                refused[shown(name)] = str(refusal)
+                if len(refused) == len(files):
+                    raise
+    except BaseException:
+        for upload in kept:
+            here.jobs.uploads.discard(upload)
+        raise
+    return kept, refused
+
+
+def _summary(one: Job) -> dict[str, Any]:
+    whole = one.as_json()
+    counts: dict[str, int] = {}
+    for item in whole.pop("items"):
+        counts[item["state"]] = counts.get(item["state"], 0) + 1
+    return {**whole, "counts": counts}

@@ -1,0 +1,46 @@
+"""The routes that tell how things stand: `health`, `metrics`, `show`, `workspaces`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from hoptrail.documents.reading import FORMS
+from hoptrail.serving.server.services import Here, Served, names_of
+from hoptrail.serving.server.wire import contents_json
+
+router = APIRouter(tags=["status"])
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get("/health")
+def health() -> dict[str, str]:
+    """That the server answers; tells nothing about what it serves."""
+    return {"status": "ok"}
+
+
+@router.get("/metrics")
+def metrics(served: Served) -> Response:
+    """Counts since the server was started, in the text format of Prometheus."""
+    return Response(served.metrics.text(), media_type=PROMETHEUS)
+
+
+@router.get("/api/workspaces")
+def workspaces(request: Request) -> dict[str, Any]:
+    """The workspaces that the key opens, the one first that is meant where none is named."""
+    return {"workspaces": list(names_of(request))}
+
+
+@router.get("/api/show")
+def show(here: Here, served: Served) -> dict[str, Any]:
+    """What is in the workspace, as `hoptrail show --json` tells it, with the number of documents; and what may be uploaded."""
+    contents = here.workspace.contents()
+    return {
+        "workspace": here.workspace.name,
+        "empty": contents is None,
+        "contents": contents_json(contents) if contents else None,
+        "uploads": {"endings": list(FORMS), "bytes": served.limits.upload, "files": served.limits.files},
+    }

@@ -1,0 +1,70 @@
+"""What routes work with, and which workspace a request means. Every route that is about documents depends on `Here`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Query, Request
+
+from hoptrail.serving.server.asking import Desk
+from hoptrail.serving.server.jobs import Jobs
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.workspaces import Workspace, Workspaces
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Made once for an app; `jobs` are by the name of the workspace."""
+
+    workspaces: Workspaces
+    jobs: Mapping[str, Jobs]
+    desk: Desk
+    limits: ServerLimits
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The workspace of a request, and its jobs."""
+
+    workspace: Workspace
+    jobs: Jobs
+
+
+def services_of(request: Request) -> Services:
+    return cast("Services", request.app.state.services)
+
+
+Served = Annotated[Services, Depends(services_of)]
+
+
+def names_of(request: Request) -> tuple[str, ...]:
+    """The workspaces that the request's key opens; all where there are no keys."""
+    return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
+
+
+def place_of(
+    request: Request,
+    served: Served,
+    workspace: Annotated[
+        str | None, Query(max_length=64, description="Which workspace, where the key opens several.")
+    ] = None,
+) -> Place:
+    """The workspace that is named, if the key opens it; else the first that it opens.
+
+    Raises:
+        Refusal: there is none of that name, or it is somebody else's: the same either way.
+    """
+    names = names_of(request)
+    name = workspace if workspace is not None else next(iter(names), None)
+    found = served.workspaces.get(name) if name in names and name is not None else None
+    if found is None:
+        raise not_found("workspace")
+    return Place(found, served.jobs[found.name])
+
+
+Here = Annotated[Place, Depends(place_of)]

@@ -1,0 +1,135 @@
+"""Answers told hop by hop, as server-sent events while they are found.
+
+    question   {question, recipe, language}            it is being worked on
+    asked      {hop, question, asked}                  a sub-question, and what is really asked for it
+    hop        {hop, question, asked, hits, answer, verdict, evidence}
+    answer     as `hoptrail ask --json`                the last: its trail says which hops count
+    error      {error: {code, message, what_to_do}}    the last, in place of an answer
+
+Hops are numbered from 0 as they are made. A recipe may give up some of them, and add one for its conclusion.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+
+from hoptrail.language.listening import Heard, Listener
+from hoptrail.recipes.answering import CitedHop, cite
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.serving import contract
+from hoptrail.serving.contract import Json
+from hoptrail.serving.server.asking import Desk, Patience
+from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.wire import Question, hop_json
+from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.types import Answer, Hop, Span
+
+SILENCE_SECONDS = 10.0
+"""After that a comment is sent, which tells both sides that the other is still there."""
+
+Tell = Callable[[str, Json], None]
+
+
+@dataclass(slots=True)
+class Narrator:
+    """Tells hops as events. Lives in the thread that answers."""
+
+    corpus: Corpus
+    tell: Tell
+    metrics: Metrics
+    made: int = 0
+
+    def asked(self, question: str, asked: str) -> None:
+        self.tell("asked", {"hop": self.made, "question": question, "asked": asked})
+
+    def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
+        evidence = cite([CitedHop(hop, support)], self.corpus)
+        self.metrics.hops.labels(hop.verdict.value).inc()
+        self.tell("hop", hop_json(self.made, hop, [replace(item, hop=self.made) for item in evidence]))
+        self.made += 1
+
+
+def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tell) -> Callable[[Patience], Answer]:
+    """The work on a question, for a thread.
+
+    Raises:
+        Refusal, HoptrailError: it cannot be worked on; found out before anything is told.
+    """
+    question = checked_question(asked.question)
+    language = workspace.language(asked.language)
+    plain = workspace.recipe(asked.recipe, language)
+
+    def work(patience: Patience) -> Answer:
+        narrator = Narrator(plain.corpus, tell, metrics)
+        listener = Listener(narrator.asked, narrator.found, patience)
+        answer = _heard(plain, Heard(language, listener)).answer(question)
+        metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
+        return answer
+
+    return work
+
+
+def _heard(recipe: Recipe, language: Heard) -> Recipe:
+    """The same recipe over the same state, listened to."""
+    listened: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
+    return listened
+
+
+async def stream(desk: Desk, workspace: Workspace, asked: Question, metrics: Metrics) -> AsyncIterator[str]:
+    """The events of one question. Begins the work at once; the iterator's end, whatever the reason, ends it.
+
+    Raises:
+        Refusal, HoptrailError: it cannot be worked on; raised here, so that the response can still say so.
+    """
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def tell(name: str, content: Json) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(events.put_nowait, event(name, content))
+
+    work = await asyncio.to_thread(answering, workspace, asked, metrics, tell)
+    future, patience = desk.hand_in(work)
+    future.add_done_callback(lambda _: events.put_nowait(None))
+    names = {
+        "recipe": asked.recipe or workspace.index.settings.recipe,
+        "language": asked.language or workspace.index.settings.language,
+    }
+    return _told(event("question", {"question": asked.question, **names}), events, future, patience)
+
+
+async def _told(
+    first: str, events: asyncio.Queue[str | None], future: asyncio.Future[Answer], patience: Patience
+) -> AsyncIterator[str]:
+    try:
+        yield first
+        while True:
+            try:
+                told = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
+            except TimeoutError:
+                yield ": still at work\n\n"
+                continue
+            if told is None:
+                break
+            yield told
+        yield _ending(future)
+    finally:
+        patience.end()
+        future.cancel()
+
+
+def _ending(future: asyncio.Future[Answer]) -> str:
+    error = future.exception()
+    if error is None:
+        return event("answer", contract.answer_json(future.result()))
+    return event("error", as_refusal(error).content)
+
+
+def event(name: str, content: Json) -> str:
+    """One server-sent event; JSON on one line, so that no text can end it early."""
+    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"

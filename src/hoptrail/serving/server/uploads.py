@@ -1,0 +1,158 @@
+"""Uploaded documents, from their arrival until they are indexed: files under generated ids in the index's own folder.
+
+The name that a client gives is data and never part of a path: it becomes the document's source and, where the content has no
+title of its own, its title. A file is parsed once, by the child process that parses all documents, into JSON lines under the
+name's hash, so that a new version of the same name takes the place of the old one. After indexing nothing is kept: the index
+holds the text.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
+from hoptrail.errors import DocumentError
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.refusals import Refusal, too_large
+from hoptrail.serving.server.wire import UPLOADS, shown
+from hoptrail.types import Document, content_id
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was uploaded: its id, the name it came under, and where it is kept."""
+
+    id: str
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What an upload that is ready to be indexed holds: the documents' ids, and remarks on what could not be read."""
+
+    documents: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class WrongType(Refusal):
+    """The name of a file ends as none that is read."""
+
+    def __init__(self) -> None:
+        read = ", ".join(FORMS)
+        super().__init__(415, "wrong_type", f"has an ending that is not read; read are {read}", f"Read are {read}.")
+
+
+class Uploads:
+    """The uploads of one workspace. `index` is its index folder."""
+
+    def __init__(self, index: Path, limits: ServerLimits, reading: ReadingLimits) -> None:
+        self._folder = index / UPLOADS
+        self._limits = limits
+        self._reading = reading
+
+    def keep(self, name: str, content: BinaryIO) -> Upload:
+        """Keep a file under a new id.
+
+        Raises:
+            Refusal: its kind is not read, or too much is waiting already.
+        """
+        name = shown(name)
+        ending = next((known for known in FORMS if name.lower().endswith(known)), None)
+        if ending is None:
+            raise WrongType
+        self._folder.mkdir(parents=True, exist_ok=True)
+        room = self._limits.waiting_uploads - sum(path.stat().st_size for path in self._folder.iterdir())
+        upload = Upload(f"u{secrets.token_hex(10)}", name, Path())
+        path = self._folder / f"{upload.id}{ending}"
+        try:
+            with path.open("xb") as file:
+                while block := content.read(_BLOCK):
+                    room -= len(block)
+                    if room < 0:
+                        raise too_large("What waits to be indexed", self._limits.waiting_uploads)
+                    file.write(block)
+            self._note_of(upload.id).write_text(json.dumps({"name": name, "ending": ending}), encoding="utf-8")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Upload(upload.id, name, path)
+
+    def unfinished(self) -> list[Upload]:
+        """What an earlier server has kept and not indexed; leftovers that are no whole upload are cleared away."""
+        if not self._folder.is_dir():
+            return []
+        found = []
+        for note in sorted(self._folder.glob("u*.json")):
+            try:
+                record = json.loads(note.read_text(encoding="utf-8"))
+                upload = Upload(note.stem, shown(record["name"]), self._folder / f"{note.stem}{record['ending']}")
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if record["ending"] in FORMS and upload.path.is_file():
+                found.append(upload)
+        known = {name for upload in found for name in (upload.path.name, f"{upload.id}.json")}
+        for path in self._folder.iterdir():
+            if path.name not in known:
+                path.unlink(missing_ok=True)
+        return found
+
+    def prepare(self, upload: Upload) -> Prepared:
+        """Parse an upload into JSON lines.
+
+        Raises:
+            DocumentError: nothing in it could be read; its reason may be shown.
+        """
+        path = self.prepared(upload)
+        failures: list[DocumentError] = []
+        with path.open("w", encoding="utf-8") as lines:
+            for item in read_sources([upload.path], self._reading):
+                if isinstance(item, DocumentError):
+                    failures.append(item)
+                else:
+                    lines.write(json.dumps(_row(item, upload)) + "\n")
+        read = [item for item in read_sources([path], self._reading) if isinstance(item, Document)]
+        if failures and not read:
+            raise DocumentError(upload.name, _told(failures[0]))
+        notes = [note for document in read for note in document.notes] + [_told(failure) for failure in failures]
+        return Prepared(tuple(document.id for document in read), tuple(notes[:20]))
+
+    def discard(self, upload: Upload) -> None:
+        """Clear away all that is kept of an upload."""
+        for path in (self._note_of(upload.id), upload.path, self.prepared(upload)):
+            path.unlink(missing_ok=True)
+
+    def prepared(self, upload: Upload) -> Path:
+        """Where the JSON lines of an upload are."""
+        return self._folder / f"{content_id('n', upload.name)}.jsonl"
+
+    def _note_of(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+
+def _row(document: Document, upload: Upload) -> dict[str, object]:
+    _, _, line = document.sources[0].rpartition("/")[2].partition("#")
+    named_by_us = document.title == upload.path.stem
+    return {
+        "id": f"{upload.name}#{line}" if line else upload.name,
+        "title": PurePosixPath(upload.name).stem if named_by_us else document.title,
+        "text": document.text,
+        "sentences": list(_sentences(document)),
+    }
+
+
+def _sentences(document: Document) -> Iterator[str]:
+    return (document.slice(span) for span in document.sentences())
+
+
+def _told(failure: DocumentError) -> str:
+    """The reason, with the line it is about."""
+    _, mark, line = failure.source.rpartition(", line ")
+    return f"line {line}: {failure.reason}" if mark and line.isdigit() else failure.reason

@@ -1,0 +1,97 @@
+"""What travels in requests and responses beside `contract`: the fields of requests, and documents without the server's paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hoptrail.index import Contents, DocumentSummary
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.serving import contract
+from hoptrail.serving.contract import Json
+from hoptrail.types import Document, Evidence, Hop
+
+UPLOADS = "uploads"
+"""The folder of an index in which uploads wait to be indexed."""
+_UPLOADED = re.compile(rf".*/{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class _Request(BaseModel):
+    """Unknown fields are refused: a misspelt one would be ignored otherwise."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Question(_Request):
+    """`recipe` and `language` are those of the settings where they are not given."""
+
+    question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
+    recipe: Name | None = None
+    language: Name | None = None
+
+
+class Search(_Request):
+    """At most `limit` hits; as many as the recipe gives where it is not set."""
+
+    question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
+    recipe: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+class Text(_Request):
+    """A document as text."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    text: str
+
+
+def contents_json(contents: Contents) -> Json:
+    """As `hoptrail show --json` without the documents, which are a list of their own here; `documents` is their number."""
+    whole = contract.contents_json(contents)
+    return {**whole, "documents": len(contents.documents)}
+
+
+def summary_json(document: DocumentSummary) -> Json:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "sources": [source_name(source) for source in document.sources],
+        "passages": document.passages,
+    }
+
+
+def document_json(document: Document) -> Json:
+    """`sentences` are the end offsets of sentences, in code points like all offsets."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "sentences": list(document.sentence_ends),
+        "sources": [source_name(source) for source in document.sources],
+        "notes": list(document.notes),
+    }
+
+
+def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> Json:
+    """A hop of a stream: what `answer_json` has for it, its number, and its evidence."""
+    return {"hop": number, **contract.hop_json(hop), "evidence": [contract.evidence_json(item) for item in evidence]}
+
+
+def source_name(source: str) -> str:
+    """Where a document came from, as clients may see it: the name it was uploaded under, or its file's name."""
+    if uploaded := _UPLOADED.fullmatch(source):
+        return uploaded["name"]
+    path, mark, line = source.partition("#")
+    return f"{PurePath(path).name}{mark}{line}"
+
+
+def shown(name: str, longest: int = 200) -> str:
+    """A name that a client gave, fit to be shown and stored: one line, no control characters, not too long."""
+    printable = "".join(character if character.isprintable() else " " for character in name)
+    return " ".join(printable.split())[:longest]

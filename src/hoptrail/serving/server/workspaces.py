@@ -1,0 +1,162 @@
+"""Workspaces: named indexes that many people read while one job at a time writes.
+
+A workspace holds one snapshot of its index, warm, for everybody who asks. Questions under way keep the one they began with;
+after a commit, by a job here or by another process, the next question gets the new one.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from hoptrail.errors import UsageError
+from hoptrail.index import Contents, Index, contents_of
+from hoptrail.language.opening import OFFLINE
+from hoptrail.language.tasks import Language
+from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Document
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+FRESH_SECONDS = 1.0
+"""How long a look at the index folder counts: another process may have committed since."""
+
+
+class Workspace:
+    """One index under a name. Safe to call from several threads."""
+
+    def __init__(self, name: str, index: Index, recipes: Sequence[str] = ()) -> None:
+        self.name: Final = name
+        self.index: Final = index
+        self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
+        self._opening = Lock()
+        self._corpus: Corpus | None = None
+        self._languages: dict[str, Language] = {}
+        self._looked = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever indexed here."""
+        return not Snapshot.exists(self.index.folder)
+
+    def corpus(self) -> Corpus:
+        """What is searched: the last committed state.
+
+        Raises:
+            Refusal: nothing was indexed yet.
+            IndexUnavailable: the index cannot be used.
+        """
+        if self.is_empty:
+            raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
+        with self._opening:
+            now = time.monotonic()
+            if self._corpus is None or now - self._looked > FRESH_SECONDS:
+                if self._corpus is None or not self._corpus.snapshot.is_current():
+                    self._corpus = None
+                    self._corpus = Corpus(Snapshot.open(self.index.folder), lambda: self.index.encoder)
+                self._looked = now
+            return self._corpus
+
+    def renew(self) -> None:
+        """Look at the index folder again with the next question: something was committed."""
+        with self._opening:
+            self._looked = -FRESH_SECONDS
+
+    def warm(self) -> None:
+        """Have what most questions need ready: the encoder, the language, the vectors."""
+        encoder = self.index.encoder
+        self.language(None)
+        encoder.encode(["ready"])
+        if not self.is_empty:
+            corpus = self.corpus()
+            for kind in corpus.snapshot.kinds:
+                corpus.snapshot.vectors(kind)
+
+    def language(self, name: str | None) -> Language:
+        """The language of the settings, or the rules. No other, since some read files and some spend what nobody allowed.
+
+        Raises:
+            Refusal: another one was named.
+            UsageError: the language of the settings cannot be opened.
+        """
+        name = name or self.index.settings.language
+        if name not in self.language_names:
+            raise not_valid(f"language: this workspace offers {', '.join(self.language_names)}.")
+        with self._opening:
+            if name not in self._languages:
+                self._languages[name] = self.index.language(name)
+            return self._languages[name]
+
+    @property
+    def language_names(self) -> tuple[str, ...]:
+        """Those that may be asked for, the usual one first."""
+        return tuple(dict.fromkeys((self.index.settings.language, OFFLINE)))
+
+    def recipe(self, name: str | None, language: Language, limit: int | None = None) -> Recipe:
+        """A recipe over what is searched now.
+
+        Raises:
+            Refusal: there is no such recipe, or what it needs was not built here.
+        """
+        name = name or self.index.settings.recipe
+        corpus = self.corpus()
+        try:
+            needed = needed_structures([name], self.index.settings.recipes)
+        except UsageError:
+            raise not_valid("recipe: there is no such recipe.", "GET /api/recipes lists them.") from None
+        if not needed <= set(corpus.snapshot.head.structures):
+            raise Refusal(
+                409,
+                "not_built",
+                f"What the recipe {name} searches was not built in this workspace.",
+                "Choose another recipe, or have the documents indexed for this one (`--for`).",
+            )
+        return open_recipe(name, corpus, language, self.index.settings.recipes, limit)
+
+    def recipe_names(self) -> dict[str, bool]:
+        """Every recipe, and whether it can be used here now."""
+        built = set() if self.is_empty else set(self.corpus().snapshot.head.structures)
+        return {name: needed_structures([name], self.index.settings.recipes) <= built for name in RECIPES}
+
+    def contents(self) -> Contents | None:
+        """What is in the index, read once for each state; None where nothing is."""
+        if self.is_empty:
+            return None
+        snapshot = self.corpus().snapshot
+        return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
+
+    def document(self, name: str) -> Document | None:
+        """A document by its id."""
+        return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+class Workspaces:
+    """The workspaces of a server, by name."""
+
+    def __init__(self, workspaces: Sequence[Workspace]) -> None:
+        self._by_name: Mapping[str, Workspace] = {workspace.name: workspace for workspace in workspaces}
+        if not workspaces or len(self._by_name) != len(workspaces):
+            raise UsageError("name at least one workspace, and each name once.")
+        for name in self._by_name:
+            if not NAME.fullmatch(name):
+                raise UsageError(f"{name!r} is no name of a workspace: letters, digits, - and _, at most 64.")
+        folders = [Path(workspace.index.folder).resolve() for workspace in workspaces]
+        if len(set(folders)) != len(folders):
+            raise UsageError("two workspaces have the same folder: each needs its own.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._by_name)
+
+    def __iter__(self) -> Iterator[Workspace]:
+        return iter(self._by_name.values())
+
+    def get(self, name: str) -> Workspace | None:
+        return self._by_name.get(name)

@@ -1,0 +1,60 @@
+"""Risk, coverage and calibration: small cases by hand, every order of equal confidences, what is refused."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.risk_coverage import (
+    Judged,
+    RiskAt,
+    area_under_risk,
+    calibration_error,
+    calibration_table,
+    risk_coverage_curve,
+)
+
+ANSWERS = [Judged(0.9, correct=True), Judged(0.5, correct=False), Judged(0.9, correct=True), Judged(0.2, correct=True)]
+
+
+def test_the_curve_by_hand() -> None:
+    """Five questions, one of them unanswered."""
+    expected = (RiskAt(0.9, 2 / 5, 0.0), RiskAt(0.5, 3 / 5, 1 / 3), RiskAt(0.2, 4 / 5, 1 / 4))
+    assert risk_coverage_curve(ANSWERS, 5) == expected
+    assert risk_coverage_curve([], 5) == ()
+    with pytest.raises(UsageError, match="4 answers cannot come from 3"):
+        risk_coverage_curve(ANSWERS, 3)
+
+
+def test_the_area_by_hand() -> None:
+    assert area_under_risk(ANSWERS) == pytest.approx((0 + 0 + 1 / 3 + 1 / 4) / 4)
+    assert area_under_risk([Judged(0.1, correct=False)]) == 1.0
+    with pytest.raises(UsageError, match="at least one answer"):
+        area_under_risk([])
+
+
+def test_equal_confidences_are_in_every_order_at_once() -> None:
+    """The mean over all orders of answers of one confidence, each order as if told apart."""
+    outcomes = [True, False, False, True, True]
+    areas = [
+        area_under_risk([Judged(-place, correct=outcome) for place, outcome in enumerate(order)])
+        for order in permutations(outcomes)
+    ]
+    tied = [Judged(0.5, correct=outcome) for outcome in outcomes]
+    assert area_under_risk(tied) == pytest.approx(sum(areas) / len(areas))
+
+
+def test_the_calibration_table_by_hand() -> None:
+    table = calibration_table([*ANSWERS, Judged(1.0, correct=False)])
+    assert [(row.low, row.high, row.answers) for row in table] == [(0.2, 0.3, 1), (0.5, 0.6, 1), (0.9, 1.0, 3)]
+    assert table[-1].confidence == pytest.approx(2.8 / 3)
+    assert table[-1].accuracy == pytest.approx(2 / 3)
+    assert calibration_error(table) == pytest.approx((0.8 + 0.5 + 0.8) / 5)
+    assert calibration_error(()) == 0.0
+
+
+def test_confidences_that_are_no_probabilities_have_no_calibration() -> None:
+    with pytest.raises(UsageError, match="between 0 and 1, not 7"):
+        calibration_table([Judged(7, correct=True)])

@@ -1,0 +1,82 @@
+"""Whoever listens hears of every hop as it is made, and can stop the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from hoptrail.errors import Interrupted
+from hoptrail.language.listening import Heard, Listener
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, open_recipe
+from hoptrail.recipes.trail import TrailRecipe
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.types import Hop, Span
+
+QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+TOLD_ALL = sorted(set(RECIPES) - {TrailRecipe.name})
+"""Recipes whose answer has every hop that they made."""
+
+
+@dataclass
+class Ear:
+    """Keeps what it is told, and stops after so many hops."""
+
+    patience: int = 1000
+    events: list[tuple[str, str]] = field(default_factory=list)
+    hops: list[Hop] = field(default_factory=list)
+    support: list[Span] = field(default_factory=list)
+
+    def asked(self, _: str, asked: str) -> None:
+        self.events.append(("asked", asked))
+
+    def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
+        self.events.append(("found", hop.asked))
+        self.hops.append(hop)
+        self.support += support
+
+    @property
+    def listener(self) -> Listener:
+        return Listener(self.asked, self.found, lambda: len(self.hops) >= self.patience)
+
+
+@pytest.mark.parametrize("name", TOLD_ALL)
+def test_what_is_told_is_the_trail(name: str, corpus: Corpus) -> None:
+    ear = Ear()
+    recipe = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings())
+    answer = recipe.answer(QUESTION)
+    assert tuple(ear.hops) == answer.trail.hops
+    assert {(span.document, span.start, span.end) for span in ear.support} >= {
+        (item.document, item.start, item.end) for item in answer.evidence if len(ear.support) <= 4
+    }
+    assert answer.language == "offline"
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
+    plain = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
+    listened = open_recipe(name, corpus, Heard(OfflineLanguage(), Ear().listener), RecipeSettings()).answer(QUESTION)
+    assert (plain.text, plain.trail, plain.evidence, plain.ranking) == (
+        listened.text,
+        listened.trail,
+        listened.evidence,
+        listened.ranking,
+    )
+
+
+@pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
+def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> None:
+    ear = Ear()
+    answer = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings()).answer(QUESTION)
+    assert len(answer.trail) > 1
+    assert ear.events[:4] == [(what, hop.asked) for hop in answer.trail.hops[:2] for what in ("asked", "found")]
+
+
+@pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
+def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
+    ear = Ear(patience=1)
+    recipe = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings())
+    with pytest.raises(Interrupted, match="nobody waits"):
+        recipe.answer(QUESTION)
+    assert len(ear.hops) == 1

@@ -1,0 +1,220 @@
+"""Documents come and go in the background: each has a state, what is finished stays, readers see whole states only."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from hoptrail import Index
+from hoptrail.models.encoder import FloatMatrix, Progress
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.uploads import Uploads
+from hoptrail.store.writer import writing_to
+from serving.server.conftest import MakeApp, client_of, ended, upload
+from world import FACTS, HashingEncoder
+
+
+class Held(HashingEncoder):
+    """Stops at a text with a word until it may go on."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        object.__setattr__(self, "word", word)
+        object.__setattr__(self, "reached", threading.Event())
+        object.__setattr__(self, "go", threading.Event())
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        if any(self.word in text for text in texts):  # type: ignore[attr-defined]
+            self.reached.set()  # type: ignore[attr-defined]
+            assert self.go.wait(20)  # type: ignore[attr-defined]
+        return super().encode(texts, progress)
+
+
+def hold(app: FastAPI, word: str) -> Any:
+    held = Held(word)
+    app.state.services.workspaces.get("north").index.encoder = held
+    return held
+
+
+def texts(*names: str) -> list[dict[str, str]]:
+    return [{"title": name, "text": f"The {name} nests in the reeds."} for name in names]
+
+
+def titles(client: TestClient) -> set[str]:
+    return {one["title"] for one in client.get("/api/documents").json()["documents"]}
+
+
+def test_an_upload_becomes_documents_that_can_be_asked_about(client: TestClient, tmp_path: Path) -> None:
+    lines = "\n".join(
+        json.dumps({"id": name, "title": name, "text": f"{name} is a hill."}) for name in ("Arn", "Brock")
+    )
+    job = upload(
+        client, ("Curlew.txt", b"The curlew sings in Varden."), ("hills.jsonl", lines.encode()), ("empty.txt", b"")
+    )
+    assert (job["state"], job["error"]) == ("done", None)
+    assert [item["state"] for item in job["items"]] == ["done", "done", "done"]
+    assert [len(item["documents"]) for item in job["items"]] == [1, 2, 1]
+    assert job["items"][2]["notes"] == ["holds no text"]
+    found = client.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()
+    assert (found["title"], found["sources"], found["sentences"]) == ("Curlew", ["Curlew.txt"], [len(found["text"])])
+    assert client.post("/api/ask", json={"question": "Where does the curlew sing?"}).json()["answer"] == "Varden"
+    assert titles(client) == {*FACTS, "Curlew", "Arn", "Brock", "empty"}
+    sources = client.get("/api/documents", params={"title": "brock"}).json()["documents"][0]["sources"]
+    assert sources == ["hills.jsonl#Brock"]
+    assert list((tmp_path / "north" / "uploads").iterdir()) == []
+
+
+def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
+    upload(client, ("notes.txt", b"The heron waits at dawn."))
+    upload(client, ("notes.txt", b"The heron waits at dusk."))
+    found = client.get("/api/documents", params={"title": "notes"}).json()
+    assert found["total"] == 1
+    assert "dusk" in client.get(f"/api/documents/{found['documents'][0]['id']}").json()["text"]
+
+
+def test_a_document_is_removed_with_all_that_came_of_it(client: TestClient) -> None:
+    (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
+    job = ended(client, client.delete(f"/api/documents/{one['id']}").json())
+    assert (job["kind"], job["state"]) == ("remove", "done")
+    assert client.get(f"/api/documents/{one['id']}").status_code == 404
+    assert "Lindeth" not in titles(client)
+    hits = client.post("/api/search", json={"question": "Lindeth Arrow", "recipe": "bm25"}).json()["hits"]
+    assert all(hit["document"] != one["id"] for hit in hits)
+
+
+def test_documents_are_listed_in_pages(client: TestClient) -> None:
+    whole = client.get("/api/documents").json()
+    assert whole["total"] == len(FACTS)
+    pages = [client.get("/api/documents", params={"start": start, "limit": 4}).json()["documents"] for start in (0, 4)]
+    assert pages[0] + pages[1] == whole["documents"]
+    assert [one["title"] for one in whole["documents"]] == sorted(FACTS)
+    for wrong in ({"start": -1}, {"limit": 0}, {"limit": 5000}, {"title": "x" * 400}):
+        assert client.get("/api/documents", params=wrong).status_code == 400
+
+
+def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, client: TestClient) -> None:
+    held = hold(app, "bittern")
+    before = app.state.services.workspaces.get("north").corpus()
+    job = client.post("/api/documents", json=texts("avocet", "bittern")).json()
+    assert held.reached.wait(20)
+    working = client.get(f"/api/jobs/{job['id']}").json()
+    assert working["state"] == "indexing"
+    assert [item["state"] for item in working["items"]] == ["done", "indexing"]
+    assert titles(client) == {*FACTS, "avocet"}
+    client.app.state.services.workspaces.get("north").renew()  # type: ignore[attr-defined]
+    during = app.state.services.workspaces.get("north").corpus()
+    time.sleep(1.1)  # past the time for which a look at the folder counts
+    assert app.state.services.workspaces.get("north").corpus() is during is not before
+    held.go.set()
+    assert ended(client, job)["state"] == "done"
+    assert titles(client) == {*FACTS, "avocet", "bittern"}
+
+
+def test_what_is_finished_when_a_job_is_stopped_stays_and_it_can_go_on(app: FastAPI, client: TestClient) -> None:
+    held = hold(app, "crake")
+    job = client.post("/api/documents", json=texts("avocet", "bittern", "crake", "dunlin", "egret")).json()
+    assert held.reached.wait(20)
+    assert client.post(f"/api/jobs/{job['id']}/resume").status_code == 409
+    client.post(f"/api/jobs/{job['id']}/cancel")
+    held.go.set()
+    stopped = ended(client, job)
+    assert stopped["state"] == "stopped"
+    assert [item["state"] for item in stopped["items"]] == ["done", *["stopped"] * 4]
+    assert titles(client) == {*FACTS, "avocet"}
+    client.post(f"/api/jobs/{job['id']}/resume")
+    assert ended(client, job)["state"] == "done"
+    assert titles(client) == {*FACTS, "avocet", "bittern", "crake", "dunlin", "egret"}
+    assert client.post(f"/api/jobs/{job['id']}/resume").status_code == 409
+
+
+def test_a_job_that_waits_can_be_stopped_too(app: FastAPI, client: TestClient) -> None:
+    held = hold(app, "avocet")
+    first = client.post("/api/documents", json=texts("avocet")).json()
+    assert held.reached.wait(20)
+    second = client.post("/api/documents", json=texts("bittern")).json()
+    client.post(f"/api/jobs/{second['id']}/cancel")
+    held.go.set()
+    assert ended(client, first)["state"] == "done"
+    assert ended(client, second)["state"] == "stopped"
+    assert titles(client) == {*FACTS, "avocet"}
+    assert [job["id"] for job in client.get("/api/jobs").json()["jobs"]] == [second["id"], first["id"]]
+
+
+def test_another_writer_makes_a_job_fail_until_it_is_resumed(client: TestClient, tmp_path: Path) -> None:
+    with writing_to(tmp_path / "north", HashingEncoder().identity):
+        job = ended(client, client.post("/api/documents", json=texts("avocet")).json())
+        assert (job["state"], job["error"]["code"]) == ("failed", "busy")
+        assert str(tmp_path) not in json.dumps(job)
+    client.post(f"/api/jobs/{job['id']}/resume")
+    assert ended(client, job)["state"] == "done"
+
+
+def test_what_another_process_commits_is_seen(client: TestClient, tmp_path: Path) -> None:
+    assert "Dipper" not in titles(client)
+    (tmp_path / "Dipper.txt").write_text("The dipper dives.", encoding="utf-8")
+    index = Index(tmp_path / "north")
+    index.encoder = HashingEncoder()
+    index.add([tmp_path / "Dipper.txt"])
+    time.sleep(1.1)
+    assert "Dipper" in titles(client)
+    (one,) = client.get("/api/documents", params={"title": "Dipper"}).json()["documents"]
+    assert one["sources"] == ["Dipper.txt"]
+
+
+def test_a_stopped_server_leaves_nothing_half_done_and_the_next_goes_on(make_app: MakeApp) -> None:
+    app = make_app()
+    held = hold(app, "crake")
+    with client_of(app) as client:
+        client.post("/api/documents", json=texts("avocet", "bittern", "crake"))
+        assert held.reached.wait(20)
+        threading.Timer(0.3, held.go.set).start()
+    with client_of(make_app()) as client:
+        while not (jobs := client.get("/api/jobs").json()["jobs"]):
+            time.sleep(0.02)
+        assert ended(client, jobs[0])["state"] == "done"
+        assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
+
+
+def test_leftovers_of_a_killed_server_are_cleared_or_taken_up(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path, ServerLimits(), Index(tmp_path).settings.reading)
+    folder = tmp_path / "uploads"
+    with (Path(__file__)).open("rb") as content:
+        whole = uploads.keep("whole.txt", content)
+    (folder / "u1234.txt").write_bytes(b"no note of it")
+    (folder / "u5678.json").write_text('{"name": "no file of it", "ending": ".txt"}')
+    (folder / "u9999.json").write_text('{"name": "x", "ending": "/../../../etc/passwd"}')
+    (folder / "u0000.json").write_text("[1")
+    assert uploads.unfinished() == [whole]
+    assert {path.name for path in folder.iterdir()} == {whole.path.name, f"{whole.id}.json"}
+    shutil.rmtree(folder)
+    assert uploads.unfinished() == []
+
+
+def test_jobs_that_are_over_are_forgotten_at_last(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoptrail.serving.server.jobs.KEPT_JOBS", 2)
+    jobs = [ended(client, client.post("/api/documents", json=texts(f"bird {n}")).json()) for n in range(4)]
+    assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
+    assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200
+    assert isinstance(app.state.services.metrics, Metrics)
+    assert 'hoptrail_documents_total{state="done"} 4.0' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [[], {}, [{}], [{"title": "", "text": "x"}], [{"title": "x"}], [{"title": "x", "text": 1}], texts("a") * 200],
+)
+def test_texts_are_checked(client: TestClient, body: Any) -> None:
+    answer = client.post("/api/documents", json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "not_valid")
