@@ -67,7 +67,7 @@ def reply_to(body: dict[str, Any]) -> str:
     if task == "decompose_next":
         found = len(FINDING.findall(given))
         left = found <= number_of(asked) % MOST_HOPS
-        return json.dumps({"questions": [f"What is known of {named(asked, found)}, part {found + 1}?"] if left else []})
+        return json.dumps({"questions": [f"Step {found + 1} of this: {asked}"] if left else []})
     if task == "complete":
         return json.dumps({"question": asked})
     if task == "sample":
@@ -80,7 +80,7 @@ def reply_to(body: dict[str, Any]) -> str:
 
 def named(text: str, place: int) -> str:
     """One of the names in a text."""
-    names = NAMES.findall(text) or ["nothing"]
+    names: list[str] = NAMES.findall(text) or ["nothing"]
     return names[place % len(names)]
 
 

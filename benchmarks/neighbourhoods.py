@@ -1,18 +1,21 @@
 """Neighbourhood graphs: what building and updating them costs beside an exact search, and what NAR gains at equal budgets.
 
     python -m benchmarks.neighbourhoods --work DIR [--data A,B,C] [--sizes N,N] [--budgets N,N] [--peer-python PYTHON]
-        [--out FILE.json]
+        [--late N] [--out FILE.json]
 
 DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages that are not there yet are
 made first and are no part of the figures. Then, each in a process of its own:
 
     stored   the first data set: both graphs made and written in a copy of its index, one document removed, and one added again
-    scaled   links by vectors made in memory over N vectors drawn by chance (their neighbours are as far as can be: time and
-             memory are meant, no likeness to real text); with --peer-python the same by faiss, exactly, by one thread as here
+    scaled   links by vectors made in memory over those of the first data set's passages, and over N vectors drawn by chance
+             (their neighbours are as far as can be: time and memory are meant, no likeness to real text), each in a process of
+             its own; with --peer-python the same by faiss, exactly, by one thread as here
+    latency  the first data set: milliseconds of NAR at a budget of 100 for a question, first stage included, by scorer; late
+             interaction, which reads some twenty passages a second, over the first N questions (--late) only
     found    every data set: recall@5 and @10 and full@10 on the questions themselves, for the first stage alone, reranked,
              and by NAR, with the hybrid scorer; p by a paired randomisation test of NAR against reranking alone
 
-Does not measure late interaction, which reads some twenty passages a second, nor answers.
+Does not measure what late interaction finds, nor answers.
 """
 
 from __future__ import annotations
@@ -39,12 +42,14 @@ from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.models.opening import open_encoder
 from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.retrieval.adaptive import AdaptiveSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.passage_scoring import HYBRID
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Workshop, report_nothing
@@ -83,11 +88,29 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """CPU seconds of finding the neighbours of all rows, and the peer's."""
+    """CPU seconds of finding the neighbours of all rows, and the peer's; memory is that of the process at its peak, vectors and
+    libraries included.
+    """
 
+    vectors: str
     rows: int
     cpu_seconds: float
+    peak_megabytes: float
     peer_cpu_seconds: float | None
+    peer_peak_megabytes: float | None
+    ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Of one question; `ms` by the clock, `cpu_ms` of all threads."""
+
+    scorer: str
+    questions: int
+    p50_ms: float
+    p95_ms: float
+    p50_cpu_ms: float
+    p95_cpu_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +137,27 @@ def main() -> None:
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
     arguments.add_argument("--budgets", default="25,50,100", metavar="N,N")
     arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has faiss")
-    arguments.add_argument("--child", choices=("stored", "scaled", "found"), help="used by the program itself")
+    arguments.add_argument("--late", type=int, default=10, metavar="N", help="questions read by late interaction")
+    arguments.add_argument("--only", help="some of the measurements: stored,scaled,latency,found")
+    arguments.add_argument("--child", choices=tuple(CHILDREN), help="used by the program itself")
+    arguments.add_argument("--vectors", type=Path, help="used by the program itself")
     chosen = arguments.parse_args()
+    if chosen.vectors:
+        print(linking_seconds(np.load(chosen.vectors)))
+        return
     if chosen.child:
         print(json.dumps([asdict(row) for row in CHILDREN[chosen.child](chosen)]))
         return
     for name in chosen.data.split(","):
         prepare(index_of(chosen.work, name), name)
-    write_results(chosen.out, {mode: run_child(mode, chosen) for mode in CHILDREN})
+    modes = chosen.only.split(",") if chosen.only else CHILDREN
+    write_results(chosen.out, {mode: run_child(mode, chosen) for mode in modes})
 
 
 def run_child(mode: str, chosen: Namespace) -> list[dict[str, Any]]:
     """One kind of measurement in a process of its own, as a table."""
     own = ["--work", str(chosen.work), "--data", chosen.data, "--sizes", chosen.sizes, "--budgets", chosen.budgets]
+    own += ["--late", str(chosen.late)]
     own += ["--peer-python", chosen.peer_python] if chosen.peer_python else []
     done = run_measured([sys.executable, "-m", "benchmarks.neighbourhoods", "--child", mode, *own])
     rows: list[dict[str, Any]] = json.loads(done.output)
@@ -181,25 +212,59 @@ def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> St
 
 
 def scaled(chosen: Namespace) -> list[Scaled]:
-    rows = []
+    name = chosen.data.split(",")[0]
+    rows = [compared(name, Snapshot.open(index_of(chosen.work, name)).vectors(Kind.PASSAGE).matrix, chosen.peer_python)]
     for size in map(int, chosen.sizes.split(",")):
         vectors = np.random.default_rng(0).normal(size=(size, DIMENSION)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        everything = np.arange(size, dtype=np.int32)
-        search = ByVector(vectors, DenseNeighbourSettings())
-        started = time.process_time()
-        search.nearest(everything)
-        rows.append(Scaled(size, time.process_time() - started, by_faiss(vectors, chosen.peer_python)))
+        rows.append(compared("by chance", vectors, chosen.peer_python))
     return rows
 
 
-def by_faiss(vectors: np.ndarray[Any, Any], python: str | None) -> float | None:
-    if python is None:
-        return None
+def compared(name: str, vectors: FloatMatrix, python: str | None) -> Scaled:
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, "vectors.npy")
         np.save(path, vectors)
-        return float(run_measured([python, "-c", PEER, path]).output)
+        ours = run_measured([sys.executable, "-m", "benchmarks.neighbourhoods", "--work", ".", "--vectors", path])
+        seconds = float(ours.output)
+        if python is None:
+            return Scaled(name, len(vectors), seconds, ours.peak_megabytes, None, None, None)
+        peer = run_measured([python, "-c", PEER, path])
+        theirs = float(peer.output)
+    ratio = seconds / theirs
+    return Scaled(name, len(vectors), seconds, ours.peak_megabytes, theirs, peer.peak_megabytes, ratio)
+
+
+def linking_seconds(vectors: FloatMatrix) -> float:
+    """CPU seconds of our links by vectors."""
+    started = time.process_time()
+    ByVector(vectors, DenseNeighbourSettings()).nearest(np.arange(len(vectors), dtype=np.int32))
+    return time.process_time() - started
+
+
+def latency(chosen: Namespace) -> list[Latency]:
+    name = chosen.data.split(",")[0]
+    encoder = open_encoder("minilm")
+    corpus = Corpus(with_graphs(index_of(chosen.work, name), encoder), lambda: encoder)
+    questions = [question.question for question in load_dataset(data_folder(name)).questions]
+    return [
+        latency_by(HYBRID, corpus, questions),
+        *([latency_by("late-interaction", corpus, questions[: chosen.late])] if chosen.late else []),
+    ]
+
+
+def latency_by(scorer: str, corpus: Corpus, questions: Sequence[str]) -> Latency:
+    """The first question is asked once before, so that nothing is loaded while the clock runs."""
+    language = OfflineLanguage()
+    recipe = Sunar(corpus, language, SunarSettings(scorer=scorer))
+    clock, busy = [], []
+    for question in (questions[0], *questions):
+        started, spent = time.perf_counter(), time.process_time()
+        recipe.search(question, keyword_search(corpus, question, DEPTH), Meter(language))
+        clock.append(1000 * (time.perf_counter() - started))
+        busy.append(1000 * (time.process_time() - spent))
+    shares = (percentile(times[1:], share) for times in (clock, busy) for share in (0.5, 0.95))
+    return Latency(scorer, len(questions), *shares)
 
 
 def found(chosen: Namespace) -> list[Found]:
@@ -207,17 +272,21 @@ def found(chosen: Namespace) -> list[Found]:
     rows = []
     for name in chosen.data.split(","):
         dataset = load_dataset(data_folder(name))
-        folder = index_of(chosen.work, name)
-        with writing_to(folder, encoder.identity) as writer:
-            for graph in GRAPHS:
-                writer.structures[graph.name] = graph.fingerprint
-                graph.update(workshop(writer))
-            if writer.changed:
-                writer.publish(Usage())
-        corpus = Corpus(Snapshot.open(folder), lambda: encoder)
+        corpus = Corpus(with_graphs(index_of(chosen.work, name), encoder), lambda: encoder)
         for first_stage in ("bm25", "dense"):
             rows += Comparison(corpus, dataset, first_stage).rows([int(one) for one in chosen.budgets.split(",")])
     return rows
+
+
+def with_graphs(folder: Path, encoder: Encoder) -> Snapshot:
+    """The index with both graphs, which are made where they are not there."""
+    with writing_to(folder, encoder.identity) as writer:
+        for graph in GRAPHS:
+            writer.structures[graph.name] = graph.fingerprint
+            graph.update(workshop(writer))
+        if writer.changed:
+            writer.publish(Usage())
+    return Snapshot.open(folder)
 
 
 class Comparison:
@@ -278,7 +347,12 @@ def p_of(one: Sequence[float], other: Sequence[float]) -> float:
     return float((np.abs((signs * differences).mean(axis=1)) >= abs(differences.mean()) - 1e-12).mean())
 
 
-CHILDREN: dict[str, Callable[[Namespace], Sequence[Any]]] = {"stored": stored, "scaled": scaled, "found": found}
+CHILDREN: dict[str, Callable[[Namespace], Sequence[Any]]] = {
+    "stored": stored,
+    "scaled": scaled,
+    "latency": latency,
+    "found": found,
+}
 
 
 if __name__ == "__main__":

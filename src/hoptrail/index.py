@@ -25,6 +25,7 @@ from hoptrail.settings import Settings
 from hoptrail.store.head import FORMAT
 from hoptrail.store.integrity import verify
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import Answer, Kind, Ranking, Usage
@@ -154,6 +155,18 @@ class Index:
         self._forget_replies()
         return [entry.title for entry in removed]
 
+    def sweep(self) -> bool:
+        """Remove from the folder what only earlier states needed, deleted text included.
+
+        Every commit does so, unless somebody reads at that moment; False where that is so now.
+
+        Raises:
+            IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
+        """
+        self._close()
+        with writing_to(self.folder, self.encoder.identity) as writer:
+            return writer.sweep()
+
     def recipe(
         self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
     ) -> Recipe:
@@ -256,9 +269,7 @@ class Index:
             wanted |= set(self._snapshot().head.structures)
         return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
 
-    def _performer(
-        self, recipes: Sequence[str], structures: Sequence[Structure], *, rebuild: bool
-    ) -> Performer | None:
+    def _performer(self, recipes: Sequence[str], structures: Sequence[Structure], *, rebuild: bool) -> Performer | None:
         """Who makes structures, if any of them needs it: opening a language may need an endpoint."""
         if not any(structure.needs_language for structure in structures):
             return None

@@ -17,9 +17,12 @@ from hoptrail.evaluation.retrieval_measures import (
     JudgedRanking,
     RetrievalMeans,
     RetrievalScores,
+    average_precision_at,
     full_at,
+    hit_at,
     project_to_passages,
     recall_at,
+    reciprocal_rank_at,
     score_retrieval,
     summarise_retrieval,
 )
@@ -40,6 +43,18 @@ def test_recall_equals_ir_measures(found: list[str], gold: set[str]) -> None:
 
     ours = score_retrieval(found, gold).recall
     assert ours == tuple(pytest.approx(theirs[measures[k]], abs=1e-12) for k in RECALL_CUTOFFS)
+
+
+@given(found=RANKED, gold=GOLD)
+def test_hits_map_and_mrr_equal_ir_measures(found: list[str], gold: set[str]) -> None:
+    measures = [ir_measures.Success @ 4, ir_measures.AP @ 10, ir_measures.RR @ 10]
+    judgements = [ir_measures.Qrel("q", passage, 1) for passage in gold]
+    run = [ir_measures.ScoredDoc("q", passage, 100.0 - rank) for rank, passage in enumerate(found)]
+
+    theirs = ir_measures.calc_aggregate(measures, judgements, run)
+
+    ours = [hit_at(4, found, gold), average_precision_at(10, found, gold), reciprocal_rank_at(10, found, gold)]
+    assert ours == [pytest.approx(theirs[measure], abs=1e-12) for measure in measures]
 
 
 @given(found=RANKED, gold=GOLD)

@@ -112,7 +112,7 @@ def test_equal_words_are_never_asked_about_and_a_pair_once_only() -> None:
 def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
     """Whatever answers `where` follows, but for `bergen`: without the question before the answers nothing would."""
     rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
-    nli = {"equivalence": f"nli:{write_tiny_classifier(tmp_path, rows)}", "question": "Where?"}
+    nli: dict[str, Any] = {"equivalence": f"nli:{write_tiny_classifier(tmp_path, rows)}", "question": "Where?"}
     assert penalties([sampled("Oslo", "the city of Oslo")], **nli) == ([1, 1], 0)
     assert penalties([sampled("Oslo", "Bergen")], **nli) == ([2, 2], 0)
     assert penalties([sampled("Oslo", "the city of Oslo", "Bergen", "oslo")], **nli) == ([2, 2], 0)

@@ -12,7 +12,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import Decomposition, Reading, Step
 from hoptrail.recipes.answering import check_support
-from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, needed_structures, open_recipe, settings_key
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Answer, Span, Verdict
@@ -138,7 +138,7 @@ def test_every_structure_that_a_recipe_needs_exists() -> None:
 
 def test_every_recipe_has_settings_and_a_description() -> None:
     for name, recipe in RECIPES.items():
-        assert hasattr(RecipeSettings(), name)
+        assert hasattr(RecipeSettings(), settings_key(name))
         assert (recipe.__doc__ or "").strip().endswith((".", "`"))
 
 

@@ -80,3 +80,10 @@ def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
     with pytest.raises(Interrupted, match="nobody waits"):
         recipe.answer(QUESTION)
     assert len(ear.hops) == 1
+
+
+def test_trail_may_give_up_hops_but_adds_none_untold(corpus: Corpus) -> None:
+    ear = Ear()
+    answer = open_recipe("trail", corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings()).answer(QUESTION)
+    assert len(answer.trail) > 0
+    assert [hop for hop in answer.trail if hop not in ear.hops] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,8 @@ from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
 from recipes.chain_world import Listening
 from recipes.test_contract import check_answer
+from tiny_classifier import ENTAILMENT as ENTAILS
+from tiny_classifier import table, write_tiny_classifier
 
 Script = list[tuple[type[Task[Any]], Output]]
 
@@ -181,6 +184,28 @@ def test_feedback_moves_a_doubtful_batch_down(corpus: Corpus) -> None:
     calm, moved = scores(1, 1, 1), scores(4, 1, 1)
     assert moved[first] == pytest.approx(calm[first] / 4)
     assert list(calm)[-1] != list(moved)[-1] == first
+
+
+def test_a_classifier_of_entailment_is_opened_once(corpus: Corpus, tmp_path: Path) -> None:
+    """The second question is asked when its files are gone; nothing is asked of the language but samples."""
+    folder = write_tiny_classifier(tmp_path / "nli", table({}, {"bergen": ENTAILS}))
+    samples: Script = [
+        (Sample, Samples(("Bergen", "Bergen town", "Oslo"))),
+        (Read, Reading(None)),
+        (Integrate, Reading(None)),
+    ]
+    settings = {"nar": "guided", "decompose": False, "adaptive": AdaptiveSettings(batch=1, budget=1, backfill=False)}
+    nli, same = UncertaintySettings(equivalence=f"nli:{folder}"), UncertaintySettings(equivalence="string")
+    recipe, _ = sunar(corpus, samples * 2, uncertainty=nli, **settings)
+    plain, _ = sunar(corpus, samples, uncertainty=same, **settings)
+
+    def score(recipe: Sunar) -> float:
+        return recipe.answer(ASKED[0]).trail.hops[0].hits[0].score
+
+    first = score(recipe)
+    shutil.rmtree(folder)
+    assert score(recipe) == first
+    assert first == pytest.approx(score(plain) * 3 / 2)  # two meanings in three wordings
 
 
 def test_a_failed_sample_fails_its_hop_only(corpus: Corpus) -> None:

@@ -85,6 +85,7 @@ class Asking:
             seconds_language=meter.seconds,
             calls=usage.calls,
             tokens=usage.prompt_tokens + usage.completion_tokens,
+            completion_tokens=usage.completion_tokens,
             tasks=meter.tasks,
             asked=fingerprint(question),
             confidence=answer.confidence if answer else None,

@@ -17,8 +17,19 @@ from functools import partial
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
+from hoptrail.evaluation.prices import PriceTable
 from hoptrail.evaluation.results import INTERVAL_SEED, QuestionResult
-from hoptrail.evaluation.retrieval_measures import FULL_CUTOFFS, RECALL_CUTOFFS, full_at, recall_at
+from hoptrail.evaluation.retrieval_measures import (
+    FULL_CUTOFFS,
+    HIT_CUTOFFS,
+    RANK_CUTOFF,
+    RECALL_CUTOFFS,
+    average_precision_at,
+    full_at,
+    hit_at,
+    recall_at,
+    reciprocal_rank_at,
+)
 from hoptrail.evaluation.risk_coverage import Judged, area_under_risk, calibration_error, calibration_table
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.scoring import Interval, mean, mean_interval
@@ -46,10 +57,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value per question; None where it is not defined. `tested` ones are compared with the baseline."""
+    """A run's value for a question; None where it is not defined. `tested` ones are compared with the baseline."""
 
     name: str
-    of: Callable[[Question, QuestionResult | None], float | None]
+    of: Callable[[Run, Question], float | None]
     tested: bool = False
 
 
@@ -112,8 +123,8 @@ class Comparison:
         return next((one for one in self.scores if (one.run, one.group, one.measure) == wanted), None)
 
 
-def compare(runs: Sequence[Run]) -> Comparison:
-    """Compare runs over one data set; the first is the baseline.
+def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison:
+    """Compare runs over one data set; the first is the baseline. With `prices`, money is compared where all models have one.
 
     Raises:
         UsageError: there are fewer than two runs, or they have no question in common.
@@ -122,7 +133,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
     questions = common_questions(runs)
     groups = _groups(questions)
-    measures = _measures(runs)
+    measures = (*_measures(runs), *_money(runs, prices))
     scores = [score for by in Breakdown for score in _corrected(_scores(runs, questions, groups, measures, by))]
     every = {question.id for run in runs for question in run.questions}
     return Comparison(
@@ -165,32 +176,34 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(str(run.path) for run in runs)
 
 
-def value_of_recall(k: int, question: Question, result: QuestionResult | None) -> float | None:
-    """Recall at `k` of one question; None where it has no gold passages."""
-    return recall_at(k, result.passages if result else (), question.supporting) if question.supporting else None
+RankingMeasure = Callable[[int, Sequence[str], Sequence[str]], float]
+"""Of (cutoff, found passages, gold passages)."""
 
 
-def _value_of_full(k: int, question: Question, result: QuestionResult | None) -> float | None:
-    return full_at(k, result.passages if result else (), question.supporting) if question.supporting else None
+def value_of_ranking(measure: RankingMeasure, k: int, run: Run, question: Question) -> float | None:
+    """A measure at `k` of one question; None where it has no gold passages."""
+    result = run.results.get(question.id)
+    return measure(k, result.passages if result else (), question.supporting) if question.supporting else None
 
 
-def _value_of_score(name: str, _: Question, result: QuestionResult | None) -> float | None:
+def _value_of_score(name: str, run: Run, question: Question) -> float | None:
+    result = run.results.get(question.id)
     if result is None or result.error is not None or result.score is None:
         return 0.0
     value: float = getattr(result.score, name)
     return value
 
 
-def _value_of_spending(name: str, _: Question, result: QuestionResult | None) -> float | None:
-    return float(getattr(result, name)) if result else None
-
-
-def _seconds(_: Question, result: QuestionResult | None) -> float | None:
-    return result.seconds_retrieval + result.seconds_language if result else None
-
-
-def _answered(_: Question, result: QuestionResult | None) -> float | None:
+def _answered(run: Run, question: Question) -> float | None:
+    result = run.results.get(question.id)
     return float(result is not None and result.prediction is not None)
+
+
+def _value_of_spending(
+    spending: Callable[[QuestionResult], float | None], run: Run, question: Question
+) -> float | None:
+    result = run.results.get(question.id)
+    return None if result is None else spending(result)
 
 
 def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
@@ -201,13 +214,43 @@ def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
         Measure("answered", _answered),
     )
     retrieval = (
-        *(Measure(f"recall@{k}", partial(value_of_recall, k), tested=k == RECALL_CUTOFFS[1]) for k in RECALL_CUTOFFS),
-        *(Measure(f"full@{k}", partial(_value_of_full, k), tested=k == FULL_CUTOFFS[0]) for k in FULL_CUTOFFS),
+        *_at_cutoffs("recall", recall_at, RECALL_CUTOFFS, tested=RECALL_CUTOFFS[1]),
+        *_at_cutoffs("full", full_at, FULL_CUTOFFS, tested=FULL_CUTOFFS[0]),
+        *_at_cutoffs("hits", hit_at, HIT_CUTOFFS),
+        *_at_cutoffs("map", average_precision_at, (RANK_CUTOFF,)),
+        *_at_cutoffs("mrr", reciprocal_rank_at, (RANK_CUTOFF,)),
     )
-    cost = (*(Measure(name, partial(_value_of_spending, name)) for name in ("tasks", "calls", "tokens")),)
-    seconds = (Measure("seconds", _seconds),)
+    cost = (
+        _spent("tasks", lambda result: result.tasks),
+        _spent("calls", lambda result: result.calls),
+        _spent("tokens", lambda result: result.tokens),
+        _spent("seconds", lambda result: result.seconds_retrieval + result.seconds_language),
+    )
     answered = not any(run.header.retrieval_only for run in runs)
-    return (*(answers if answered else ()), *retrieval, *cost, *seconds)
+    return (*(answers if answered else ()), *retrieval, *cost)
+
+
+def _money(runs: Sequence[Run], prices: PriceTable | None) -> tuple[Measure, ...]:
+    """Only where every run's model has a price, or none was asked."""
+    models = {run.header.model for run in runs}
+    if prices is None or models == {""} or any(model and prices.of(model) is None for model in models):
+        return ()
+
+    def money(run: Run, question: Question) -> float | None:
+        result = run.results.get(question.id)
+        if result is None:
+            return None
+        return prices.money(run.header.model, result.tokens, result.completion_tokens)
+
+    return (Measure("money", money),)
+
+
+def _spent(name: str, spending: Callable[[QuestionResult], float | None]) -> Measure:
+    return Measure(name, partial(_value_of_spending, spending))
+
+
+def _at_cutoffs(name: str, measure: RankingMeasure, cutoffs: Sequence[int], tested: int | None = None) -> list[Measure]:
+    return [Measure(f"{name}@{k}", partial(value_of_ranking, measure, k), tested=k == tested) for k in cutoffs]
 
 
 def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
@@ -248,7 +291,7 @@ def _scores(
 
 def _side_by_side(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
     """Over the questions for which the measure is defined in all runs."""
-    rows = [[measure.of(question, run.results.get(question.id)) for run in runs] for question in questions]
+    rows = [[measure.of(run, question) for run in runs] for question in questions]
     complete = [[value for value in row if value is not None] for row in rows]
     columns = list(zip(*(row for row in complete if len(row) == len(runs)), strict=True))
     scores = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hoptrail.evaluation.comparing import SIGNIFICANT, Breakdown, Comparison, Group, Score
 
 QUALITY = ("em", "f1", "recall@5", "full@5")
-COST = ("answered", "tasks", "tokens", "seconds")
+COST = ("answered", "tasks", "tokens", "money", "seconds")
 """What the tables show, as far as it was measured; the CSV has everything."""
 
 CSV_COLUMNS = (
@@ -115,7 +115,7 @@ def _cells(comparison: Comparison, run: str, group: Group, measures: Sequence[st
 def _cell(score: Score) -> str:
     """The mean; with its interval where it is about quality: what was spent was spent."""
     if score.measure in COST:
-        return f"{score.mean:,.2f}"
+        return f"{score.mean:.5f}" if score.measure == "money" else f"{score.mean:,.2f}"
     mark = MARK if score.difference is not None and score.difference.significant else ""
     return f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.comparing import common_questions, judged_answers, labels_of, value_of_recall
+from hoptrail.evaluation.comparing import common_questions, judged_answers, labels_of, value_of_ranking
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.scoring import mean
@@ -70,7 +70,7 @@ def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
 
 
 def _recalls(run: Run, questions: Sequence[Question], k: int) -> list[float]:
-    values = (value_of_recall(k, question, run.results.get(question.id)) for question in questions)
+    values = (value_of_ranking(recall_at, k, run, question) for question in questions)
     return [value for value in values if value is not None]
 
 

@@ -53,7 +53,7 @@ def _library() -> str:
         import vl_convert
     except ImportError as error:
         raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
-    script: str = vl_convert.javascript_bundle()
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", "<\\/script")
 
 

@@ -69,11 +69,13 @@ class PerQuestion:
     """The language that an evaluated recipe holds.
 
     `open_performer` gives who performs the tasks of the next question: a new one each time where it must not serve several
-    at once. `identity` is what replies hang on (`language.identity`), where that is more than the name.
+    at once. `identity` is what replies hang on (`language.identity`), where that is more than the name; `model` is the name of
+    the language model, where there is one.
     """
 
-    def __init__(self, name: str, open_performer: Callable[[], Language], identity: str = "") -> None:
+    def __init__(self, name: str, open_performer: Callable[[], Language], identity: str = "", model: str = "") -> None:
         self.name = name
+        self.model = model
         self.identity = identity or name
         self.open_performer = open_performer
         # One for each language, not one for all: a recipe under evaluation may hold another evaluated language.

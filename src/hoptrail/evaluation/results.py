@@ -37,7 +37,7 @@ class QuestionResult:
     cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
     together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
     asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for. `confidence`
-    is how sure the recipe was of its answer, where it says so.
+    is how sure the recipe was of its answer, where it says so. `completion_tokens` are those of `tokens` that the model wrote.
     """
 
     question: str
@@ -54,6 +54,7 @@ class QuestionResult:
     tasks: int = 0
     asked: str = ""
     confidence: float | None = None
+    completion_tokens: int = 0
 
     def to_line(self, fingerprint: str) -> str:
         """One line of JSON, without the line break, marked with the settings that it was made under."""

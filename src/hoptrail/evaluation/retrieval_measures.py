@@ -1,4 +1,4 @@
-"""Did the gold passages come up: recall@k and full@k over ranked passage ids.
+"""Did the gold passages come up: recall@k, full@k, hits@k, MAP@k and MRR@k over ranked passage ids.
 
 Rankings hold units of any kind; `project_to_passages` first turns them into passages through provenance, so that a summary or
 a triple counts for the passages it was made from. Passages are compared by id, never by title (titles repeat). Knows nothing
@@ -17,6 +17,10 @@ from hoptrail.types import Ranking, Unit
 RECALL_CUTOFFS = (2, 5, 10, 20)
 FULL_CUTOFFS = (5, 10)
 """At how many passages recall and full are taken: of results, tables and charts alike."""
+
+HIT_CUTOFFS = (4, 10)
+RANK_CUTOFF = 10
+"""MultiHop-RAG's: at how many passages hits, MAP and MRR are taken."""
 
 DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
 """Passages further down change no measure."""
@@ -92,6 +96,44 @@ def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
         UsageError: there are no gold passages.
     """
     return float(recall_at(k, found, gold) == 1)
+
+
+def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
+    """1 when any gold passage stands among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024).
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    return float(recall_at(k, found, gold) > 0)
+
+
+def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
+    """1 / the rank of the first gold passage, 0 when none stands among the first `k` (its mean is MRR@k).
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    ranks = _ranks(k, found, gold)
+    return 1 / ranks[0] if ranks else 0.0
+
+
+def average_precision_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
+    """The precision at the rank of every gold passage among the first `k`, summed, over the number of gold passages.
+
+    As trec_eval has it (its mean is MAP@k). MultiHop-RAG's own script sums what is new at a rank over the rank instead.
+
+    Raises:
+        UsageError: there are no gold passages.
+    """
+    return sum(place / rank for place, rank in enumerate(_ranks(k, found, gold), start=1)) / len(set(gold))
+
+
+def _ranks(k: int, found: Sequence[str], gold: Collection[str]) -> list[int]:
+    """The ranks, from 1, of gold passages among the first `k`."""
+    if not gold:
+        raise UsageError("ranks are not defined without gold passages")
+    wanted = set(gold)
+    return [rank for rank, passage in enumerate(found[:k], start=1) if passage in wanted]
 
 
 def score_retrieval(found: Sequence[str], gold: Collection[str]) -> RetrievalScores:

@@ -72,8 +72,9 @@ class RunHeader:
     """What was run. `recipe` is as it was asked for (`NAME` or `NAME:PRESET`), `rule` is the rule that scores answers.
 
     `fingerprint` covers all that changes a result, `settings` the recipe's settings alone. `structures` are those that the
-    recipe stands on, each with its fingerprint and who made it. `outside_pool` are the gold passages that no unit shows
-    among the `pool_size` units that are searched. There is no date: the same run has the same header.
+    recipe stands on, each with its fingerprint and who made it. `outside_pool` are the gold passages from which none of the
+    `pool_size` units that are searched was made. `model` is the name of the language model where one answered. There is no
+    date: the same run has the same header.
     """
 
     data: str
@@ -89,6 +90,7 @@ class RunHeader:
     outside_pool: tuple[str, ...]
     encoder: EncoderRecord
     versions: Versions
+    model: str = ""
     format: int = FORMAT
 
     @property

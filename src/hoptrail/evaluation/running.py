@@ -29,6 +29,7 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.identity import language_identity
+from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.pool import Pool
 from hoptrail.settings import to_toml
@@ -41,6 +42,9 @@ RESULTS_FOLDER = "results"
 
 SCRIPTED = "scripted"
 """What the name of a language begins with whose replies come in a fixed order."""
+
+MODEL_LANGUAGES = ("chat", "replay")
+"""Languages whose tasks a language model performs, or performed."""
 
 _ORACLE_MODULES = ("oracle", "gold_plan", "gold_evidence", "showing", "scoring")
 
@@ -170,6 +174,7 @@ class Running:
             outside_pool=_outside(settings.pool, snapshot, self.dataset, names),
             encoder=EncoderRecord(encoder.name, encoder.digest, encoder.dimension),
             versions=Versions.here(),
+            model=self.language.model,
         )
 
 
@@ -193,7 +198,9 @@ def _performers(language: str, index: Index) -> PerQuestion:
     if language == OracleLanguage.name:
         return PerQuestion(language, OracleLanguage, f"{language} {_digest_of_oracle()}")
     opened = index.language(language)
-    return PerQuestion(opened.name, lambda: opened, language_identity(language, index.settings.chat))
+    chat = index.settings.chat
+    model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
+    return PerQuestion(opened.name, lambda: opened, language_identity(language, chat), model)
 
 
 def _digest_of_oracle() -> str:

@@ -14,6 +14,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.engines import memory_hit
 from hoptrail.types import Document, Evidence, Hop, Ranking, Span, Verdict
 
 MOST_CITED = 4
@@ -47,6 +48,14 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
         verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
         hops.append(CitedHop(Hop(question, question, () if hops else found, reading.answer, verdict)))
     return hops
+
+
+def remembered(question: str, asked: str, reading: Reading, found: Ranking = ()) -> CitedHop:
+    """A hop answered from memory: its first hit, before what was `found`, says so, and nothing is cited."""
+    if reading.answer is None:
+        return CitedHop(Hop(question, asked, found, None, Verdict.UNANSWERED))
+    note = memory_hit(asked, reading.answer)
+    return CitedHop(Hop(question, asked, (note, *found), reading.answer, Verdict.ANSWERED))
 
 
 def tell(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:

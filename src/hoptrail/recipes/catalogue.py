@@ -10,10 +10,18 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
+from hoptrail.recipes.closed_book import ClosedBook, ClosedBookSettings
 from hoptrail.recipes.comprag import Comprag, CompragSettings
+from hoptrail.recipes.cot import Cot, CotSettings
 from hoptrail.recipes.dense import Dense, DenseSettings
+from hoptrail.recipes.flare import Flare, FlareSettings
+from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
+from hoptrail.recipes.hipporag import Hipporag, HipporagSettings
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.hybrid import Hybrid, HybridSettings
+from hoptrail.recipes.ircot import Ircot, IrcotSettings
+from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
+from hoptrail.recipes.lightrag import Lightrag, LightragSettings
 from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
@@ -22,10 +30,21 @@ from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
 
-_Known = Bm25 | Dense | Hybrid | SelfAsk | Raptor | Sirerag | Chainrag | Hirag | Sunar | Comprag | TrailRecipe
-RECIPES: dict[str, type[_Known]] = {
-    recipe.name: recipe
-    for recipe in (Bm25, Dense, Hybrid, SelfAsk, Raptor, Sirerag, Chainrag, Hirag, Sunar, Comprag, TrailRecipe)
+_READ_ONCE: tuple[type[Recipe], ...] = (Bm25, Dense, Hybrid, ClosedBook, Cot)
+_BY_STEPS: tuple[type[Recipe], ...] = (SelfAsk, Ircot, IterRetgen, Flare)
+_BY_STRUCTURES: tuple[type[Recipe], ...] = (
+    Raptor,
+    Sirerag,
+    Chainrag,
+    Hirag,
+    Sunar,
+    Comprag,
+    Hipporag,
+    Graphrag,
+    Lightrag,
+)
+RECIPES: dict[str, type[Recipe]] = {
+    recipe.name: recipe for recipe in (*_READ_ONCE, *_BY_STEPS, *_BY_STRUCTURES, TrailRecipe)
 }
 
 DEFAULT = TrailRecipe.name
@@ -35,18 +54,26 @@ MADE_BY_RULES = frozenset({TrailRecipe.name})
 
 @dataclass(frozen=True, slots=True)
 class RecipeSettings:
-    """One field a recipe, under the recipe's name."""
+    """One field a recipe, under the recipe's name with underscores."""
 
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     dense: DenseSettings = field(default_factory=DenseSettings)
     hybrid: HybridSettings = field(default_factory=HybridSettings)
+    closed_book: ClosedBookSettings = field(default_factory=ClosedBookSettings)
+    cot: CotSettings = field(default_factory=CotSettings)
     selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
+    ircot: IrcotSettings = field(default_factory=IrcotSettings)
+    iter_retgen: IterRetgenSettings = field(default_factory=IterRetgenSettings)
+    flare: FlareSettings = field(default_factory=FlareSettings)
     raptor: RaptorSettings = field(default_factory=RaptorSettings)
     sirerag: SireragSettings = field(default_factory=SireragSettings)
     chainrag: ChainragSettings = field(default_factory=ChainragSettings)
     hirag: HiragSettings = field(default_factory=HiragSettings)
     sunar: SunarSettings = field(default_factory=SunarSettings)
     comprag: CompragSettings = field(default_factory=CompragSettings)
+    hipporag: HipporagSettings = field(default_factory=HipporagSettings)
+    graphrag: GraphragSettings = field(default_factory=GraphragSettings)
+    lightrag: LightragSettings = field(default_factory=LightragSettings)
     trail: TrailSettings = field(default_factory=TrailSettings)
 
 
@@ -78,8 +105,13 @@ def recipe_settings(name: str, settings: RecipeSettings) -> OneRecipeSettings:
     if colon and preset not in presets:
         known = ", ".join(f"{kind}:{known}" for known in presets) or "none"
         raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
-    own: OneRecipeSettings = presets[preset] if colon else getattr(settings, kind)
+    own: OneRecipeSettings = presets[preset] if colon else getattr(settings, settings_key(kind))
     return own
+
+
+def settings_key(recipe: str) -> str:
+    """The field of RecipeSettings, and the table of a settings file, that holds a recipe's settings."""
+    return recipe.replace("-", "_")
 
 
 def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:

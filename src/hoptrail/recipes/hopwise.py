@@ -19,6 +19,7 @@ from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_o
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.pack import pack
 from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
 
 
@@ -96,14 +97,21 @@ def next_questions(
 
 def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter) -> CitedHop:
     """The hop of a sub-question whose evidence is `units`, made of the hits `read`, out of all that was `found`."""
+    return reading_for(question, asked, found, read, units, meter)[1]
+
+
+def reading_for(
+    question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter
+) -> tuple[Reading, CitedHop]:
+    """As `read_for`, with the whole reading; one that abstains where there is no evidence, or the task failed."""
     try:
         reading = meter.perform(Read(asked, tuple(units))) if units else Reading(None)
         support = tuple(span for step in reading.steps for span in step.support)
         check_support(support, read)
     except TaskFailed:
-        return failed(question, asked, found)
+        return Reading(None), failed(question, asked, found)
     verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
-    return CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
+    return reading, CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
 
 
 def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
@@ -141,6 +149,20 @@ def integrated(
     """
     reading, concluding = conclusion(task, hops, read, meter)
     return reading.answer, concluding
+
+
+def concluded(
+    question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
+) -> tuple[str | None, list[CitedHop]]:
+    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, or the task fails."""
+    if all(cited.hop.answer is None for cited in hops):
+        return None, []
+    packed = pack(found, tokens)
+    try:
+        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
+        return integrated(task, hops, packed, meter)
+    except TaskFailed:
+        return None, []
 
 
 def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:

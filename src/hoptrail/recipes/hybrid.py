@@ -1,7 +1,14 @@
-"""Keyword and dense search fused, optionally reranked by late interaction, read once."""
+"""Keyword and dense search fused, optionally reranked, read once: plain retrieval with a reader, the baseline `direct` of papers.
+
+Presets rerank by late interaction (ColBERT; Khattab and Zaharia 2020, section 3.3; `models/rerankers.py`): over this first stage,
+or over keyword search alone, as the paper reranks. Faithful to matching every token of the question with its best in the text.
+Left out: training for it (token vectors are those of the encoder at hand, which must give one for each token), and retrieval end
+to end by token vectors.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -35,6 +42,12 @@ class Hybrid(SinglePass):
     settings: HybridSettings = field(default_factory=HybridSettings)
 
     name: ClassVar[str] = "hybrid"
+    presets: ClassVar[Mapping[str, HybridSettings]] = {
+        "late-interaction": HybridSettings(reranker="late-interaction", rerank_depth=100),
+        "late-interaction-bm25": HybridSettings(
+            search=HybridSearchSettings(dense_weight=0.0), reranker="late-interaction", rerank_depth=100
+        ),
+    }
 
     def retrieve(self, question: str) -> Ranking:
         if not self.settings.reranker:

@@ -55,7 +55,8 @@ class RethinkSettings:
     The first `profile_tries` on a page read its profile as well, and with `lead_chunk` every one reads the chunk that its page
     opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, if there is `enrichment`, and when all
     attempts have failed. With `memory` the model's own knowledge is tried with probability (t / `memory_rounds`)^2 after the
-    t-th failed attempt, drawn from `seed` and the question. At most `evidence_tokens` are read at once.
+    t-th failed attempt, drawn from `seed` and the question. At most `evidence_tokens` are read at once. `voting`
+    says how many replies to that are counted.
     """
 
     attempts: int = 4

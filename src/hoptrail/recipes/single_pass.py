@@ -53,6 +53,15 @@ class SinglePass(ABC):
     @abstractmethod
     def retrieve(self, question: str) -> Ranking: ...
 
+    def search(self, question: str, meter: Meter) -> Ranking:
+        """What `retrieve` gives, for recipes that ask the language already when they retrieve.
+
+        Raises:
+            TaskFailed: as the language raised it.
+        """
+        del meter
+        return self.retrieve(question)
+
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         """What the hits that fit the budget say.
 
@@ -61,15 +70,24 @@ class SinglePass(ABC):
         """
         return meter.perform(Read(question, tuple(hit.unit for hit in packed)))
 
+    def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
+        """The hops that the reading of `packed`, out of `found`, tells.
+
+        Raises:
+            TaskFailed: the reading cites what was not handed over.
+        """
+        return hops_of(question, reading, found, packed)
+
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
         meter = Meter(self.language)
         meter.asked(question, question)
-        ranking = self.retrieve(question)
-        packed = pack(ranking, self.settings.evidence_tokens)
+        ranking: Ranking = ()
         try:
+            ranking = self.search(question, meter)
+            packed = pack(ranking, self.settings.evidence_tokens)
             reading = self.read(question, packed, meter)
-            hops = hops_of(question, reading, ranking, packed)
+            hops = self.hops(question, reading, ranking, packed)
         except TaskFailed:
             reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]
         evidence = cite(tell(hops, meter), self.corpus)

@@ -40,8 +40,9 @@ from hoptrail.types import Answer, Kind, Ranking, Trail
 class TrailSettings:
     """`k` passages are found by `search`, and read in stages until an answer is believed with a probability of `sure`.
 
-    The first stage reads the best `first_read` passages, `chain` is the second, the last reads all `k`. An answer believed less
-    than `least_confidence` is not given. At most `tasks` language tasks are spent on a question, and nothing begins once
+    The first stage reads the best `first_read` passages, `chain` is the second, the last reads all `k`: of its confidence
+    `wide_trust` counts, because in so much something is always found. An answer believed less than `least_confidence` is not
+    given. At most `tasks` language tasks are spent on a question, and nothing begins once
     `tokens` are (0: no limit): what does not fit is left out, and what is known by then is the answer.
     """
 
@@ -50,8 +51,9 @@ class TrailSettings:
     first_read: int = 5
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
+    wide_trust: float = 0.7
     sure: float = 0.5
-    least_confidence: float = 0.15
+    least_confidence: float = 0.1
     evidence_tokens: int = 6000
     tasks: int = 0
     tokens: int = 0
@@ -61,8 +63,8 @@ class TrailSettings:
             raise ValueError("k, first_read and evidence_tokens are at least 1")
         if min(self.tasks, self.tokens) < 0:
             raise ValueError("tasks and tokens are at least 0")
-        if not (0 <= self.sure <= 1 and 0 <= self.least_confidence <= 1):
-            raise ValueError("sure and least_confidence lie between 0 and 1")
+        if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
+            raise ValueError("wide_trust, sure and least_confidence lie between 0 and 1")
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -129,7 +131,8 @@ class TrailRecipe:
         yield self._reading(question, found[: chosen.first_read], budget.meter)
         yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
         if chosen.wide and chosen.k > chosen.first_read and budget.affords(1):
-            yield self._reading(question, found, budget.meter)
+            everything = self._reading(question, found, budget.meter)
+            yield replace(everything, confidence=chosen.wide_trust * everything.confidence)
 
     def _reading(self, question: str, found: Ranking, meter: Meter) -> Opinion:
         packed = pack(found, self.settings.evidence_tokens)

@@ -63,8 +63,10 @@ def voted(
 def _same(one: str, other: str, question: str, settings: VotingSettings, meter: Meter) -> bool:
     if ABSTENTION in (one, other):
         return one == other
-    if same_words(one, other) or settings.equivalence == "string":
-        return same_words(one, other)
+    if same_words(one, other):
+        return True
+    if settings.equivalence == "string":
+        return False
     pairs = ((one, other), (other, one))
     return all(meter.perform(Entail(question, *pair)) is Relation.ENTAILMENT for pair in pairs)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hoptrail.language.offline.question_triples import QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.triple_index import RELATION, TripleSpace
 from hoptrail.types import Hit, Kind, Ranking
@@ -24,10 +25,6 @@ CHANNEL = "triples"
 
 TripleLink = Literal["similarity", "entity"]
 PassageScore = Literal["max", "sum", "pagerank"]
-
-ROUNDS = 50
-TOLERANCE = 1e-9
-"""Of PageRank: when it stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,27 +118,14 @@ def ranked_passages(corpus: Corpus, worth: Mapping[str, float], channel: str) ->
 
 
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
-    """Personalised PageRank over the edges, both ways, with the seeds' scores as reset (Page et al. 1999). Sums to 1."""
+    """Personalised PageRank over the edges, both ways, with the seeds' scores as reset. Sums to 1."""
     rows = sorted(graph.scores)
     places = {row: place for place, row in enumerate(rows)}
     if not rows:
         return {}
     ends = np.array([(places[a], places[b]) for a, b in graph.edges], dtype=np.intp).reshape(-1, 2)
-    weights = np.array(list(graph.edges.values()))
-    sources, targets = np.concatenate((ends[:, 0], ends[:, 1])), np.concatenate((ends[:, 1], ends[:, 0]))
-    weights = np.concatenate((weights, weights))
-    given = np.bincount(sources, weights, len(rows))
-    shares = weights / np.maximum(given, 1e-12)[sources]
-    reset = np.array([graph.seeds.get(row, 0.0) for row in rows])
-    reset /= reset.sum()
-    ranks = reset
-    for _ in range(ROUNDS):
-        passed = np.bincount(targets, ranks[sources] * shares, len(rows))
-        stranded = ranks[given == 0].sum()
-        after = (1 - damping) * reset + damping * (passed + stranded * reset)
-        if np.abs(after - ranks).sum() < TOLERANCE:
-            break
-        ranks = after
+    walk = Walk.along(ends[:, 0], ends[:, 1], np.array(list(graph.edges.values())), len(rows))
+    ranks = walk.ranks(np.array([graph.seeds.get(row, 0.0) for row in rows]), damping)
     return dict(zip(rows, ranks.tolist(), strict=True))
 
 

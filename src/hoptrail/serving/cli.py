@@ -13,7 +13,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
-from hoptrail.serving import cli_comparing, cli_corpus, cli_evaluation, cli_explaining, cli_serving, contract, render
+from hoptrail.serving import (
+    cli_comparing,
+    cli_corpus,
+    cli_evaluation,
+    cli_explaining,
+    cli_mcp,
+    cli_reproducing,
+    cli_serving,
+    contract,
+    render,
+)
 from hoptrail.serving.options import (
     AsJson,
     IndexFolder,
@@ -151,11 +161,13 @@ app.command()(cli_evaluation.evaluate)
 app.command()(cli_evaluation.score)
 app.command()(cli_comparing.compare)
 app.command()(cli_comparing.errors)
+app.command()(cli_reproducing.reproduce)
 app.add_typer(cli_comparing.trail, name="trail")
 app.add_typer(cli_evaluation.probe, name="probe")
 app.add_typer(cli_corpus.corpus, name="corpus")
 app.command()(cli_explaining.explain_triples)
 app.command()(cli_serving.serve)
+app.command()(cli_mcp.mcp)
 
 
 @app.command()

@@ -30,6 +30,9 @@ def serve(
     recipes: Annotated[
         str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added.")
     ] = "",
+    agents_may_change: Annotated[
+        bool, typer.Option("--agents-may-change", help="Give agents tools that add and remove documents.")
+    ] = False,
     language: LanguageName = None,
     settings: SettingsFile = None,
 ) -> None:
@@ -49,7 +52,9 @@ def serve(
     limits = ServerLimits()
     served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
-    serve_app(create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits), host, port, limits)
+    hosts = {*LOOPBACK, host, *named(names)}
+    app = create_app(served, keys, hosts, limits, agents_may_change=agents_may_change)
+    serve_app(app, host, port, limits)
 
 
 def _indexes(folder: Path | None, listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:

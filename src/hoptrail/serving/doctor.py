@@ -19,6 +19,7 @@ from hoptrail.language.opening import LanguageContext
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.opening import open_encoder
 from hoptrail.models.paying import PaidChat, Unremembering
+from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
 
 QUESTIONS = 100
@@ -91,7 +92,7 @@ def _embeddings(name: str) -> Check:
 
 
 def _estimate(settings: Settings) -> Check:
-    own = getattr(settings.recipes, settings.recipe)
+    own = recipe_settings(settings.recipe, settings.recipes)
     evidence, hops = getattr(own, "evidence_tokens", 6000), getattr(own, "hops", 0)
     estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=evidence, hops=hops)
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

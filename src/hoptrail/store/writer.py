@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.head import Head, check_encoder, read_head, write_head
+from hoptrail.store.head import Checksum, Head, check_encoder, read_head, write_head
 from hoptrail.store.integrity import checksums, verify
 from hoptrail.store.lock import readers_absent, writers_lock
 from hoptrail.store.snapshot import Snapshot
@@ -145,13 +145,12 @@ class Writer:
                     self._tidy(name, table)
                     tag_head(table)
             self._untidy.clear()
-        versions = self._versions()
         known = self.head.checksums
         self._commit(
             replace(
                 self.head,
                 structures=dict(sorted(self.structures.items())),
-                tables=versions,
+                tables=self._versions(),
                 pending={},
                 pending_structures={},
                 languages=dict(sorted(self.languages.items())),
@@ -159,12 +158,20 @@ class Writer:
                 checksums=None,
             )
         )
+        self._sweep(known)
+
+    def sweep(self) -> bool:
+        """Remove what only earlier states needed; False where a reader may still need it, or work is pending."""
+        return not self.head.pending and self._sweep(self.head.checksums)
+
+    def _sweep(self, known: Mapping[str, Checksum] | None) -> bool:
         with writing(self.folder), readers_absent(self.folder) as absent:
             if absent:
                 for table in [*self._tables.values(), self._database.open_table(layout.HEAD)]:
                     sweep(table)
-            sums = checksums(self.folder, versions, known)
+            sums = checksums(self.folder, self.head.tables, known)
         self._commit(replace(self.head, checksums=sums))
+        return absent
 
     def _versions(self) -> dict[str, int]:
         return {name: int(table.version) for name, table in self._tables.items()}

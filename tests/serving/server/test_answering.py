@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.serving import contract
 from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.workspaces import Workspace
-from serving.server.conftest import NORTH, QUESTION, MakeApp, client_of, ended
+from serving.server.served import NORTH, QUESTION, MakeApp, client_of, ended
 
 EVENTS = {"Accept": "text/event-stream"}
 ASK = {"question": QUESTION, "recipe": "selfask"}
@@ -300,7 +301,14 @@ def test_metrics_count_and_name_no_workspace(client: TestClient) -> None:
     assert "north" not in text
 
 
-def test_a_workspace_without_documents_says_so(make_app: MakeApp, tmp_path: Any) -> None:
+def test_a_warm_workspace_has_opened_what_the_usual_recipe_searches(make_app: MakeApp) -> None:
+    app = make_app(warm=True)
+    with client_of(app):
+        pass  # a server that stops waits for what it has begun
+    assert north(app).corpus().snapshot._derived
+
+
+def test_a_workspace_without_documents_says_so(make_app: MakeApp, tmp_path: Path) -> None:
     (tmp_path / "north").mkdir()
     with client_of(make_app()) as client:
         shown = client.get("/api/show").json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import threading
@@ -20,7 +21,8 @@ from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.store.writer import writing_to
-from serving.server.conftest import MakeApp, client_of, ended, upload
+from hoptrail.types import Kind
+from serving.server.served import MakeApp, client_of, ended, upload
 from world import FACTS, HashingEncoder
 
 
@@ -218,3 +220,57 @@ def test_jobs_that_are_over_are_forgotten_at_last(
 def test_texts_are_checked(client: TestClient, body: Any) -> None:
     answer = client.post("/api/documents", json=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "not_valid")
+
+
+def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
+    app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a question that began before keeps the old state for a while."""
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
+    (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
+    under_way = app.state.services.workspaces.get("north").corpus()
+    ended(client, client.delete(f"/api/documents/{one['id']}").json())
+    time.sleep(0.2)
+    assert files_with(tmp_path / "north", b"river Arrow flows"), "a question under way keeps what it reads"
+    assert [unit.title for unit in under_way.snapshot.units(Kind.PASSAGE) if unit.document == one["id"]] == ["Lindeth"]
+    del under_way
+    for _ in range(200):
+        if not files_with(tmp_path / "north", b"river Arrow flows"):
+            break
+        time.sleep(0.02)
+    assert not files_with(tmp_path / "north", b"river Arrow flows")
+    assert (
+        client.post("/api/ask", json={"question": "Who designed the Tallow Bridge?"}).json()["answer"] == "Orla Finch"
+    )
+    assert app.state.services.workspaces.get("north").index.verify() > 0
+
+
+def files_with(folder: Path, text: bytes) -> list[Path]:
+    found = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            if text in path.read_bytes():
+                found.append(path)
+    return found
+
+
+def test_texts_keep_their_titles_and_whatever_is_in_them(client: TestClient) -> None:
+    odd = ["Dr. No, v1.5", "either/or", "T" * 300, "<b>", "x.txt"]
+    body = json.dumps([{"title": title, "text": f"No {number} is odd."} for number, title in enumerate(odd)])
+    answer = client.post("/api/documents", content=body, headers={"Content-Type": "application/json"})
+    job = ended(client, answer.json())
+    assert [item["state"] for item in job["items"]] == ["done"] * len(odd), job
+    assert titles(client) == {*FACTS, *odd}
+
+
+def test_a_long_name_keeps_its_ending(client: TestClient) -> None:
+    job = upload(client, ("x" * 500 + ".TXT", b"The ash was felled in Dorn."))
+    assert job["items"][0]["name"] == "x" * 200 + ".txt"
+    assert job["items"][0]["state"] == "done"
+
+
+def test_a_disk_that_refuses_is_told_without_its_path(client: TestClient, tmp_path: Path) -> None:
+    (tmp_path / "north" / "uploads").write_text("in the way")
+    answer = client.post("/api/documents", json=texts("avocet"))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (507, "storage")
+    assert "uploads" not in answer.text

@@ -21,11 +21,11 @@ from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.page_files import read_page
 from hoptrail.serving.server.running import server_config
-from serving.server.conftest import NORTH, QUESTION, SOUTH, workspace
+from serving.server.served import NORTH, QUESTION, SOUTH, workspace
 from world import FACTS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 with_browser = pytest.mark.skipif(
@@ -83,11 +83,17 @@ class Told:
         self.requests: list[str] = []
         self.complaints: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on(
-            "console", lambda message: message.type in {"error", "warning"} and self.complaints.append(message.text)
-        )
+        page.on("console", self.wrote)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self.popped_up)
+
+    def wrote(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def popped_up(self, dialog: Dialog) -> None:
+        self.complaints.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
 
     def check(self, address: str) -> None:
         assert [one for one in self.complaints if EXPECTED not in one] == []

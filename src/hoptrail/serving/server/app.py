@@ -6,20 +6,24 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Collection, Sequence
+from importlib.util import find_spec
 
 from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
-from hoptrail.serving.server import page_files, refusals, routes_answering, routes_documents, routes_status
-from hoptrail.serving.server.asking import Desk
+from hoptrail.serving.server import (
+    openai_routes,
+    page_files,
+    refusals,
+    routes_answering,
+    routes_documents,
+    routes_status,
+)
 from hoptrail.serving.server.guard import Door, Guard
-from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.limits import ServerLimits
-from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.services import Services
-from hoptrail.serving.server.uploads import Uploads
-from hoptrail.serving.server.workspaces import Workspace, Workspaces
+from hoptrail.serving.server.services import Services, services_for
+from hoptrail.serving.server.workspaces import Workspace
 
 log = logging.getLogger("hoptrail.server")
 
@@ -34,19 +38,17 @@ def create_app(
     limits: ServerLimits | None = None,
     *,
     warm: bool = True,
+    agents_may_change: bool = False,
 ) -> FastAPI:
     """The server's ASGI app. `hosts` are the names that it answers to; without `keys` it is open to whoever reaches it.
 
-    With `warm`, what questions need is opened in the background at the start.
+    With `warm`, what questions need is opened in the background at the start. With `agents_may_change`, agents have tools
+    that add and remove documents.
 
     Raises:
         UsageError: no workspace, or two of one name or folder.
     """
-    limits, metrics, served = limits or ServerLimits(), Metrics(), Workspaces(workspaces)
-    jobs = {
-        one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics) for one in served
-    }
-    services = Services(served, jobs, Desk(limits, metrics), limits, metrics)
+    services = services_for(workspaces, limits or ServerLimits())
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -68,11 +70,19 @@ def create_app(
     app.state.services = services
     app.state.page = page_files.read_page()
     refusals.install(app)
-    app.add_middleware(Guard, door=Door(frozenset(hosts), served.names, keys or Keys()), limits=limits, metrics=metrics)
+    door = Door(frozenset(hosts), services.workspaces.names, keys or Keys())
+    app.add_middleware(Guard, door=door, limits=services.limits, metrics=services.metrics)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
     app.include_router(routes_documents.router)
+    app.include_router(openai_routes.router)
     app.include_router(page_files.router)
+    if find_spec("mcp") is None:
+        log.info("the extra mcp is not installed: agents are not served")
+    else:
+        from hoptrail.serving.server.mcp_server import AgentsDoor
+
+        app.include_router(AgentsDoor(agents_may_change).router())
     return app
 
 
@@ -80,9 +90,9 @@ def _begin(services: Services, warm: bool) -> None:
     """A workspace that cannot be opened is told of, and does not keep the others from being served."""
     for workspace in services.workspaces:
         try:
-            services.jobs[workspace.name].take_up()
             if warm:
                 workspace.warm()
+            services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
 

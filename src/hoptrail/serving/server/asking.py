@@ -18,7 +18,7 @@ from fastapi import Request
 from hoptrail.errors import Interrupted
 from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal
+from hoptrail.serving.server.refusals import Refusal, stopping
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Desk:
                     raise Refusal(499, "gone", "The client left.", "Ask again.")
                 if not future.done() and patience():
                     raise Refusal(504, "stopped", "The answer took longer than allowed.", "Ask again, or less.")
-            return future.result()
+            return result_of(future)
         finally:
             patience.end()
 
@@ -103,6 +103,17 @@ class Desk:
     def _done(self) -> None:
         self._under_way -= 1
         self._metrics.asking.set(self._under_way)
+
+
+def result_of(future: asyncio.Future[T]) -> T:
+    """What finished work gave.
+
+    Raises:
+        Refusal: it was never begun, because the server stops.
+    """
+    if future.cancelled():
+        raise stopping()
+    return future.result()
 
 
 def _when_running(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:

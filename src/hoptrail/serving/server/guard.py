@@ -86,7 +86,7 @@ class Guard:
             if refusal.status == 500:
                 log.error("failed: %s", _where(error))
             if not outgoing.started:
-                await refusal.response()(scope, receive, outgoing)
+                await refusal.response(scope["path"])(scope, receive, outgoing)
         finally:
             self._note(scope, outgoing.status, time.perf_counter() - started)
 

@@ -11,16 +11,17 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any
 
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted
 from hoptrail.indexing import Watcher
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, as_refusal, not_found
+from hoptrail.serving.server.refusals import Refusal, as_refusal, not_found, stopping
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -29,6 +30,8 @@ log = logging.getLogger("hoptrail.server")
 LARGEST_BATCH = 64
 KEPT_JOBS = 100
 """Finished jobs that are remembered."""
+SWEEP_SECONDS = 5.0
+"""Between attempts to clear away what questions under way still read."""
 
 
 class State(StrEnum):
@@ -181,18 +184,38 @@ class Jobs:
     def _enqueue(self, job: Job) -> None:
         with self._lock:
             if self._closed:
-                raise Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
+                raise stopping()
             if self._thread is None:
                 self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
                 self._thread.start()
         self._queue.put(job)
 
     def _work(self) -> None:
-        while job := self._queue.get():
+        unswept = False
+        while True:
+            try:
+                job = self._queue.get(timeout=SWEEP_SECONDS if unswept else None)
+            except Empty:
+                unswept = not self._swept()
+                continue
+            if job is None:
+                return
             try:
                 self._do(job)
             except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
                 self._end(job, State.FAILED, error)
+            unswept = not self._swept()
+            with suppress(HoptrailError):  # who asks next is told what is wrong
+                self._workspace.warm()
+
+    def _swept(self) -> bool:
+        """Whether nothing is left on the disk of what was removed or replaced; questions under way may keep it a while."""
+        if self._closed:
+            return True
+        try:
+            return self._workspace.sweep()
+        except HoptrailError:  # somebody else writes: what he commits sweeps, too
+            return True
 
     def _do(self, job: Job) -> None:
         job.state = State.INDEXING

@@ -25,6 +25,10 @@ from hoptrail.errors import (
     StorageError,
 )
 
+OPENAI = "/v1/"
+"""Addresses below it speak OpenAI's API."""
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
 
 class Refusal(Exception):
     """Raised anywhere below a route; becomes the response. `code` is for programs and does not change lightly."""
@@ -41,8 +45,17 @@ class Refusal(Exception):
     def code(self) -> str:
         return self.content["error"]["code"]
 
-    def response(self) -> JSONResponse:
-        return JSONResponse(self.content, self.status, self.headers)
+    def response(self, path: str = "") -> JSONResponse:
+        """`path` is that of the request: clients of OpenAI's API are answered in its shape."""
+        content = openai_shape(self) if path.startswith(OPENAI) else self.content
+        return JSONResponse(content, self.status, self.headers)
+
+
+def openai_shape(refusal: Refusal) -> dict[str, dict[str, str | None]]:
+    """An error object as clients of OpenAI's API read it; `what_to_do` is said in its message too."""
+    told = refusal.content["error"]
+    kind = _OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
+    return {"error": {**told, "message": f"{told['message']} {told['what_to_do']}", "type": kind, "param": None}}
 
 
 def not_found(what: str) -> Refusal:
@@ -52,6 +65,10 @@ def not_found(what: str) -> Refusal:
 
 def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal:
     return Refusal(400, "not_valid", message, what_to_do)
+
+
+def stopping() -> Refusal:
+    return Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
 
 
 def too_large(what: str, most: int) -> Refusal:
@@ -96,23 +113,27 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
 def install(app: FastAPI) -> None:
     """Have every failure below the routes answered in the one shape."""
 
-    async def refuse(_: Request, error: Exception) -> JSONResponse:
-        return as_refusal(error).response()
+    async def refuse(request: Request, error: Exception) -> JSONResponse:
+        return as_refusal(error).response(request.url.path)
 
-    async def refuse_http(_: Request, error: Exception) -> JSONResponse:
+    async def refuse_http(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error.__cause__, Refusal):  # raised while the body came in, and wrapped by whoever read it
-            return error.__cause__.response()
+            return error.__cause__.response(request.url.path)
         status = error.status_code if isinstance(error, HTTPException) else 500
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
         if status == 404:
-            return not_found("address").response()
+            return not_found("address").response(request.url.path)
         if status == 405:
-            return Refusal(405, "not_allowed", "Not with this method.", "See /api/openapi.json.", headers).response()
-        return Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers).response()
+            return Refusal(405, "not_allowed", "Not with this method.", "See /api/openapi.json.", headers).response(
+                request.url.path
+            )
+        return Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers).response(
+            request.url.path
+        )
 
-    async def refuse_fields(_: Request, error: Exception) -> JSONResponse:
+    async def refuse_fields(request: Request, error: Exception) -> JSONResponse:
         faults = error.errors() if isinstance(error, RequestValidationError) else []
-        return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response()
+        return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response(request.url.path)
 
     app.add_exception_handler(Refusal, refuse)
     app.add_exception_handler(HoptrailError, refuse)

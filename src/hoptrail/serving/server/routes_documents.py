@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
@@ -131,8 +132,8 @@ async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload],
         raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
     if not 0 < len(texts) <= most:
         raise not_valid(f"The request brings {len(texts)} documents; 1 to {most} are taken at once.")
-    # As text: what looks like markup in it is part of it.
-    return await _keep(here, [(f"{text.title}.txt", BytesIO(text.text.encode())) for text in texts])
+    lines = [json.dumps({"id": text.title, "title": text.title, "text": text.text}).encode() for text in texts]
+    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(line)) for text, line in zip(texts, lines, strict=True)])
 
 
 async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -13,6 +13,7 @@ from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.workspaces import Workspace, Workspaces
 
 
@@ -25,6 +26,15 @@ class Services:
     desk: Desk
     limits: ServerLimits
     metrics: Metrics
+
+
+def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
+    """Raises: UsageError: no workspace, or two of one name or folder."""
+    metrics, served = Metrics(), Workspaces(workspaces)
+    jobs = {
+        one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics) for one in served
+    }
+    return Services(served, jobs, Desk(limits, metrics), limits, metrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
-from hoptrail.serving.server.asking import Desk, Patience
+from hoptrail.serving.server.asking import Desk, Patience, result_of
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.wire import Question, hop_json
@@ -80,8 +80,15 @@ def _heard(recipe: Recipe, language: Heard) -> Recipe:
     return listened
 
 
-async def stream(desk: Desk, workspace: Workspace, asked: Question, metrics: Metrics) -> AsyncIterator[str]:
-    """The events of one question. Begins the work at once; the iterator's end, whatever the reason, ends it.
+def event(name: str, content: Json) -> str:
+    """One server-sent event; JSON on one line, so that no text can end it early."""
+    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
+
+
+async def stream(
+    desk: Desk, workspace: Workspace, asked: Question, metrics: Metrics, written: Callable[[str, Json], str] = event
+) -> AsyncIterator[str]:
+    """The events of one question, as `written`. Begins the work at once; the iterator's end, whatever the reason, ends it.
 
     Raises:
         Refusal, HoptrailError: it cannot be worked on; raised here, so that the response can still say so.
@@ -91,7 +98,7 @@ async def stream(desk: Desk, workspace: Workspace, asked: Question, metrics: Met
 
     def tell(name: str, content: Json) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(events.put_nowait, event(name, content))
+            loop.call_soon_threadsafe(events.put_nowait, written(name, content))
 
     work = await asyncio.to_thread(answering, workspace, asked, metrics, tell)
     future, patience = desk.hand_in(work)
@@ -100,11 +107,16 @@ async def stream(desk: Desk, workspace: Workspace, asked: Question, metrics: Met
         "recipe": asked.recipe or workspace.index.settings.recipe,
         "language": asked.language or workspace.index.settings.language,
     }
-    return _told(event("question", {"question": asked.question, **names}), events, future, patience)
+    first = written("question", {"question": asked.question, **names})
+    return _told(first, events, future, patience, written)
 
 
 async def _told(
-    first: str, events: asyncio.Queue[str | None], future: asyncio.Future[Answer], patience: Patience
+    first: str,
+    events: asyncio.Queue[str | None],
+    future: asyncio.Future[Answer],
+    patience: Patience,
+    written: Callable[[str, Json], str],
 ) -> AsyncIterator[str]:
     try:
         yield first
@@ -117,19 +129,14 @@ async def _told(
             if told is None:
                 break
             yield told
-        yield _ending(future)
+        yield _ending(future, written)
     finally:
         patience.end()
         future.cancel()
 
 
-def _ending(future: asyncio.Future[Answer]) -> str:
-    error = future.exception()
-    if error is None:
-        return event("answer", contract.answer_json(future.result()))
-    return event("error", as_refusal(error).content)
-
-
-def event(name: str, content: Json) -> str:
-    """One server-sent event; JSON on one line, so that no text can end it early."""
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
+def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str]) -> str:
+    try:
+        return written("answer", contract.answer_json(result_of(future)))
+    except Exception as error:  # noqa: BLE001 - the response has begun: all that is left is to say so in it
+        return written("error", as_refusal(error).content)

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError
+from hoptrail.errors import DocumentError, StorageError
 from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
@@ -64,42 +64,35 @@ class Uploads:
         Raises:
             Refusal: its kind is not read, or too much is waiting already.
         """
-        name = shown(name)
         ending = next((known for known in FORMS if name.lower().endswith(known)), None)
         if ending is None:
             raise WrongType
-        self._folder.mkdir(parents=True, exist_ok=True)
-        room = self._limits.waiting_uploads - sum(path.stat().st_size for path in self._folder.iterdir())
-        upload = Upload(f"u{secrets.token_hex(10)}", name, Path())
-        path = self._folder / f"{upload.id}{ending}"
+        name = shown(name[: -len(ending)]) + ending
+        path = self._folder / f"u{secrets.token_hex(10)}{ending}"
         try:
-            with path.open("xb") as file:
-                while block := content.read(_BLOCK):
-                    room -= len(block)
-                    if room < 0:
-                        raise too_large("What waits to be indexed", self._limits.waiting_uploads)
-                    file.write(block)
-            self._note_of(upload.id).write_text(json.dumps({"name": name, "ending": ending}), encoding="utf-8")
-        except BaseException:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._write(path, content)
+            note = json.dumps({"name": name, "ending": ending})
+            self._note_of(path.name.partition(".")[0]).write_text(note, encoding="utf-8")
+        except OSError as error:
             path.unlink(missing_ok=True)
-            raise
-        return Upload(upload.id, name, path)
+            raise StorageError(f"cannot keep an upload in {self._folder}: {error.strerror or error}.") from error
+        return Upload(path.name.partition(".")[0], name, path)
 
     def unfinished(self) -> list[Upload]:
         """What an earlier server has kept and not indexed; leftovers that are no whole upload are cleared away."""
-        if not self._folder.is_dir():
-            return []
         found = []
         for note in sorted(self._folder.glob("u*.json")):
             try:
                 record = json.loads(note.read_text(encoding="utf-8"))
-                upload = Upload(note.stem, shown(record["name"]), self._folder / f"{note.stem}{record['ending']}")
+                name, known_form = str(record["name"]), FORMS[record["ending"]]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-            if record["ending"] in FORMS and upload.path.is_file():
-                found.append(upload)
+            path = note.with_name(f"{note.stem}{record['ending']}")
+            if known_form and path.is_file():
+                found.append(Upload(note.stem, name, path))
         known = {name for upload in found for name in (upload.path.name, f"{upload.id}.json")}
-        for path in self._folder.iterdir():
+        for path in self._folder.glob("*"):
             if path.name not in known:
                 path.unlink(missing_ok=True)
         return found
@@ -129,12 +122,31 @@ class Uploads:
         for path in (self._note_of(upload.id), upload.path, self.prepared(upload)):
             path.unlink(missing_ok=True)
 
+    def _write(self, path: Path, content: BinaryIO) -> None:
+        """Copy what came, as long as there is room for it."""
+        room = self._limits.waiting_uploads - sum(map(_size, self._folder.iterdir()))
+        with path.open("xb") as file:
+            while block := content.read(_BLOCK):
+                room -= len(block)
+                if room < 0:
+                    path.unlink()
+                    raise too_large("What waits to be indexed", self._limits.waiting_uploads)
+                file.write(block)
+
     def prepared(self, upload: Upload) -> Path:
         """Where the JSON lines of an upload are."""
         return self._folder / f"{content_id('n', upload.name)}.jsonl"
 
     def _note_of(self, name: str) -> Path:
         return self._folder / f"{name}.json"
+
+
+def _size(path: Path) -> int:
+    """0 for a file that has gone meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _row(document: Document, upload: Upload) -> dict[str, object]:

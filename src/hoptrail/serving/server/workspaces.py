@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -69,15 +70,28 @@ class Workspace:
         with self._opening:
             self._looked = -FRESH_SECONDS
 
+    def sweep(self) -> bool:
+        """Clear the folder of what only earlier states needed; False while a question is under way that began with one.
+
+        Raises:
+            IndexBusy: another process is writing.
+        """
+        if self.is_empty:
+            return True
+        with self._opening:  # nobody opens the index meanwhile
+            self._corpus = None
+            return self.index.sweep()
+
     def warm(self) -> None:
-        """Have what most questions need ready: the encoder, the language, the vectors."""
-        encoder = self.index.encoder
+        """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.
+
+        Raises:
+            HoptrailError: the index, the encoder or the language of the settings cannot be opened.
+        """
         self.language(None)
-        encoder.encode(["ready"])
-        if not self.is_empty:
-            corpus = self.corpus()
-            for kind in corpus.snapshot.kinds:
-                corpus.snapshot.vectors(kind)
+        self.index.encoder.encode(["ready"])
+        with suppress(Refusal):  # nothing is indexed, or not for the usual recipe
+            self.recipe(None, self.language(OFFLINE)).retrieve("Who is ready?")
 
     def language(self, name: str | None) -> Language:
         """The language of the settings, or the rules. No other, since some read files and some spend what nobody allowed.

@@ -1,0 +1,133 @@
+"""The ablation ladder: what every part adds to the recipe it is put on, question by question, with paired tests.
+
+    python -m benchmarks.ladder --data 2wiki,hotpotqa,musique --work DIR [--language oracle] [--limit N] [--out FILE.json]
+
+A rung names the rung below it, because parts stand on different ones; all rungs of a data set share an index in `--work`, and
+what was measured before is not measured again. Recall, full support and F1 are means over the same questions; `p` is that of a
+randomisation test of the difference to the rung below, uncorrected.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.common import data_folder, parser, print_table, write_results
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.run_folder import Run
+
+MEASURES = ("recall@5", "full@5", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A recipe, what it adds, and the recipe that it adds it to (empty for the lowest)."""
+
+    recipe: str
+    adds: str
+    below: str = ""
+
+
+LADDER = (
+    Rung("dense", "vectors of passages"),
+    Rung("hybrid", "keywords", "dense"),
+    Rung("comprag:hybrid", "a channel of triples", "hybrid"),
+    Rung("sirerag:a", "aggregates, and summaries by likeness", "hybrid"),
+    Rung("sirerag", "summaries by relatedness", "sirerag:a"),
+    Rung("selfask", "sub-questions, completed", "hybrid"),
+    Rung("chainrag", "a graph of sentences", "selfask"),
+    Rung("hirag", "pages by title, verifying, rethinking", "selfask"),
+    Rung("sunar:rerank-only", "weighing all evidence at the end", "selfask"),
+    Rung("sunar", "neighbours in a frontier", "sunar:rerank-only"),
+    Rung("sunar:guided", "feedback from sampled answers", "sunar"),
+    Rung("trail:one-reading", "whole paths", "hybrid"),
+    Rung("trail:no-chain", "few passages first", "trail:one-reading"),
+    Rung("trail:no-rethink", "a chain where that is not believed", "trail:no-chain"),
+    Rung("trail", "second tries", "trail:no-rethink"),
+    Rung("trail:frontier", "second tries along links", "trail:no-rethink"),
+    Rung("trail:verified", "verifying", "trail"),
+    Rung("trail:cross-checked", "a conclusion from the answers alone", "trail"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The mean of one measure on a rung; what that adds to the rung below, its 95 % interval and p (None for the lowest)."""
+
+    data: str
+    recipe: str
+    adds: str
+    below: str
+    measure: str
+    mean: float
+    gain: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: int | None) -> list[Reached]:
+    """Run every rung over a data set and compare it with the rung below."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.run_folder import RUNS_FOLDER, open_run
+    from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
+    from hoptrail.index import Index
+    from hoptrail.indexing import Watcher
+
+    dataset = load_dataset(data_folder(name), None, limit)
+    index = Index(work / INDEX_FOLDER / name)
+    runs: dict[str, Run] = {}
+    for rung in rungs:
+        report = evaluate(dataset, [rung.recipe], index, work, language, Watcher()).recipes[0][1]
+        runs[rung.recipe] = open_run(work / RUNS_FOLDER / report.run)
+        print(f"{name}: {rung.recipe} done", file=sys.stderr, flush=True)
+    return [one for rung in rungs for one in compared(name, rung, runs)]
+
+
+def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached]:
+    """A rung's means over all questions, and what they are above those of the rung below, if that was run."""
+    from hoptrail.evaluation.comparing import Breakdown, compare
+
+    beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)
+    for score in compare([runs[beside], runs[rung.recipe]]).scores:
+        if score.group.by is not Breakdown.ALL or score.measure not in MEASURES or score.run != rung.recipe:
+            continue
+        paired = score.difference.paired if score.difference and beside == rung.below else None
+        gain = (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None,) * 4
+        yield Reached(name, rung.recipe, rung.adds, rung.below, score.measure, score.mean, *gain)
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="indexes and results are kept there")
+    arguments.add_argument("--language", default="offline", metavar="NAME")
+    arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    arguments.add_argument("--rungs", metavar="A,B", help="only these recipes")
+    given = arguments.parse_args()
+    wanted = given.rungs.split(",") if given.rungs else [rung.recipe for rung in LADDER]
+    rungs = [rung for rung in LADDER if rung.recipe in wanted]
+    reached = [
+        one for name in given.data.split(",") for one in climb(name, rungs, given.work, given.language, given.limit)
+    ]
+    for name in given.data.split(","):
+        print(f"\n{name}, language {given.language}\n")
+        print_table(("recipe", "adds", "to", *MEASURES), [_row(rung, name, reached) for rung in rungs])
+    write_results(given.out, reached)
+
+
+def _row(rung: Rung, name: str, reached: Sequence[Reached]) -> list[str]:
+    own = {one.measure: one for one in reached if (one.data, one.recipe) == (name, rung.recipe)}
+    return [rung.recipe, rung.adds, rung.below, *(_cell(own[measure]) for measure in MEASURES)]
+
+
+def _cell(one: Reached) -> str:
+    return f"{one.mean:.3f}" if one.gain is None else f"{one.mean:.3f} ({one.gain:+.3f}, p {one.p:.3f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What tokens cost: a dated table of prices by model, which the user can replace. A model that is not in it has no price.
+
+Models are looked up by their exact names: a longer or shorter name may be another model at another price.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from hoptrail.errors import DataError
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """For a million tokens."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        if min(self.prompt, self.completion) < 0:
+            raise ValueError("a price is at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by model, as they were at `date`."""
+
+    date: str
+    currency: str
+    models: Mapping[str, Price]
+
+    def of(self, model: str) -> Price | None:
+        """The model's price, None where it is not known."""
+        return self.models.get(model)
+
+    def money(self, model: str, tokens: int, completion_tokens: int) -> float | None:
+        """What so many tokens, prompt and completion together, cost; nothing without a model, None without a price."""
+        price = self.of(model)
+        if not model:
+            return 0.0
+        if price is None:
+            return None
+        return ((tokens - completion_tokens) * price.prompt + completion_tokens * price.completion) / MILLION
+
+
+def load_prices(path: Path | None = None) -> PriceTable:
+    """The table in a TOML file; the one that comes along where none is named.
+
+    Raises:
+        DataError: the file cannot be read, or is no price table.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        text = (path or files("hoptrail.evaluation").joinpath("prices.toml")).read_text(encoding="utf-8")
+        return TypeAdapter(PriceTable).validate_python(tomllib.loads(text))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
+        raise DataError(
+            f"{path} is no price table (date, currency, [models] with prompt and completion): {error}"
+        ) from error
+
+
+def price_notes(models: Iterable[str], table: PriceTable) -> list[str]:
+    """What must be said beside money: when the prices held, and for which models there is none."""
+    asked = sorted({model for model in models if model})
+    unknown = [model for model in asked if table.of(model) is None]
+    notes = [f"Money in {table.currency}, at the prices of {table.date}."] if asked and not unknown else []
+    return notes + [
+        f"Money is unknown: the price table of {table.date} has no {model}; give --prices." for model in unknown
+    ]

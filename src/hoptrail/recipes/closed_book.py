@@ -1,0 +1,42 @@
+"""Closed book: the model answers from its own memory (Roberts, Raffel and Shazeer 2020). The baseline that retrieves nothing.
+
+Faithful to the way in which papers on retrieval use it: one call, no text. Nothing is cited, because nothing was read; the trail
+says that the answer is from memory. Leaves out examples in the prompt. The offline rules have no memory and always abstain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Reading, Recall
+from hoptrail.recipes.answering import CitedHop, remembered
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.types import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedBookSettings(SinglePassSettings):
+    """Those of every single pass; none of them matters here."""
+
+
+@dataclass(frozen=True)
+class ClosedBook(SinglePass):
+    """The model's own memory: nothing is retrieved and nothing is cited."""
+
+    settings: ClosedBookSettings = field(default_factory=ClosedBookSettings)
+
+    name: ClassVar[str] = "closed-book"
+
+    def retrieve(self, question: str) -> Ranking:
+        del question
+        return ()
+
+    def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        del packed
+        return meter.perform(Recall(question))
+
+    def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
+        del found, packed
+        return [remembered(question, question, reading)]

@@ -1,0 +1,113 @@
+"""FLARE-like active retrieval (Jiang et al., EMNLP 2023): a step is drafted first, and searched for only where it is not sure.
+
+    section 3.2, eq. for y_t   a draft of the next step is kept if it is sure enough (theta)          here
+    section 3.2.2              where it is not, an explicit question is searched for, the step redone   tasks answer, recall
+
+Faithful to drafting, the threshold, the first search for the whole question and the query by an explicit question. Deviations:
+a step is a sub-question with its answer in place of a sentence; how sure it is is the confidence of its reading (the paper: its
+least probable token, which endpoints do not all tell), so masking unsure words out of a query is left out; a sub-question is
+completed from earlier answers first. With drafts from `memory` a step that is kept cites nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.meter import Meter
+from hoptrail.language.tasks import Reading, Recall
+from hoptrail.recipes.answering import CitedHop, remembered
+from hoptrail.recipes.hopwise import Hopwise, concluded, failed, next_questions, reading_for
+from hoptrail.retrieval.engines import stored
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Kind, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class FlareSettings:
+    """A step drafted from the `evidence` at hand, or from the model's `memory`, is kept when its confidence is at least `sure`
+    (theta); else `k` passages are searched for it and those that fit `evidence_tokens` are read. At most `steps`.
+    """
+
+    k: int = 20
+    draft: Literal["evidence", "memory"] = "evidence"
+    sure: float = 0.8
+    steps: int = 6
+    evidence_tokens: int = 6000
+    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+
+    def __post_init__(self) -> None:
+        if min(self.k, self.steps, self.evidence_tokens) < 1:
+            raise ValueError("k, steps and evidence_tokens are at least 1")
+        if not 0 <= self.sure <= 1:
+            raise ValueError(f"sure lies between 0 and 1, not at {self.sure}")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built."""
+        return (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE,))
+
+
+@dataclass(frozen=True)
+class Flare(Hopwise):
+    """Each step is drafted from what is at hand, and searched for only where the draft is not sure."""
+
+    settings: FlareSettings = field(default_factory=FlareSettings)
+
+    name: ClassVar[str] = "flare"
+    presets: ClassVar[Mapping[str, FlareSettings]] = {
+        "memory": FlareSettings(draft="memory"),
+        "always": FlareSettings(sure=1.0),
+    }
+
+    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What all searches found, in turns."""
+        return interleave([stored(cited.hop.hits) for cited in hops], self.settings.k)
+
+    def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        from_memory = self.settings.draft == "memory"
+        at_hand: Ranking = () if from_memory else self._search(question)
+
+        def step(following: str, asked: str, _: object) -> CitedHop:
+            nonlocal at_hand
+            reading, drafted = (_recalled if from_memory else self._read)(following, asked, at_hand, meter)
+            if reading.answer is not None and reading.confidence >= self.settings.sure:
+                return drafted
+            at_hand = self._search(asked)
+            return self._read(following, asked, at_hand, meter)[1]
+
+        return next_questions(question, meter, self.settings.steps, step)
+
+    def conclude(
+        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
+    ) -> tuple[str | None, list[CitedHop]]:
+        """From the steps and all that was found."""
+        return concluded(question, hops, found, self.settings.evidence_tokens, meter)
+
+    def _search(self, asked: str) -> Ranking:
+        return hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
+
+    def _read(self, question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
+        packed = pack(found, self.settings.evidence_tokens)
+        return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter)
+
+
+def _recalled(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
+    """A draft from memory."""
+    del found
+    try:
+        reading = meter.perform(Recall(asked))
+    except TaskFailed:
+        return Reading(None), failed(question, asked)
+    return reading, remembered(question, asked, reading)

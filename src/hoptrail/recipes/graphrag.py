@@ -1,0 +1,89 @@
+"""GraphRAG's local search (Edge et al. 2024 and the released code): entities of the question, and what lies around them.
+
+    entities     those nearest to the question and to the names in it                       retrieval/entity_graph.py
+    facts        what is said of them, nearest to the question first                        retrieval/entity_facts.py
+    neighbours   the entities at the other ends, and the facts about these                  retrieval/entity_facts.py
+    text units   passages by the facts that they state; facts and passages are packed       here
+
+Faithful to the way from entities over relationships to texts, and to handing over both. Leaves out communities and their
+reports (for those see `raptor` and `sirerag`), descriptions of entities and of relationships written by a model, claims, and
+global search, which answers from reports alone. An entity is compared by its name; facts are the triples of
+`[structures.triples]`. Facts and passages take turns, where the released code gives each a share of the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hoptrail.language.offline.entities import find_mentions
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.entity_facts import facts_about, hits_of, neighbours, passages_of
+from hoptrail.retrieval.entity_graph import EntityGraph
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import TRIPLES
+from hoptrail.types import Kind, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class GraphragSettings(SinglePassSettings):
+    """The `entities` nearest to the question or to a name in it; the `facts` best about them; and as many about their neighbours,
+    worth `neighbour_weight` of the others. `facts_read` of the facts are handed over beside the passages.
+    """
+
+    entities: int = 10
+    facts: int = 40
+    neighbour_weight: float = 0.5
+    facts_read: int = 10
+
+    def __post_init__(self) -> None:
+        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        if min(self.entities, self.facts) < 1 or self.facts_read < 0:
+            raise ValueError("entities and facts are at least 1, facts_read is at least 0")
+        if not 0 <= self.neighbour_weight <= 1:
+            raise ValueError(f"neighbour_weight lies between 0 and 1, not at {self.neighbour_weight}")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        return (TRIPLES,)
+
+    @property
+    def pool(self) -> Pool:
+        return Pool((Kind.PASSAGE, Kind.TRIPLE) if self.facts_read else (Kind.PASSAGE,))
+
+
+@dataclass(frozen=True)
+class Graphrag(SinglePass):
+    """Entities of the question, the facts about them and their neighbours, and the passages that state these, read once."""
+
+    settings: GraphragSettings = field(default_factory=GraphragSettings)
+
+    name: ClassVar[str] = "graphrag"
+    presets: ClassVar[Mapping[str, GraphragSettings]] = {
+        "passages": GraphragSettings(facts_read=0),
+        "no-neighbours": GraphragSettings(neighbour_weight=0.0),
+    }
+
+    def retrieve(self, question: str) -> Ranking:
+        graph, chosen = EntityGraph.of(self.corpus), self.settings
+        facts = self._facts(question, graph)
+        if not facts:
+            return dense_search(self.corpus, question, chosen.k)
+        passages = passages_of(graph, facts, chosen.k)
+        return interleave([passages, hits_of(self.corpus, graph, facts, chosen.facts_read)], chosen.k)
+
+    def _facts(self, question: str, graph: EntityGraph) -> dict[int, float]:
+        """Facts with the entities of the question, and with those that these lead to."""
+        chosen = self.settings
+        names = [mention.text for mention in find_mentions(question, question=True)]
+        nearest = graph.nearest([*names, question], chosen.entities)
+        best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]
+        entities = {number: nearest[number] for number in best if nearest[number] > 0}
+        facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
+        further = {
+            number: chosen.neighbour_weight * score for number, score in neighbours(graph, facts, entities).items()
+        }
+        return facts_about(self.corpus, graph, further, question, chosen.facts) | facts

@@ -1,0 +1,98 @@
+"""LightRAG (Guo et al. 2024): entities for the names in a question, relationships for its topics, one ranking of both.
+
+    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/offline/
+                              relations and noun phrases                                            question_triples.py
+    section 3.2, low level    entities near to the names, and the facts about them                  retrieval/entity_facts.py
+    section 3.2, high level   facts near to the topics                                              retrieval/entity_facts.py
+    released code             passages of both take turns; `mix` adds dense search                  here
+
+Faithful to the two levels, the depths and the least cosine of the released code, and to its turns. Deviations: keywords are
+found by rules, not by a model; entities, relationships and their comparison are those of `[structures.triples]`, without
+descriptions by a model; passages are handed over, entities and relationships are not. A question without a name is its own
+low-level keyword, as in the released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from hoptrail.language.offline.entities import find_mentions
+from hoptrail.language.offline.question_triples import question_triples
+from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.entity_facts import facts_about, facts_like, passages_of
+from hoptrail.retrieval.entity_graph import EntityGraph
+from hoptrail.retrieval.fuse import interleave
+from hoptrail.structures.names import TRIPLES
+from hoptrail.types import Ranking
+
+Level = Literal["local", "global", "naive"]
+
+
+@dataclass(frozen=True, slots=True)
+class LightragSettings(SinglePassSettings):
+    """Which `levels` take turns: `local` (names to entities), `global` (topics to facts), `naive` (dense search of passages).
+
+    The `nearest` entities or facts of a level are those whose cosine is at least `least`; `facts` of the entities are followed.
+    """
+
+    levels: tuple[Level, ...] = ("local", "global")
+    nearest: int = 40
+    least: float = 0.2
+    facts: int = 100
+
+    def __post_init__(self) -> None:
+        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        if min(self.nearest, self.facts) < 1 or not 0 < self.least <= 1 or not self.levels:
+            raise ValueError(
+                "nearest and facts are at least 1, least lies above 0 and at most at 1, and one level is needed"
+            )
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        return (TRIPLES,)
+
+
+@dataclass(frozen=True)
+class Lightrag(SinglePass):
+    """Entities near to the names of a question and facts near to its topics; the passages of both, in turns, read once."""
+
+    settings: LightragSettings = field(default_factory=LightragSettings)
+
+    name: ClassVar[str] = "lightrag"
+    presets: ClassVar[Mapping[str, LightragSettings]] = {
+        "local": LightragSettings(levels=("local",)),
+        "global": LightragSettings(levels=("global",)),
+        "mix": LightragSettings(levels=("local", "global", "naive")),
+    }
+
+    def retrieve(self, question: str) -> Ranking:
+        found = [self._level(level, question) for level in self.settings.levels]
+        return interleave(found, self.settings.k) or dense_search(self.corpus, question, self.settings.k)
+
+    def _level(self, level: Level, question: str) -> Ranking:
+        graph, chosen = EntityGraph.of(self.corpus), self.settings
+        match level:
+            case "local":
+                names, _ = keywords(question)
+                nearest = graph.nearest(names or (question,), chosen.nearest)
+                entities = {number: score for number, score in nearest.items() if score >= chosen.least}
+                facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
+            case "global":
+                _, topics = keywords(question)
+                facts = (
+                    facts_like(self.corpus, graph, ", ".join(topics), chosen.nearest, chosen.least) if topics else {}
+                )
+            case "naive":
+                return dense_search(self.corpus, question, chosen.k)
+        return passages_of(graph, facts, chosen.k)
+
+
+def keywords(question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The low-level keywords of a question (names) and its high-level ones (relations and noun phrases), without repeats."""
+    names = dict.fromkeys(mention.text for mention in find_mentions(question, question=True))
+    asked = question_triples(question, noun_phrases=True)
+    phrases = [slot for pattern in asked.partial for slot in pattern.slots if slot and slot not in names]
+    return tuple(names), tuple(dict.fromkeys((*asked.relations, *phrases)))

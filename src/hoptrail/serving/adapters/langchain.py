@@ -1,0 +1,47 @@
+"""hoptrail as a retriever of LangChain. Retrieval only: answers are `Index.ask`'s.
+
+retriever = HoptrailRetriever(index=Index("my-index"), k=5)
+documents = retriever.invoke("Who designed the Tallow Bridge?")
+"""
+
+from __future__ import annotations
+
+from hoptrail.index import Index
+from hoptrail.serving.adapters.metadata import metadata_of
+
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import run_in_executor
+    from pydantic import Field
+except ImportError as error:
+    raise ImportError(f"langchain-core is missing ({error}): `pip install hoptrail[langchain]`") from error
+
+
+class HoptrailRetriever(BaseRetriever):
+    """What a recipe finds, as documents: id and text of the unit, and where it stands as metadata (`metadata_of`).
+
+    `recipe` and `k` are those of the index's settings where they are not given; `k` may also be given to `invoke`.
+    """
+
+    index: Index
+    recipe: str | None = None
+    k: int | None = Field(default=None, ge=1)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - of the interface
+        k: int | None = None,
+    ) -> list[Document]:
+        """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
+        ranking = self.index.search(query, self.recipe, self.k if k is None else k)
+        return [Document(id=hit.unit.id, page_content=hit.unit.text, metadata=metadata_of(hit)) for hit in ranking]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        """In a thread: the core is synchronous."""
+        return await run_in_executor(None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), k=k)

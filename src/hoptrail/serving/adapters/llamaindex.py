@@ -1,0 +1,58 @@
+"""hoptrail as a retriever of LlamaIndex. Retrieval only: answers are `Index.ask`'s.
+
+retriever = HoptrailRetriever(Index("my-index"), k=5)
+nodes = retriever.retrieve("Who designed the Tallow Bridge?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from hoptrail.index import Index
+from hoptrail.serving.adapters.metadata import metadata_of, place_of
+from hoptrail.types import Hit
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+except ImportError as error:
+    raise ImportError(f"llama-index-core is missing ({error}): `pip install hoptrail[llamaindex]`") from error
+
+
+class HoptrailRetriever(BaseRetriever):
+    """What a recipe finds, as nodes with scores; `recipe` and `k` are those of the index's settings where not given."""
+
+    def __init__(self, index: Index, recipe: str | None = None, k: int | None = None) -> None:
+        super().__init__()
+        self.index = index
+        self.recipe = recipe
+        self.k = k
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
+        ranking = self.index.search(query_bundle.query_str, self.recipe, self.k)
+        return [NodeWithScore(node=node_of(hit), score=hit.score) for hit in ranking]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """In a thread: the core is synchronous."""
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+def node_of(hit: Hit) -> TextNode:
+    """The unit as a node. `start_char_idx` and `end_char_idx` are set where its text is those characters of its document.
+
+    Of the metadata, models are shown the title only.
+    """
+    metadata = metadata_of(hit)
+    hidden = sorted(set(metadata) - {"title"})
+    place = place_of(hit)
+    return TextNode(
+        id_=hit.unit.id,
+        text=hit.unit.text,
+        start_char_idx=place and place.start,
+        end_char_idx=place and place.end,
+        metadata=metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=hidden,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.unit.document)},
+    )

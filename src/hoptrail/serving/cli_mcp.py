@@ -1,0 +1,34 @@
+"""The command that serves an agent over standard input and output. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from hoptrail.errors import UsageError
+from hoptrail.serving.cli_serving import NEEDED
+from hoptrail.serving.options import IndexFolder, LanguageName, SettingsFile, named, open_index
+
+
+def mcp(
+    folder: IndexFolder,
+    recipes: Annotated[
+        str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added.")
+    ] = "",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Give no tools that change documents.")] = False,
+    language: LanguageName = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Serve one agent over standard input and output (Model Context Protocol)."""
+    missing = [module for module in ("mcp", *NEEDED) if find_spec(module) is None]
+    if missing:
+        raise UsageError(f"this needs {', '.join(missing)}: install them with `pip install hoptrail[mcp]`.")
+    import asyncio
+
+    from hoptrail.serving.server.mcp_server import serve_stdio
+    from hoptrail.serving.server.workspaces import Workspace
+
+    workspace = Workspace("main", open_index(folder, settings, language), named(recipes))
+    asyncio.run(serve_stdio(workspace, may_change=not read_only))

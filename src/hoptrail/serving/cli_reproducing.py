@@ -1,0 +1,113 @@
+"""The command that sets the papers' tables beside what was measured here. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hoptrail.errors import HoptrailError, UsageError
+from hoptrail.evaluation.comparison_tables import TextTable
+from hoptrail.serving.cli_comparing import show_table
+from hoptrail.serving.options import AsJson, console_of, print_json
+from hoptrail.settings import load_settings
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.published import Cell, Table
+
+
+def reproduce(
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; without, all are counted.")
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run what can run here; with an endpoint, also what asks it.")
+    ] = False,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
+    work: Annotated[
+        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs, and read what they gave.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The papers' tables: what is reproduced here, what differs, and what it would take."""
+    from hoptrail.evaluation.published import cells_of, tables_named
+    from hoptrail.evaluation.reproducing import found_values
+
+    named = tables_named(tables or [])
+    if run:
+        if data is None or work is None or not tables:
+            raise UsageError("to run, name the tables, --data (the folder with the data sets) and --work.")
+        for table in named:
+            _run(table, data, work)
+    cells = {table.id: cells_of(table, found_values(table, work) if work else None) for table in named}
+    if as_json:
+        print_json([asdict(cell) for own in cells.values() for cell in own])
+    elif tables:
+        for table in named:
+            _show_cells(table, cells[table.id])
+    else:
+        _show_counts(named, cells)
+
+
+def _run(table: Table, data: Path, work: Path) -> None:
+    """Every run that is not finished, one after the other."""
+    from hoptrail.evaluation.reproducing import planned_runs
+
+    endpoint = _has_endpoint()
+    for planned in planned_runs(table, data, work):
+        if planned.out.is_file() or (planned.asks_model and not endpoint):
+            continue
+        console_of(error=True).print(Text(f"hoptrail {' '.join(planned.arguments)}"), soft_wrap=True)
+        ended = subprocess.run([sys.executable, "-m", "hoptrail.serving.cli", *planned.arguments], check=False)
+        if ended.returncode:
+            raise typer.Exit(ended.returncode)
+
+
+def _has_endpoint() -> bool:
+    from hoptrail.models.environment import find_address
+
+    chat = load_settings(None).chat
+    try:
+        find_address("reproducing", chat.base_url, chat.model, chat.api_key_variable)
+    except HoptrailError:
+        return False
+    return True
+
+
+def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
+    from hoptrail.evaluation.published import Status
+    from hoptrail.evaluation.reproducing import count_statuses
+
+    counts = {table.id: count_statuses(cells[table.id]) for table in tables}
+    rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
+    total = count_statuses(cell for own in cells.values() for cell in own)
+    rows.append(("all", *(str(total[status]) for status in Status)))
+    title = f"{sum(total.values())} published values in {len(tables)} tables"
+    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would give each."
+    show_table(TextTable(title, ("table", *(status.value for status in Status)), tuple(rows), note))
+
+
+def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
+    rows = tuple(
+        (
+            cell.row,
+            cell.column,
+            f"{cell.value:g}",
+            "-" if cell.measured is None else f"{cell.measured:.2f}",
+            cell.status,
+            cell.why,
+        )
+        for cell in cells
+    )
+    runs = dict.fromkeys(cell.run for cell in cells if cell.run)
+    note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
+    show_table(
+        TextTable(f"{table.paper}: {table.title}", ("row", "column", "published", "here", "status", "why"), rows, note)
+    )
+    for run in runs:
+        console_of().print(Text(run), soft_wrap=True)

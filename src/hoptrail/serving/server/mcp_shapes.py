@@ -1,0 +1,156 @@
+"""What agents' tools take and give, as classes whose JSON schemas agents are shown. `contract` makes the values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hoptrail.serving.server.wire import Name, Text
+
+
+class _Shape(BaseModel):
+    """What is not named is refused: misspelt arguments, and results that no longer fit their schema."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Nothing(_Shape):
+    """No arguments."""
+
+
+class OfTrail(_Shape):
+    trail: Annotated[str, Field(min_length=1, max_length=100, description="The `trail_id` that `ask` gave.")]
+
+
+class NewTexts(_Shape):
+    documents: Annotated[list[Text], Field(min_length=1, max_length=100)]
+
+
+class OfDocument(_Shape):
+    document: Annotated[Name, Field(description="The document's id.")]
+
+
+class Hit(_Shape):
+    unit: str
+    kind: str
+    score: float
+    channel: str
+    document: str
+
+
+class Evidence(_Shape):
+    """`text` is what stands at `start` to `end` of the document, in code points."""
+
+    document: str
+    title: str
+    start: int
+    end: int
+    text: str
+    unit: str
+    kind: str
+    hop: int
+
+
+class Hop(_Shape):
+    question: str
+    asked: str
+    hits: list[Hit]
+    answer: str | None
+    verdict: Literal["answered", "unanswered", "failed"]
+
+
+class Usage(_Shape):
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class Answered(_Shape):
+    """An abstention has no answer."""
+
+    trail_id: str
+    question: str
+    answer: str | None
+    abstained: bool
+    recipe: str
+    language: str
+    evidence: list[Evidence]
+    trail: list[Hop]
+    usage: Usage
+
+
+class Source(_Shape):
+    document: str
+    start: int
+    end: int
+
+
+class HitWithText(Hit):
+    text: str
+    sources: list[Source]
+
+
+class Found(_Shape):
+    question: str
+    recipe: str
+    hits: list[HitWithText]
+
+
+class Step(_Shape):
+    hop: int
+    question: str
+    asked: str
+    answer: str | None
+    verdict: str
+    evidence: list[Evidence]
+
+
+class Explained(_Shape):
+    """A trail, each hop with its evidence; `text` tells the same to people."""
+
+    trail_id: str
+    question: str
+    answer: str | None
+    recipe: str
+    steps: list[Step]
+    text: str
+
+
+class JobItem(_Shape):
+    id: str
+    name: str
+    state: str
+    reason: str
+    documents: list[str]
+    notes: list[str]
+
+
+class Progress(_Shape):
+    what: str
+    done: int
+    total: int
+
+
+class JobState(_Shape):
+    """`state`: waiting, indexing, done, failed or stopped; items that failed say why."""
+
+    id: str
+    kind: str
+    state: str
+    progress: Progress
+    error: dict[str, str] | None
+    items: list[JobItem]
+
+
+class Status(_Shape):
+    """`contents` is as `hoptrail show --json` has it, with the number of documents in place of the list."""
+
+    workspace: str
+    empty: bool
+    may_change: bool
+    contents: dict[str, Any] | None
+    recipes: list[str]
+    languages: list[str]
+    jobs: list[JobState]

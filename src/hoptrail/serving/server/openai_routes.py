@@ -1,0 +1,64 @@
+"""The routes of OpenAI's API, for chat windows: recipes appear as models, questions as chats.
+
+A key of a workspace is the API key; `?workspace=NAME` chooses among several. Errors are in OpenAI's shape (`refusals`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from hoptrail.serving import contract
+from hoptrail.serving.contract import Json
+from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
+from hoptrail.serving.server.refusals import OPENAI, Refusal
+from hoptrail.serving.server.services import Here, Served
+from hoptrail.serving.server.streaming import answering, stream
+from hoptrail.serving.server.wire import Question
+from hoptrail.serving.server.workspaces import Workspace
+
+router = APIRouter(prefix=OPENAI.rstrip("/"), tags=["OpenAI"])
+
+EVENTS = "text/event-stream"
+
+
+@router.get("/models")
+def models(here: Here) -> Json:
+    """The recipes that this workspace can serve, the usual one first."""
+    return {"object": "list", "data": [model_json(name) for name in _served(here.workspace)]}
+
+
+@router.get("/models/{name}")
+def model(here: Here, name: str) -> Json:
+    """One recipe."""
+    if name not in _served(here.workspace):
+        raise _unknown()
+    return model_json(name)
+
+
+@router.post("/chat/completions", response_class=JSONResponse)
+async def complete(request: Request, here: Here, served: Served, chat: ChatRequest) -> Response:
+    """Answer the user's last message, at once or as a stream, with citations in the text and in the field `hoptrail`."""
+    asked = Question(question=chat.question, recipe=chat.model)
+    workspace, metrics = here.workspace, served.metrics
+    if not workspace.is_empty and chat.model not in await asyncio.to_thread(_served, workspace):
+        raise _unknown()
+    completion = Completion(chat.model, bool(chat.stream_options and chat.stream_options.include_usage))
+    if chat.stream:
+        told = await stream(served.desk, workspace, asked, metrics, completion.event)
+        return StreamingResponse(told, media_type=EVENTS)
+    work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
+    answer = await served.desk.wait_for(request, work)
+    return JSONResponse(completion.whole(contract.answer_json(answer)))
+
+
+def _served(workspace: Workspace) -> list[str]:
+    usual = workspace.index.settings.recipe
+    usable = [name for name, is_usable in workspace.recipe_names().items() if is_usable]
+    return sorted(usable, key=lambda name: name != usual)
+
+
+def _unknown() -> Refusal:
+    return Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists those there are.")

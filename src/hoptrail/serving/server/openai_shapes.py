@@ -1,0 +1,181 @@
+"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words.
+
+A chat window shows the text of an answer as Markdown. What comes from documents is written so that it stays text there: no
+link, image or markup of a document is rendered, and citation numbers are ours alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.serving.contract import Json
+from hoptrail.serving.server.refusals import Refusal, not_valid
+
+UNSETTLED = "The documents do not settle this question."
+_MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
+"""What Markdown could take for markup, a link or an address."""
+
+
+class _Request(BaseModel):
+    """Clients send much that has no meaning here, temperatures and the like: it is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Part(_Request):
+    type: Annotated[str, Field(max_length=50)]
+    text: str | None = None
+
+
+class Message(_Request):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+
+class StreamOptions(_Request):
+    include_usage: bool = False
+
+
+class ChatRequest(_Request):
+    """The last message of the user is the question; nothing before it is looked at. The model is a recipe."""
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tools: list[Any] | None = None
+    functions: list[Any] | None = None
+    response_format: dict[str, Any] | None = None
+    modalities: list[str] | None = None
+    logprobs: bool | None = None
+
+    @property
+    def question(self) -> str:
+        """Raises: Refusal: something is asked for that is not done here, or there is no question."""
+        self._check()
+        content = next((message.content for message in reversed(self.messages) if message.role == "user"), None)
+        parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
+        if any(part.type != "text" for part in parts):
+            raise _unsupported("Images, sound and files in messages")
+        question = "\n".join(part.text or "" for part in parts).strip()
+        if not question:
+            raise not_valid("messages: there is no question: the last message of the user is it.")
+        if len(question) > QUESTION_LIMIT:
+            raise not_valid(f"messages: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
+        return question
+
+    def _check(self) -> None:
+        asked_for = {
+            "Tools": self.tools or self.functions,
+            "Several choices": self.n not in {None, 1},
+            "Response formats": (self.response_format or {}).get("type", "text") != "text",
+            "Other modalities than text": set(self.modalities or ["text"]) != {"text"},
+            "Log probabilities": self.logprobs,
+        }
+        for what, wanted in asked_for.items():
+            if wanted:
+                raise _unsupported(what)
+
+
+def _unsupported(what: str) -> Refusal:
+    return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
+
+
+def model_json(name: str) -> Json:
+    """Recipes were not created at any time: 0."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
+
+
+def text_of(answer: Json) -> str:
+    """The answer with its citations as [1], and the cited sentences below. `answer` as `contract.answer_json` gives it."""
+    citations = citations_of(answer)
+    marks = "".join(f"[{citation['number']}]" for citation in citations)
+    head = UNSETTLED if answer["answer"] is None else harmless(answer["answer"])
+    lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
+    return "\n".join([f"{head} {marks}".strip(), *([""] if lines else []), *lines])
+
+
+def citations_of(answer: Json) -> list[Json]:
+    """The cited spans of an answer, each once, numbered from 1 as in its text."""
+    spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
+    return [
+        {"number": number, **{name: item[name] for name in ("document", "title", "start", "end", "text")}}
+        for number, item in enumerate(spans.values(), start=1)
+    ]
+
+
+def harmless(text: str) -> str:
+    """One line of Markdown that reads as `text` and renders as nothing else."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return _MARKUP.sub(r"\\\g<0>", " ".join(printable.split()))
+
+
+@dataclass(slots=True)
+class Completion:
+    """One answer in the making, told whole or in chunks."""
+
+    model: str
+    include_usage: bool = False
+    id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def whole(self, answer: Json) -> Json:
+        message = {"role": "assistant", "content": text_of(answer), "refusal": None}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": _usage(answer),
+            "hoptrail": _details(answer),
+        }
+
+    def event(self, name: str, content: Json) -> str:
+        """An event of an answer as chunks. Sub-questions and hops travel in the extra field, with nothing to be shown."""
+        match name:
+            case "question":
+                return self._chunk({"role": "assistant", "content": ""})
+            case "answer":
+                told = self._chunk({"content": text_of(content)})
+                told += self._chunk({}, finish_reason="stop", hoptrail=_details(content))
+                if self.include_usage:
+                    told += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
+                return told + "data: [DONE]\n\n"
+            case "error":
+                error = {**content["error"], "type": "server_error", "param": None}
+                return _data({"error": error}) + "data: [DONE]\n\n"
+            case _:
+                return self._chunk({}, hoptrail={"event": name, **content})
+
+    def _chunk(self, delta: Json, finish_reason: str | None = None, **more: Json) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        usage = {"usage": None} if self.include_usage else {}
+        return _data({**self._head("chat.completion.chunk"), "choices": [choice], **usage, **more})
+
+    def _head(self, kind: str) -> Json:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+
+
+def _data(content: Json) -> str:
+    """JSON on one line, so that no text can end the event early."""
+    return f"data: {json.dumps(content, ensure_ascii=True)}\n\n"
+
+
+def _details(answer: Json) -> Json:
+    """The extra field: everything that `hoptrail ask --json` tells, and which span each number cites."""
+    return {**answer, "citations": citations_of(answer)}
+
+
+def _usage(answer: Json) -> Json:
+    """Tokens of the language model behind the recipe; none where rules answered."""
+    spent = answer["usage"]
+    asked, told = spent["prompt_tokens"], spent["completion_tokens"]
+    return {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told}

@@ -1,0 +1,71 @@
+"""Money: by hand, the table that comes along, unknown models, what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluation.made_runs import made_run, question, result
+from hoptrail.errors import DataError
+from hoptrail.evaluation.comparing import compare
+from hoptrail.evaluation.comparison_tables import tables_of
+from hoptrail.evaluation.prices import Price, PriceTable, load_prices, price_notes
+from hoptrail.evaluation.run_folder import Run
+
+TABLE = PriceTable("2030-01", "EUR", {"big": Price(2.0, 10.0)})
+
+
+def run_of(name: str, model: str, tokens: int) -> Run:
+    spent = replace(result("q1", 1), tokens=tokens, completion_tokens=tokens // 10)
+    run = made_run(name, [question("q1")], [spent])
+    return replace(run, header=replace(run.header, model=model))
+
+
+def test_by_hand() -> None:
+    assert TABLE.money("big", 1_000_000, 100_000) == pytest.approx(0.9 * 2 + 0.1 * 10)
+    assert TABLE.money("", 0, 0) == 0.0
+    assert TABLE.money("small", 10, 1) is None
+
+
+def test_the_table_that_comes_along() -> None:
+    table = load_prices()
+    assert table.date
+    assert table.of("gpt-4o-mini") == Price(0.15, 0.60)
+    assert table.of("gpt-4o-mini-2030") is None
+
+
+def test_money_is_compared_where_every_price_is_known() -> None:
+    runs = [run_of("free", "", 0), run_of("paid", "big", 1000)]
+    comparison = compare(runs, TABLE)
+    paid = comparison.score("paid", comparison.groups[0], "money")
+    assert paid is not None
+    assert paid.mean == pytest.approx((900 * 2 + 100 * 10) / 1_000_000)
+    assert "money" in tables_of(comparison)[0].header
+    for others in ([runs[0], run_of("paid", "small", 1000)], [runs[0], run_of("other", "", 0)]):
+        assert "money" not in compare(others, TABLE).measures
+    assert "money" not in compare(runs).measures
+
+
+def test_notes() -> None:
+    assert price_notes(["", ""], TABLE) == []
+    assert price_notes(["", "big"], TABLE) == ["Money in EUR, at the prices of 2030-01."]
+    (note,) = price_notes(["big", "small", "small"], TABLE)
+    assert "no small; give --prices" in note
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text('date = "x"\ncurrency = "y"\n[models]\n"m" = { prompt = 0, completion = 1 }\n')
+    assert load_prices(path).of("m") == Price(0, 1)
+    for text in (
+        "date = 1",
+        "nonsense",
+        'date = "x"\ncurrency = "y"\n[models]\n"m" = { prompt = -1, completion = 1 }\n',
+    ):
+        path.write_text(text)
+        with pytest.raises(DataError, match="no price table"):
+            load_prices(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        load_prices(tmp_path / "none.toml")

@@ -1,0 +1,211 @@
+"""The papers' tables: the file is whole, its runs can be typed, statuses follow from the values, and the command shows them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+
+from command import Hoptrail
+from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.published import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
+from hoptrail.evaluation.reproducing import count_statuses, found_values, planned_runs
+from hoptrail.recipes.catalogue import RecipeSettings, recipe_settings
+from hoptrail.serving.cli import app
+from hoptrail.settings import settings_from
+
+CELLS = [cell for table in published_tables() for cell in cells_of(table)]
+WANTED = [*(f"sirerag-{number}" for number in (1, 2, *range(4, 12))), "chainrag-main", "chainrag-ablation"]
+WANTED += ["chainrag-retrieval", *(f"hirag-{number}" for number in range(2, 8)), "comprag", "sunar"]
+
+
+def cell(table: str, row: str, column: str) -> Cell:
+    (found,) = [one for one in CELLS if (one.table, one.row, one.column) == (table, row, column)]
+    return found
+
+
+# --- the file
+
+
+def test_every_table_of_the_papers_is_there_and_whole() -> None:
+    tables = {table.id: table for table in published_tables()}
+    assert set(WANTED) <= set(tables)
+    assert len(tables) == len(published_tables())
+    for table in tables.values():
+        assert table.row
+        assert all([table.paper, table.title, table.setting, table.here])
+        assert table.tolerance > 0
+        assert len(set(table.columns)) == len(table.columns)
+        assert len({row.name for row in table.row}) == len(table.row), table.id
+        for row in table.row:
+            assert len(row.values) == len(table.columns), (table.id, row.name)
+            assert set(row.measured) <= set(table.columns), (table.id, row.name)
+            assert bool(row.measured) == bool(row.by), (table.id, row.name)
+
+
+def test_recipes_and_settings_exist() -> None:
+    for table in published_tables():
+        for row in table.row:
+            if row.recipe:
+                recipe_settings(row.recipe, RecipeSettings())
+            if row.settings:
+                settings_from(tomllib.loads(row.settings), row.name)
+
+
+def test_every_run_can_be_typed() -> None:
+    """Its command and options are ours; its places are the three that the page explains."""
+    group = typer.main.get_command(app)
+    commands = getattr(group, "commands", {})
+    for run in {one.run for one in CELLS if one.run}:
+        words = shlex.split(run, comments=True)
+        assert words[0] == "hoptrail"
+        command = commands[words[1]]
+        command = getattr(command, "commands", {}).get(words[2], command)
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known, run
+        assert {word for word in words if word.isupper()} <= {"WORK", "OUT", "SETTINGS.toml"}, run
+        assert ("--settings" in words) == ("#" in run)
+
+
+def test_only_cells_with_a_recipe_have_a_run() -> None:
+    assert CELLS
+    for one in CELLS:
+        assert bool(one.run) == bool(one.recipe)
+        if one.status is Status.NO_RECIPE:
+            assert not one.run
+
+
+# --- statuses
+
+
+def test_values_that_cannot_be_are_found() -> None:
+    """Those that the specification names: shares of 500 or 125 questions, and an F1 above the mean of P and R."""
+    for row, column in (
+        ("HiRAG (local)", "hotpotqa em"),
+        ("HiRAG (online)", "hotpotqa em"),
+        ("HiRAG (local)", "2wiki em"),
+        ("HiRAG (online)", "2wiki em"),
+        ("HiRAG (local)", "musique em"),
+        ("HiRAG (online)", "musique em"),
+        ("HiRAG (local)", "bamboogle em"),
+        ("HiRAG (online)", "2wiki f1"),
+    ):
+        assert cell("hirag-2", row, column).status is Status.IMPOSSIBLE, (row, column)
+    assert "whole number of 500" in cell("hirag-2", "HiRAG (local)", "hotpotqa em").why
+    assert "63.22" in cell("hirag-2", "HiRAG (online)", "2wiki f1").why
+    for row in ("Direct without retrieval", "CoT", "HiRAG w/o Ret"):
+        assert cell("hirag-2", row, "hotpotqa em").status is not Status.IMPOSSIBLE
+    assert not [
+        one for one in CELLS if one.status is Status.IMPOSSIBLE and one.table.startswith(("sirerag", "chainrag"))
+    ]
+
+
+def test_tper_is_computed_from_the_table() -> None:
+    for column, value in (("musique", 0.600), ("2wiki", 0.499), ("hotpotqa", 0.517), ("average", 0.539)):
+        found = cell("sirerag-7", "SiReRAG", f"{column} tper")
+        assert (found.value, found.status) == (value, Status.REPRODUCED)
+        assert found.measured == pytest.approx(value, abs=0.0006)
+    assert not [one for one in CELLS if one.row == "RAPTOR" and one.column.endswith("tper")]
+
+
+def made(*values: float, **more: object) -> Table:
+    row = Row("one", values, recipe="bm25")
+    columns = ("musique em", "2wiki em", "average em")
+    table = Table("t", "p", "t", "s", "h", columns, 1.0, Need.MODEL, (row,), {"musique": 200})
+    return replace(table, **more)  # type: ignore[arg-type]
+
+
+def test_statuses_by_hand() -> None:
+    statuses = [one.status for one in cells_of(made(40.5, 20.0, 30.25))]
+    assert statuses == [Status.NEEDS_MODEL] * 3
+    assert [one.status for one in cells_of(made(40.3, 20.0, 31.0))] == [
+        Status.IMPOSSIBLE,
+        Status.NEEDS_MODEL,
+        Status.IMPOSSIBLE,
+    ]
+    found = {("one", "musique em"): 41.5, ("one", "2wiki em"): 21.1}
+    statuses = [one.status for one in cells_of(made(40.5, 20.0, 30.25), found)]
+    assert statuses == [Status.REPRODUCED, Status.DIFFERS, Status.NEEDS_MODEL]
+    assert [one.status for one in cells_of(made(40.5, 20.0, 30.25, lacking=("2wiki",)))][1] is Status.NEEDS_DATA
+    bare = made(40.5, 20.0, 30.25)
+    bare = replace(bare, row=(replace(bare.row[0], recipe=""),))
+    assert {one.status for one in cells_of(bare)} == {Status.NO_RECIPE}
+    dashed = made(40.5, float("nan"), 40.5)
+    assert [one.column for one in cells_of(replace(dashed, columns=("musique em", "2wiki em", "x em")))] == [
+        "musique em",
+        "x em",
+    ]
+
+
+def test_counts_leave_no_cell_out() -> None:
+    counts = count_statuses(CELLS)
+    assert list(counts) == list(Status)
+    assert sum(counts.values()) == len(CELLS)
+    assert counts[Status.REPRODUCED] >= 5
+
+
+# --- running
+
+
+def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
+    data, work = tmp_path / "data", tmp_path / "work"
+    (data / "musique").mkdir(parents=True)
+    (table,) = tables_named(["sirerag-4"])
+    planned = planned_runs(table, data, work)
+    assert [one.out.name for one in planned] == ["musique-raptor.json", "musique-sirerag.paper.json"]
+    assert planned[0].asks_model
+    assert planned[0].arguments[:2] == ("evaluate", str(data / "musique"))
+    assert planned[0].arguments[-2:] == ("--out", str(planned[0].out))
+    planned[1].out.parent.mkdir(parents=True)
+    report = {"em": 0.395, "f1": 0.5, "seconds_per_question": {"retrieval": 1, "language": 2}, "pool_size": 7}
+    planned[1].out.write_text(json.dumps({"recipes": {"sirerag:paper": report}}))
+    found = found_values(table, work)
+    assert found["SiReRAG (GPT-4o)", "musique em"] == 39.5
+    statuses = {(one.row, one.column): one.status for one in cells_of(table, found)}
+    assert statuses["SiReRAG (GPT-4o)", "musique em"] is Status.REPRODUCED
+    assert statuses["SiReRAG (GPT-4o)", "musique f1"] is Status.DIFFERS
+    assert statuses["SiReRAG (GPT-4o)", "2wiki em"] is Status.NEEDS_MODEL
+    planned[1].out.write_text("{}")
+    with pytest.raises(DataError, match="remove it and run again"):
+        found_values(table, work)
+
+
+def test_pools_are_measured_without_a_model(tmp_path: Path) -> None:
+    (tmp_path / "2wiki").mkdir()
+    (table,) = tables_named(["sirerag-pools"])
+    planned = planned_runs(table, tmp_path, tmp_path)
+    assert [(one.out.name, one.asks_model) for one in planned] == [
+        ("2wiki-raptor-retrieval.json", False),
+        ("2wiki-sirerag.paper-retrieval.json", False),
+    ]
+
+
+def test_the_command(hoptrail: Hoptrail) -> None:
+    ended = hoptrail("reproduce")
+    assert ended.code == 0, ended.err
+    assert f"{len(CELLS)} published values" in ended.out
+    ended = hoptrail("reproduce", "sirerag-7")
+    assert "reproduced" in ended.out
+    assert "hoptrail evaluate DATA/musique --recipes raptor --language chat" in ended.out
+    given = hoptrail("reproduce", "comprag", "--json").json
+    assert [one["value"] for one in given] == [12.2, 13.2, 4.9, 7.0]
+    assert hoptrail("reproduce", "nothing").code == 2
+    assert hoptrail("reproduce", "--run").code == 2
+    with pytest.raises(UsageError, match="there is no table nothing"):
+        tables_named(["nothing"])
+
+
+def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
+    hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "musique").mkdir()
+    ended = hoptrail("reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work")
+    assert ended.code == 0, ended.err
+    assert not (tmp_path / "work").exists()

@@ -1,0 +1,60 @@
+"""Closed book and self-consistency: what is not read is not cited, and what most chains say is the answer."""
+
+from __future__ import annotations
+
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.language.tasks import Read, Reading, Recall, Sample, Samples
+from hoptrail.recipes.closed_book import ClosedBook
+from hoptrail.recipes.cot import Cot, CotSettings
+from hoptrail.recipes.voting import VotingSettings
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.engines import MEMORY
+from hoptrail.types import Verdict
+from recipes.chain_world import Listening, found
+
+QUESTION = "Who designed the Tallow Bridge?"
+DESIGNED = "It was designed by Orla Finch."
+
+
+def test_an_answer_from_memory_cites_nothing_and_says_where_it_is_from(corpus: Corpus) -> None:
+    language = Listening(ScriptedLanguage([(Recall, Reading("Orla Finch", confidence=0.7))]))
+    answer = ClosedBook(corpus, language).answer(QUESTION)
+    assert (answer.text, answer.confidence, answer.evidence, answer.ranking) == ("Orla Finch", 0.7, (), ())
+    assert [(hit.channel, hit.unit.title) for hit in answer.trail.hops[0].hits] == [(MEMORY, "from memory")]
+    assert language.tasks == [Recall(QUESTION)], "no text is handed over"
+
+
+def test_who_remembers_nothing_abstains(corpus: Corpus) -> None:
+    answer = ClosedBook(corpus, OfflineLanguage()).answer(QUESTION)
+    assert answer.abstained
+    assert [(hop.verdict, hop.hits) for hop in answer.trail] == [(Verdict.UNANSWERED, ())]
+
+
+def test_the_commonest_chain_wins_and_is_cited_where_it_stands(corpus: Corpus) -> None:
+    drawn = Samples(("Orla Finch", "a heron", "orla finch", "Orla Finch"))
+    language = Listening(
+        ScriptedLanguage([(Read, found("Dunmere", "The Tallow Bridge spans the harbour of Dunmere.")), (Sample, drawn)])
+    )
+    answer = Cot(corpus, language).answer(QUESTION)
+    assert (answer.text, answer.confidence) == ("Orla Finch", 0.6)
+    assert answer.evidence
+    assert all("Orla Finch" in item.text for item in answer.evidence)
+    read, sampled = language.tasks
+    assert isinstance(read, Read)
+    assert isinstance(sampled, Sample)
+    assert (sampled.samples, sampled.evidence) == (4, read.evidence), "all chains see what one search found"
+
+
+def test_the_reading_stands_where_chains_are_divided(corpus: Corpus) -> None:
+    settings = CotSettings(voting=VotingSettings(replies=3))
+    language = ScriptedLanguage([(Read, found("Orla Finch", DESIGNED)), (Sample, Samples(("a heron", None)))])
+    answer = Cot(corpus, language, settings).answer(QUESTION)
+    assert (answer.text, [item.text for item in answer.evidence]) == ("Orla Finch", [DESIGNED])
+
+
+def test_chains_that_mostly_abstain_are_an_abstention(corpus: Corpus) -> None:
+    language = ScriptedLanguage(
+        [(Read, found("Orla Finch", DESIGNED)), (Sample, Samples((None, None, None, "Dunmere")))]
+    )
+    assert Cot(corpus, language).answer(QUESTION).abstained

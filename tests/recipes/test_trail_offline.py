@@ -1,0 +1,47 @@
+"""`trail` with no model at all: four hops read off the documents, and how sure it still is when one of them is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hoptrail.index import Index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.recipes.trail import TrailRecipe, TrailSettings
+from hoptrail.retrieval.corpus import Corpus
+from recipes.test_contract import check_answer
+from world import FACTS, HashingEncoder
+
+QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
+HOPS = ("Orla Finch", "Wrenmouth", "Isk", "Grey Hills")
+CITED = (
+    "It was designed by Orla Finch.",
+    "Orla Finch was born in Wrenmouth.",
+    "The river Isk flows through Wrenmouth.",
+    "It rises in the Grey Hills and is 90 km long.",
+)
+
+
+@pytest.mark.parametrize("preset", ["one-reading", "every-stage"])
+def test_four_hops_by_rules(corpus: Corpus, preset: str) -> None:
+    answer = TrailRecipe(corpus, OfflineLanguage(), TrailRecipe.presets[preset]).answer(QUESTION)
+    assert tuple(hop.answer for hop in answer.trail) == HOPS
+    assert tuple(item.text for item in answer.evidence) == CITED
+    assert answer.confidence is not None
+    assert answer.confidence > 0.85
+    check_answer(answer, corpus)
+
+
+@pytest.mark.parametrize("missing", ["Orla Finch", "Wrenmouth", "Isk"])
+def test_without_a_document_of_the_path_it_is_not_sure(tmp_path: Path, missing: str) -> None:
+    for title, text in FACTS.items():
+        if title != missing:
+            (tmp_path / f"{title}.txt").write_text(text, encoding="utf-8")
+    index = Index(tmp_path / "index")
+    index.encoder = HashingEncoder()
+    index.add(sorted(tmp_path.glob("*.txt")))
+    answer = index.ask(QUESTION)
+    assert answer.recipe == "trail"
+    assert answer.confidence is not None
+    assert answer.confidence < TrailSettings().sure

@@ -1,0 +1,71 @@
+"""LangChain's own suite for retrievers, and what it does not look at: the metadata, and wrong calls."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.retrievers import BaseRetriever
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from hoptrail import Index, UsageError
+from hoptrail.serving.adapters.langchain import HoptrailRetriever
+from world import FACTS
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+class TestLangChainsSuite(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _served(self, index: Index, question: str) -> None:
+        self._index = index
+        self._question = question
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return HoptrailRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"index": self._index, "recipe": "bm25"}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return self._question
+
+
+def test_a_document_says_where_its_text_stands(index: Index, question: str) -> None:
+    found = HoptrailRetriever(index=index, recipe="bm25", k=2).invoke(question)
+    hits = index.search(question, "bm25", 2)
+    assert [document.id for document in found] == [hit.unit.id for hit in hits]
+    for document, hit in zip(found, hits, strict=True):
+        told = document.metadata
+        assert FACTS[told["title"]][told["start"] : told["end"]] == document.page_content
+        assert (told["document"], told["unit"], told["kind"]) == (hit.unit.document, hit.unit.id, "passage")
+        assert (told["score"], told["channel"]) == (hit.score, hit.channel)
+        assert told["sources"] == [{name: told[name] for name in ("document", "start", "end")}]
+
+
+def test_both_ways_and_both_places_of_k_give_the_same(index: Index, question: str) -> None:
+    retriever = HoptrailRetriever(index=index, k=2)
+    at_once = retriever.invoke(question)
+    assert len(at_once) == 2
+    assert asyncio.run(retriever.ainvoke(question)) == at_once
+    assert asyncio.run(retriever.ainvoke(question, k=1)) == retriever.invoke(question, k=1) == at_once[:1]
+
+
+def test_wrong_calls_say_so(index: Index) -> None:
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        HoptrailRetriever(index=index, k=0)
+    with pytest.raises(UsageError, match="at least one hit"):
+        HoptrailRetriever(index=index).invoke("Who?", k=0)
+    with pytest.raises(UsageError, match="empty"):
+        HoptrailRetriever(index=index).invoke(" ")
+    with pytest.raises(UsageError, match="no recipe nothing"):
+        HoptrailRetriever(index=index, recipe="nothing").invoke("Who?")

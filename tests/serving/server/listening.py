@@ -1,0 +1,31 @@
+"""A real server in a thread, for clients that want an address."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.running import server_config
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[str]:
+    """The address of `app`, served until the end."""
+    server = uvicorn.Server(server_config(app, "127.0.0.1", 0, ServerLimits(stop_seconds=5)))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+    assert not thread.is_alive()

