@@ -18,7 +18,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
 from hoptrail.types import Kind, Ranking, Verdict
-from recipes.chain_world import Listening
+from recipes.chain_world import Listening, Script
 from recipes.entity_world import QUESTION, build, titles
 
 DESIGNER = "Who designed the Tallow Bridge?"
@@ -77,7 +77,7 @@ def test_recognition_leaves_out_facts_and_is_paid_for(corpus: Corpus) -> None:
     settings = HipporagSettings(start="triples", facts=2, recognition=0.5, passage_weight=0)
     asked = "Which designer is it?"
     both = dense_search(corpus, asked, 2, (Kind.TRIPLE,))
-    script = [(Assess, 0.2), (Assess, 0.9), (Read, Reading(None))]
+    script: Script = [(Assess, 0.2), (Assess, 0.9), (Read, Reading(None))]
     language = Listening(ScriptedLanguage(script))
     answer = Hipporag(corpus, language, settings).answer(asked)
     assert [task.evidence for task in language.tasks if isinstance(task, Assess)] == [(hit.unit,) for hit in both]

@@ -32,7 +32,10 @@ class TokenHashingEncoder(HashingEncoder):
     """A vector a word."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
-        return [self.encode(text.split()) if text.split() else np.zeros((0, self.dimension)) for text in texts]
+        return [
+            self.encode(text.split()) if text.split() else np.zeros((0, self.dimension), dtype=np.float32)
+            for text in texts
+        ]
 
 
 @pytest.fixture(scope="module")

@@ -43,8 +43,9 @@ _BY_STRUCTURES: tuple[type[Recipe], ...] = (
     Graphrag,
     Lightrag,
 )
+_OURS: tuple[type[Recipe], ...] = (TrailRecipe,)
 RECIPES: dict[str, type[Recipe]] = {
-    recipe.name: recipe for recipe in (*_READ_ONCE, *_BY_STEPS, *_BY_STRUCTURES, TrailRecipe)
+    recipe.name: recipe for recipe in (*_READ_ONCE, *_BY_STEPS, *_BY_STRUCTURES, *_OURS)
 }
 
 DEFAULT = TrailRecipe.name

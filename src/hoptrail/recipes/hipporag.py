@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from hoptrail.language.meter import Meter
@@ -45,7 +45,7 @@ class HipporagSettings(SinglePassSettings):
     facts: int = 5
     recognition: float = 0.0
     seeds: int = 5
-    passage_weight: float = 0.05
+    passage_weight: float = 0.005
     damping: float = 0.5
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
 
@@ -61,6 +61,9 @@ class HipporagSettings(SinglePassSettings):
         return (TRIPLES,)
 
 
+TWO = HipporagSettings(start="triples", passage_weight=0.05)
+
+
 @dataclass(frozen=True)
 class Hipporag(SinglePass):
     """A walk over entities and passages from the names in the question; what it visits most is read once."""
@@ -70,8 +73,8 @@ class Hipporag(SinglePass):
     name: ClassVar[str] = "hipporag"
     presets: ClassVar[Mapping[str, HipporagSettings]] = {
         "one": HipporagSettings(graph=EntityGraphSettings(passages=False, synonym_k=10)),
-        "two": HipporagSettings(start="triples", recognition=0.5, graph=EntityGraphSettings(synonym_k=10)),
-        "two-unfiltered": HipporagSettings(start="triples"),
+        "two": replace(TWO, recognition=0.5, graph=EntityGraphSettings(synonym_k=10)),
+        "two-unfiltered": TWO,
         "no-passages": HipporagSettings(graph=EntityGraphSettings(passages=False)),
     }
 

@@ -120,7 +120,7 @@ class EntityGraph:
         if self._settings.passages:
             return ranks[len(self.names) :]
         named, places, counts = self.mentions
-        return np.bincount(places, ranks[named] * counts, len(self.triples.passage_ids))
+        return np.bincount(places, ranks[named] * counts, len(self.triples.passage_ids)).astype(np.float64)
 
     def passages(self, scores: NDArray[np.floating], limit: int) -> Ranking:
         """The `limit` passages with the highest of these scores above 0, shape (passages,)."""

@@ -42,7 +42,7 @@ class Walk:
 
         `home` holds the weights of the nodes it starts from, shape (size,), at least one above 0.
         """
-        reset = home.astype(np.float64) / home.sum()
+        reset: NDArray[np.float64] = home.astype(np.float64) / home.sum()
         ranks = reset
         for _ in range(ROUNDS):
             passed = self.steps @ ranks + ranks[self.stranded].sum() * reset

@@ -94,8 +94,9 @@ def test_documents_are_resources(address: str) -> None:
         templates = (await client.list_resource_templates()).resource_templates
         assert {one.uri_template for one in templates} == {f"{DOCUMENT}{{id}}", f"{TRAIL}{{id}}"}
         listed = (await client.list_resources()).resources
-        documents = {one.title: one.uri for one in listed if one.uri.startswith(DOCUMENT)}
+        documents = {one.title: one.uri for one in listed}
         assert set(documents) == set(FACTS)
+        assert all(uri.startswith(DOCUMENT) for uri in documents.values())  # nobody is told of trails of others
         read = (await client.read_resource(documents["Isk"])).contents[0]
         assert (read.mime_type, getattr(read, "text", None)) == ("text/plain", FACTS["Isk"])
 
@@ -286,6 +287,9 @@ def test_a_process_serves_an_agent(tmp_path: Path) -> None:
             asked = (await client.call_tool("ask", {"question": QUESTION, "recipe": "hybrid"})).structured_content
             assert asked["answer"] == "Isk"
             assert (await client.call_tool("explain", {"trail": asked["trail_id"]})).structured_content["steps"]
+            listed = [one.uri for one in (await client.list_resources(cache_mode="bypass")).resources]
+            assert listed[0] == TRAIL + asked["trail_id"]
+            assert len(listed) == 1 + len(FACTS)
 
     asyncio.run(act())
 
@@ -302,6 +306,20 @@ def test_an_agent_may_change_documents_unless_it_is_told_to_read_only(
     assert hoptrail("mcp", "--index", tmp_path).code == 0
     assert hoptrail("mcp", "--index", tmp_path, "--read-only").code == 0
     assert told == [True, False]
+
+
+def test_the_server_lets_agents_change_documents_when_it_is_told_to(
+    hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apps: list[FastAPI] = []
+    monkeypatch.setattr("hoptrail.serving.server.running.serve_app", lambda app, *_: apps.append(app))
+    monkeypatch.setattr("hoptrail.serving.server.running.log_to_stderr", lambda: None)
+    for flags in ([], ["--agents-may-change"]):
+        assert hoptrail("serve", "--index", tmp_path / "none", *flags).code == 0
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    kinds = {"Accept": "application/json, text/event-stream"}
+    told = [client_of(app).post("/mcp", json=request, headers=kinds).json()["result"]["tools"] for app in apps]
+    assert [{tool["name"] for tool in tools} for tools in told] == [READING, READING | {"add", "remove"}]
 
 
 def test_without_the_package_the_command_says_what_to_install(

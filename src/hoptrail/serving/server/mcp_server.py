@@ -246,10 +246,13 @@ def _fault(fault: Mapping[str, Any]) -> str:
 
 
 def _resources(caller: Caller) -> list[protocol.Resource]:
-    """The latest trails, then the documents by title."""
+    """The documents by title; before them, where one agent is served alone, its latest trails.
+
+    Over HTTP others have asked too: who was not given the id of a trail does not hear of it.
+    """
     trails = [
         protocol.Resource(uri=TRAIL + name, name=name, title=answer.question[:200], mime_type="application/json")
-        for name, answer in caller.trails.all()
+        for name, answer in (caller.trails.all() if caller.request is None else ())
     ]
     contents = caller.place.workspace.contents()
     documents = sorted(contents.documents if contents else (), key=lambda one: (one.title.casefold(), one.id))

@@ -129,7 +129,7 @@ class Completion:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, answer: Json) -> Json:
-        message = {"role": "assistant", "content": text_of(answer), "refusal": None}
+        message: Json = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {
             **self._head("chat.completion"),

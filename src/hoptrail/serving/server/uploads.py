@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -75,7 +76,8 @@ class Uploads:
             note = json.dumps({"name": name, "ending": ending})
             self._note_of(path.name.partition(".")[0]).write_text(note, encoding="utf-8")
         except OSError as error:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             raise StorageError(f"cannot keep an upload in {self._folder}: {error.strerror or error}.") from error
         return Upload(path.name.partition(".")[0], name, path)
 
