@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import Hoptrail
@@ -61,6 +61,7 @@ def test_what_the_command_prints_reads_back_as_the_same_settings(hoptrail: Hoptr
     assert again.out == printed.out
 
 
+@settings(deadline=None)  # the first example reads all settings classes
 @given(encoder=TEXT, words=st.integers(1, 10**9), weight=st.floats(0, 1), constant=st.floats(0, 1e300))
 def test_any_settings_go_through_toml_unchanged(encoder: str, words: int, weight: float, constant: float) -> None:
     search = HybridSearchSettings(dense_weight=weight, rrf_constant=constant)

@@ -11,8 +11,9 @@ Faithful to the graph, the walk, its damping and the weights of seeds; without a
 code. Deviations: triples are those of `[structures.triples]`; entities of a question are found by rules; a triple's vector is
 the mean of its slots'; recognition is one judgement a triple in place of one for all, so a language is asked `facts` times.
 
-The default is the start of the first on the graph of the second, and joins no synonyms: on 40 development questions of
-2WikiMultiHopQA it finds more than either alone, since that encoder compares a question better with names than with triples.
+The default is the start of the first on the graph of the second, without synonyms: on 40 development questions of
+2WikiMultiHopQA it had most of the supporting passages among 20 (.95; the first .88, the second unfiltered .81), as the encoder
+that comes along compares a question better with names than with triples.
 """
 
 from __future__ import annotations
