@@ -28,7 +28,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.frontier import FrontierSettings, search_frontier
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.pack import pack
-from hoptrail.types import Hop, Ranking, Verdict
+from hoptrail.types import Hit, Hop, Ranking, Verdict
 
 TASKS_A_HOP = 3
 """The next question, its completion, its reading."""
@@ -102,30 +102,34 @@ class Chain:
         return self.budget.meter
 
     def _hop(self, question: str, asked: str) -> CitedHop:
-        """A first try, and a second where it gave nothing that holds; the surer of the two."""
-        own = self._found_for(asked)
-        hits = _once((*own[: self.settings.search], *self.found[: self.settings.path_read]))
+        """A first try, and a second where it gave nothing that holds."""
+        own = self._search(asked, self.settings.search)
+        hits = _once((*own, *self.found[: self.settings.path_read]))
         tried = self._try(question, asked, hits)
-        seen = {hit.unit.id for hit in hits}
-        further = tuple(hit for hit in own if hit.unit.id not in seen)[: self.settings.rethink]
-        if further and tried.cited.hop.verdict is Verdict.UNANSWERED and self.budget.affords(1 + TASKS_BESIDES):
+        unanswered = tried.cited.hop.verdict is Verdict.UNANSWERED
+        further = self._further(asked, hits) if unanswered and self.budget.affords(1 + TASKS_BESIDES) else ()
+        if further:
             again = self._try(question, asked, further)
-            hits = (*hits, *further)
-            tried = replace(again, cited=replace(again.cited, hop=replace(again.cited.hop, hits=hits)))
+            hop = replace(again.cited.hop, hits=(*hits, *further))
+            tried = replace(again, cited=replace(again.cited, hop=hop))
         self.tried.append(tried)
         return tried.cited
 
-    def _found_for(self, asked: str) -> Ranking:
-        """What the sub-question finds by itself: enough for both tries."""
+    def _search(self, asked: str, limit: int) -> Ranking:
+        return hybrid_search(self.corpus, asked, limit, self.settings.hybrid) if limit else ()
+
+    def _further(self, asked: str, read: Ranking) -> Ranking:
+        """What the sub-question finds by itself beyond what was read."""
         chosen = self.settings
-        if not chosen.search + chosen.rethink:
+        limit = chosen.rethink + len(read)
+        if not chosen.rethink:
             return ()
-        limit = chosen.search + chosen.path_read + chosen.rethink
-        found = hybrid_search(self.corpus, asked, limit, chosen.hybrid)
-        if not chosen.rethink or chosen.rethink_by == "search":
-            return found
-        along = search_frontier(self.corpus, asked, limit, chosen.hybrid, chosen.frontier)
-        return _once((*found[: chosen.search], *along))
+        if chosen.rethink_by == "frontier":
+            found = search_frontier(self.corpus, asked, limit, chosen.hybrid, chosen.frontier)
+        else:
+            found = self._search(asked, limit)
+        seen = {hit.unit.id for hit in read}
+        return tuple(hit for hit in found if hit.unit.id not in seen)[: chosen.rethink]
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Tried:
         packed = pack(hits, self.tokens)
@@ -163,6 +167,7 @@ class Chain:
 
 def _once(hits: Ranking) -> Ranking:
     """Hits without repeats of a unit; the first of each stays."""
-    return tuple(
-        {hit.unit.id: hit for hit in reversed(hits)}[name] for name in dict.fromkeys(hit.unit.id for hit in hits)
-    )
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.unit.id, hit)
+    return tuple(first.values())
