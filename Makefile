@@ -16,7 +16,7 @@ check: .venv/developed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 format: .venv/developed
 	$(BIN)/ruff format .
