@@ -37,6 +37,7 @@ from benchmarks.common import data_folder, parser, percentile, print_table, run_
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
+from hoptrail.evaluation.paired_tests import randomisation_p
 from hoptrail.evaluation.retrieval_measures import full_at, recall_at
 from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document
 from hoptrail.indexing import Watcher, update_index
@@ -60,7 +61,6 @@ from hoptrail.types import Kind, Ranking, Usage
 GRAPHS = (DenseNeighbours(), Bm25Neighbours())
 DIMENSION = 384
 DEPTH = 100
-ROUNDS = 10_000
 
 PEER = """
 import sys, time, faiss, numpy
@@ -332,19 +332,12 @@ class Comparison:
             scores.append((recall_at(5, order, gold), recall_at(10, order, gold), full_at(10, order, gold)))
         recall = [score[1] for score in scores]
         recall_5, recall_10, full_10 = map(float, np.mean(scores, axis=0))
-        p = None if beside is None else p_of(recall, beside)
+        p = None if beside is None else randomisation_p(np.subtract(recall, beside), seed=0)
         means = (recall_5, recall_10, full_10, p, outside, reached, percentile(times, 0.5))
         return Found(self.dataset.name, self.first_stage, way, budget, *means), recall
 
     def _documents(self, ranking: Ranking) -> list[str]:
         return list(dict.fromkeys(name for hit in ranking for name in self.names[hit.unit.document]))
-
-
-def p_of(one: Sequence[float], other: Sequence[float]) -> float:
-    """Two-sided paired randomisation test of the difference of means."""
-    differences = np.array(one) - np.array(other)
-    signs = np.random.default_rng(0).choice([-1, 1], (ROUNDS, len(differences)))
-    return float((np.abs((signs * differences).mean(axis=1)) >= abs(differences.mean()) - 1e-12).mean())
 
 
 CHILDREN: dict[str, Callable[[Namespace], Sequence[Any]]] = {

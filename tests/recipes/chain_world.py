@@ -52,6 +52,19 @@ SUB_QUESTIONS = Decomposition(
         "Where does it rise ?",
     )
 )
+ASKED = (
+    "Who designed the Tallow Bridge?",
+    "Where was Orla Finch born?",
+    "Which river flows through Wrenmouth?",
+    "Where does the Isk rise?",
+)
+SAID = (
+    ("Orla Finch", "It was designed by Orla Finch."),
+    ("Wrenmouth", "Orla Finch was born in Wrenmouth."),
+    ("the Isk", "The river Isk flows through Wrenmouth."),
+    ("the Grey Hills", "It rises in the Grey Hills and is 90 km long."),
+)
+"""The four hops with every name filled in: what is asked, what is answered, and the sentence that says so."""
 DESIGNED = "She designed the Tallow Bridge in 1871."
 BORN = "Orla Finch was born in Wrenmouth."
 FLOWS = "The river Isk flows through Wrenmouth."

@@ -39,26 +39,11 @@ from hoptrail.retrieval.adaptive import AdaptiveSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
-from recipes.chain_world import Listening
+from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
 from recipes.test_contract import check_answer
 from tiny_classifier import ENTAILMENT as ENTAILS
 from tiny_classifier import table, write_tiny_classifier
 
-Script = list[tuple[type[Task[Any]], Output]]
-
-QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
-ASKED = (
-    "Who designed the Tallow Bridge?",
-    "Where was Orla Finch born?",
-    "Which river flows through Wrenmouth?",
-    "Where does the Isk rise?",
-)
-SAID = (
-    ("Orla Finch", "It was designed by Orla Finch."),
-    ("Wrenmouth", "Orla Finch was born in Wrenmouth."),
-    ("the Isk", "The river Isk flows through Wrenmouth."),
-    ("the Grey Hills", "It rises in the Grey Hills and is 90 km long."),
-)
 HOP: Callable[[int], Any] = lambda number: (Read, found(*SAID[number]))  # noqa: E731
 
 

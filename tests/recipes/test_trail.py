@@ -21,24 +21,8 @@ from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
-from recipes.chain_world import Listening
+from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
 from recipes.test_contract import check_answer
-
-Script = list[tuple[type[Task[Any]], Output]]
-
-QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
-ASKED = (
-    "Who designed the Tallow Bridge?",
-    "Where was Orla Finch born?",
-    "Which river flows through Wrenmouth?",
-    "Where does the Isk rise?",
-)
-SAID = (
-    ("Orla Finch", "It was designed by Orla Finch."),
-    ("Wrenmouth", "Orla Finch was born in Wrenmouth."),
-    ("the Isk", "The river Isk flows through Wrenmouth."),
-    ("the Grey Hills", "It rises in the Grey Hills and is 90 km long."),
-)
 
 
 def found(number: int, confidence: float = 1.0, answer: str | None = None) -> QuotedReading:

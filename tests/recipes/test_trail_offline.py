@@ -10,24 +10,18 @@ from hoptrail.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
+from recipes.chain_world import QUESTION, SAID
 from recipes.test_contract import check_answer
 from world import FACTS, HashingEncoder
 
-QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
 HOPS = ("Orla Finch", "Wrenmouth", "Isk", "Grey Hills")
-CITED = (
-    "It was designed by Orla Finch.",
-    "Orla Finch was born in Wrenmouth.",
-    "The river Isk flows through Wrenmouth.",
-    "It rises in the Grey Hills and is 90 km long.",
-)
 
 
 @pytest.mark.parametrize("preset", ["one-reading", "every-stage"])
 def test_four_hops_by_rules(corpus: Corpus, preset: str) -> None:
     answer = TrailRecipe(corpus, OfflineLanguage(), TrailRecipe.presets[preset]).answer(QUESTION)
     assert tuple(hop.answer for hop in answer.trail) == HOPS
-    assert tuple(item.text for item in answer.evidence) == CITED
+    assert tuple(item.text for item in answer.evidence) == tuple(sentence for _, sentence in SAID)
     assert answer.confidence is not None
     assert answer.confidence > 0.85
     check_answer(answer, corpus)

@@ -12,12 +12,13 @@ from typing import ClassVar
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, remembered
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedBookSettings(SinglePassSettings):
+class ClosedBookSettings(PassageSettings):
     """Those of every single pass; none of them matters here."""
 
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hoptrail.language.offline.question_triples import QuestionTriples, question_triples
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.composition import CompositionSettings
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.fuse import convex_fusion, reciprocal_rank_fusion
@@ -34,7 +35,7 @@ Channel = Literal["triples", "unbinding"]
 
 
 @dataclass(frozen=True, slots=True)
-class CompragSettings(SinglePassSettings):
+class CompragSettings(PassageSettings):
     """How triples are compared (`space`), and walked (`graph`) or taken apart (`unbinding`), as `channel` says.
 
     With `noun_phrases` the question's phrases that name nothing are partial patterns too. `hybrid_weight` is that of keyword
@@ -50,7 +51,7 @@ class CompragSettings(SinglePassSettings):
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
-        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if not 0 <= self.hybrid_weight <= 1:
             raise ValueError(f"hybrid_weight lies between 0 and 1, not {self.hybrid_weight}")
         if self.channel == "unbinding" and self.space.composition.method == "text":

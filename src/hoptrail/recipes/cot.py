@@ -16,14 +16,15 @@ from typing import ClassVar
 
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class CotSettings(SinglePassSettings):
+class CotSettings(PassageSettings):
     """How passages are searched for, and how many chains vote: `voting.replies` is the number of generations."""
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class DenseSettings(SinglePassSettings):
+class DenseSettings(PassageSettings):
     """As for every single pass."""
 
 

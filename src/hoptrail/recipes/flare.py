@@ -19,44 +19,31 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, remembered
-from hoptrail.recipes.hopwise import Hopwise, concluded, failed, next_questions, reading_for
+from hoptrail.recipes.hopwise import Hopwise, concluded, failed, next_questions, read_packed
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import PASSAGES
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class FlareSettings:
+class FlareSettings(PassageSettings):
     """A step drafted from the `evidence` at hand, or from the model's `memory`, is kept when its confidence is at least `sure`
     (theta); else `k` passages are searched for it and those that fit `evidence_tokens` are read. At most `steps`.
     """
 
-    k: int = 20
     draft: Literal["evidence", "memory"] = "evidence"
     sure: float = 0.8
     steps: int = 6
-    evidence_tokens: int = 6000
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
-        if min(self.k, self.steps, self.evidence_tokens) < 1:
-            raise ValueError("k, steps and evidence_tokens are at least 1")
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if self.steps < 1:
+            raise ValueError("steps is at least 1")
         if not 0 <= self.sure <= 1:
             raise ValueError(f"sure lies between 0 and 1, not at {self.sure}")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """What must have been built."""
-        return (PASSAGES,)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
 
 
 @dataclass(frozen=True)
@@ -99,8 +86,7 @@ class Flare(Hopwise):
         return hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
 
     def _read(self, question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
-        packed = pack(found, self.settings.evidence_tokens)
-        return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter)
+        return read_packed(question, asked, found, self.settings.evidence_tokens, meter)
 
 
 def _recalled(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:

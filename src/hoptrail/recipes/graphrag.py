@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hoptrail.language.offline.entities import find_mentions
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_facts import facts_about, hits_of, neighbours, passages_of
 from hoptrail.retrieval.entity_graph import EntityGraph
@@ -29,7 +30,7 @@ from hoptrail.types import Kind, Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class GraphragSettings(SinglePassSettings):
+class GraphragSettings(PassageSettings):
     """The `entities` nearest to the question or to a name in it; the `facts` best about them; and as many about their neighbours,
     worth `neighbour_weight` of the others. `facts_read` of the facts are handed over beside the passages.
     """
@@ -40,7 +41,7 @@ class GraphragSettings(SinglePassSettings):
     facts_read: int = 10
 
     def __post_init__(self) -> None:
-        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if min(self.entities, self.facts) < 1 or self.facts_read < 0:
             raise ValueError("entities and facts are at least 1, facts_read is at least 0")
         if not 0 <= self.neighbour_weight <= 1:

@@ -26,7 +26,8 @@ from typing import ClassVar, Literal
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.tasks import Assess
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
 from hoptrail.structures.names import TRIPLES
@@ -34,7 +35,7 @@ from hoptrail.types import Kind, Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class HipporagSettings(SinglePassSettings):
+class HipporagSettings(PassageSettings):
     """What the walk starts from: the `entities` nearest to the question, or those of the nearest `triples`.
 
     Each name in the question starts at the nearest entity; or the `facts` nearest triples, of which those that the language
@@ -51,7 +52,7 @@ class HipporagSettings(SinglePassSettings):
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
 
     def __post_init__(self) -> None:
-        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if min(self.facts, self.seeds) < 1 or self.passage_weight < 0:
             raise ValueError("facts and seeds are at least 1, passage_weight is at least 0")
         if not 0 <= self.recognition <= 1 or not 0 <= self.damping < 1:

@@ -31,7 +31,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.text import content_stems, folded
 from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
-from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
 from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
 from hoptrail.recipes.voting import VotingSettings
@@ -171,7 +171,7 @@ class Hirag(Hopwise):
         if self.settings.retrieval:
             return self._rethinking.hop(asked, meter)
         try:
-            return self._rethinking.remembered(asked, meter.perform(Recall(asked.asked)))
+            return remembered(asked.question, asked.asked, meter.perform(Recall(asked.asked)))
         except TaskFailed:
             return failed(asked.question, asked.asked)
 

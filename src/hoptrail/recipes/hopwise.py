@@ -114,6 +114,12 @@ def reading_for(
     return reading, CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
 
 
+def read_packed(question: str, asked: str, found: Ranking, tokens: int, meter: Meter) -> tuple[Reading, CitedHop]:
+    """The reading and the hop of a sub-question whose evidence is what of `found` fits `tokens`."""
+    packed = pack(found, tokens)
+    return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter)
+
+
 def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
     """The sub-question with earlier answers in it; as it stands where it needs none, or where `complete` did not do well."""
     if all(finding.answer is None for finding in findings) or not points_back(question, findings):

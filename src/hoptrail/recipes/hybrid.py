@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import ClassVar
 
 from hoptrail.models.rerankers import Reranker, open_reranker
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class HybridSettings(SinglePassSettings):
+class HybridSettings(PassageSettings):
     """How the two searches are fused; `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty for none) then puts the
     first `rerank_depth` hits in its own order.
     """
@@ -30,7 +31,7 @@ class HybridSettings(SinglePassSettings):
     rerank_depth: int = 50
 
     def __post_init__(self) -> None:
-        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if self.rerank_depth < 1:
             raise ValueError("rerank_depth is at least 1")
 

@@ -22,41 +22,28 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
-from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_for
+from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_packed
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import PASSAGES
-from hoptrail.types import Kind, Ranking, Verdict
+from hoptrail.types import Ranking, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class IrcotSettings:
+class IrcotSettings(PassageSettings):
     """At most `steps` of thought; each search adds `per_step` passages (K) until `k` are collected, of which those that fit
     `evidence_tokens` are read. The answer is that of a `separate` reader of all passages, or of the `chain`.
     """
 
-    k: int = 20
     per_step: int = 6
     steps: int = 8
     reader: Literal["separate", "chain"] = "separate"
-    evidence_tokens: int = 6000
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
-        if min(self.k, self.per_step, self.steps, self.evidence_tokens) < 1:
-            raise ValueError("k, per_step, steps and evidence_tokens are at least 1")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """What must have been built."""
-        return (PASSAGES,)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if min(self.per_step, self.steps) < 1:
+            raise ValueError("per_step and steps are at least 1")
 
 
 @dataclass(frozen=True)
@@ -122,8 +109,7 @@ class Ircot(Hopwise):
         return interleave([(*collected, *found)], self.settings.k)
 
     def _read(self, question: str, asked: str, collected: Ranking, meter: Meter) -> CitedHop:
-        packed = pack(collected, self.settings.evidence_tokens)
-        return read_for(question, asked, collected, packed, [hit.unit for hit in packed], meter)
+        return read_packed(question, asked, collected, self.settings.evidence_tokens, meter)[1]
 
 
 def _chain(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:

@@ -18,36 +18,23 @@ from typing import ClassVar
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading
 from hoptrail.recipes.answering import CitedHop, tell
-from hoptrail.recipes.hopwise import Hopwise, reading_for
+from hoptrail.recipes.hopwise import Hopwise, read_packed
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import PASSAGES
-from hoptrail.types import Kind, Ranking, Verdict
+from hoptrail.types import Ranking, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class IterRetgenSettings:
+class IterRetgenSettings(PassageSettings):
     """`rounds` (T) of searching for `k` passages and reading those that fit `evidence_tokens`."""
 
-    k: int = 20
     rounds: int = 2
-    evidence_tokens: int = 6000
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
-        if min(self.k, self.rounds, self.evidence_tokens) < 1:
-            raise ValueError("k, rounds and evidence_tokens are at least 1")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """What must have been built."""
-        return (PASSAGES,)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if self.rounds < 1:
+            raise ValueError("rounds is at least 1")
 
 
 @dataclass(frozen=True)
@@ -73,9 +60,8 @@ class IterRetgen(Hopwise):
         while len(hops) < self.settings.rounds and asked not in {cited.hop.asked for cited in hops}:
             meter.asked(question, asked)
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
-            packed = pack(hits, self.settings.evidence_tokens)
             # The question alone is read: the earlier generation is there to search with.
-            reading, cited = reading_for(question, question, hits, packed, [hit.unit for hit in packed], meter)
+            reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter)
             hops += tell([replace(cited, hop=replace(cited.hop, asked=asked))], meter)
             if cited.hop.verdict is Verdict.FAILED:
                 break

@@ -20,7 +20,8 @@ from typing import ClassVar, Literal
 
 from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.question_triples import question_triples
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_facts import facts_about, facts_like, passages_of
 from hoptrail.retrieval.entity_graph import EntityGraph
@@ -32,7 +33,7 @@ Level = Literal["local", "global", "naive"]
 
 
 @dataclass(frozen=True, slots=True)
-class LightragSettings(SinglePassSettings):
+class LightragSettings(PassageSettings):
     """Which `levels` take turns: `local` (names to entities), `global` (topics to facts), `naive` (dense search of passages).
 
     The `nearest` entities or facts of a level are those whose cosine is at least `least`; `facts` of the entities are followed.
@@ -44,7 +45,7 @@ class LightragSettings(SinglePassSettings):
     facts: int = 100
 
     def __post_init__(self) -> None:
-        SinglePassSettings.__post_init__(self)  # super() does not work in classes with slots
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if min(self.nearest, self.facts) < 1 or not 0 < self.least <= 1 or not self.levels:
             raise ValueError(
                 "nearest and facts are at least 1, least lies above 0 and at most at 1, and one level is needed"

@@ -7,7 +7,8 @@ from typing import Literal
 
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
-from hoptrail.recipes.single_pass import SinglePass, SinglePassSettings
+from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.pool import Scorer, search_pool
 from hoptrail.types import Ranking, Unit
 
@@ -15,7 +16,7 @@ Reader = Literal["direct", "self-ask", "closed-book"]
 
 
 @dataclass(frozen=True, slots=True)
-class PooledSettings(SinglePassSettings):
+class PooledSettings(PassageSettings):
     """`scorer` ranks the pool (SiReRAG Table 6). `reader` (SiReRAG Table 9): `direct` reads once; `self-ask` reads and then
     concludes from the sub-questions that reading answered, two calls; `closed-book` asks the model's memory and retrieves
     nothing. `question_suffix` is appended to the question that is searched for, as the released code of SiReRAG does.

@@ -27,11 +27,11 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Assess, Finding, Read, Reading, Recall
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
-from hoptrail.recipes.answering import CitedHop, check_support
+from hoptrail.recipes.answering import CitedHop, check_support, remembered
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import LocalEngine, OnlineEngine, SearchEngine, is_stored, memory_hit
+from hoptrail.retrieval.engines import LocalEngine, OnlineEngine, SearchEngine, is_stored
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
 from hoptrail.retrieval.pack import pack
@@ -170,9 +170,9 @@ class Rethinking:
         for attempt in islice(self._attempts(asked, course), self.settings.attempts):
             if (hop := self._tried(asked, attempt, course, meter)) is not None:
                 return hop
-            remembered = self._remembers(asked.asked, meter) if next(draws) else None
-            if remembered is not None:
-                return self.remembered(asked, remembered, self._hits((), course))
+            memory = self._remembers(asked.asked, meter) if next(draws) else None
+            if memory is not None:
+                return remembered(asked.question, asked.asked, memory, self._hits((), course)[: self.k - 1])
         return self._fall_back(asked, course, meter)
 
     def _attempts(self, asked: Asked, course: _Course) -> Iterator[Attempt]:
@@ -257,13 +257,6 @@ class Rethinking:
         reading = meter.perform(Recall(question))
         sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
         return reading if sure else None
-
-    def remembered(self, asked: Asked, reading: Reading, hits: Ranking = ()) -> CitedHop:
-        """A hop answered from memory: its first hit says so, and nothing is cited."""
-        note = () if reading.answer is None else (memory_hit(asked.asked, reading.answer),)
-        verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
-        shown = interleave([(*note, *hits)], self.k)
-        return CitedHop(Hop(asked.question, asked.asked, shown, reading.answer, verdict))
 
     def _hits(self, settling: Sequence[Hit], course: _Course) -> Ranking:
         """What settled it (all of it, for citing), what was tried, then what else was found: by page, then by passage."""

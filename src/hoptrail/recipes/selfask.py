@@ -15,36 +15,24 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate
 from hoptrail.recipes.answering import CitedHop, findings_of
-from hoptrail.recipes.hopwise import Hopwise, next_questions, read_for
+from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import PASSAGES
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class SelfAskSettings:
+class SelfAskSettings(PassageSettings):
     """At most `hops` sub-questions; `k` units are retrieved for each, read up to `evidence_tokens` tokens."""
 
-    k: int = 20
     hops: int = 6
-    evidence_tokens: int = 6000
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
-        if min(self.k, self.hops, self.evidence_tokens) < 1:
-            raise ValueError("k, hops and evidence_tokens are at least 1")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """What must have been built."""
-        return (PASSAGES,)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if self.hops < 1:
+            raise ValueError("hops is at least 1")
 
 
 @dataclass(frozen=True)
@@ -62,8 +50,7 @@ class SelfAsk(Hopwise):
 
     def _hop(self, question: str, asked: str, meter: Meter) -> CitedHop:
         hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
-        packed = pack(hits, self.settings.evidence_tokens)
-        return read_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)
+        return read_packed(question, asked, hits, self.settings.evidence_tokens, meter)[1]
 
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter

@@ -11,33 +11,10 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.answering import CitedHop, cite, hops_of, tell
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import PASSAGES
-from hoptrail.types import Answer, Hop, Kind, Ranking, Trail, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class SinglePassSettings:
-    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read."""
-
-    k: int = 20
-    evidence_tokens: int = 6000
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
-        return (PASSAGES,)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
-
-    def __post_init__(self) -> None:
-        if self.k < 1 or self.evidence_tokens < 1:
-            raise ValueError("k and evidence_tokens are at least 1")
+from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
 
 
 @dataclass(frozen=True)
@@ -46,7 +23,7 @@ class SinglePass(ABC):
 
     corpus: Corpus
     language: Language
-    settings: SinglePassSettings
+    settings: PassageSettings
 
     name: ClassVar[str]
 

@@ -30,23 +30,23 @@ from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.neighbourhood import Neighbourhood
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passage_scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
-from hoptrail.retrieval.pool import Pool
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.types import Hit, Kind, Ranking
+from hoptrail.types import Hit, Ranking
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 """The graph that finds what a first stage misses."""
 
 
 @dataclass(frozen=True, slots=True)
-class SunarSettings:
+class SunarSettings(PassageSettings):
     """How passages are found for a sub-question, read, and put together.
 
     The `depth` best of the `first_stage` are reranked by `scorer` (`hybrid`, `late-interaction`, `cross-encoder:MODEL`): alone
@@ -67,23 +67,18 @@ class SunarSettings:
     decompose: bool = True
     hops: int = 6
     kept: int = 10  # l
-    evidence_tokens: int = 6000
     meta_reasoning: bool = True
     meta: MetaReasoningSettings = field(default_factory=MetaReasoningSettings)
 
     def __post_init__(self) -> None:
-        if min(self.k, self.depth, self.neighbours, self.hops, self.kept, self.evidence_tokens) < 1:
-            raise ValueError("k, depth, neighbours, hops, kept and evidence_tokens are at least 1")
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if min(self.depth, self.neighbours, self.hops, self.kept) < 1:
+            raise ValueError("depth, neighbours, hops and kept are at least 1")
 
     @property
     def structures(self) -> tuple[str, ...]:
         """What must have been built; what that stands on is understood."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
 
 
 PAPER = SunarSettings(nar="guided", uncertainty=UncertaintySettings(equivalence="entailment", abstentions=True))

@@ -27,17 +27,17 @@ from hoptrail.language.tasks import Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.opinions import Opinion, believed, most_believed
+from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.paths import STRUCTURES, PathSettings, search_paths
-from hoptrail.retrieval.pool import Pool
-from hoptrail.types import Answer, Kind, Ranking, Trail
+from hoptrail.types import Answer, Ranking, Trail
 
 
 @dataclass(frozen=True, slots=True)
-class TrailSettings:
+class TrailSettings(PassageSettings):
     """`k` passages are found by `search`, and read in stages until an answer is believed with a probability of `sure`.
 
     The first stage reads the best `first_read` passages, `chain` is the second, the last reads all `k`: of its confidence
@@ -46,7 +46,6 @@ class TrailSettings:
     `tokens` are (0: no limit): what does not fit is left out, and what is known by then is the answer.
     """
 
-    k: int = 20
     search: PathSettings = field(default_factory=PathSettings)
     first_read: int = 5
     chain: ChainSettings = field(default_factory=ChainSettings)
@@ -54,13 +53,13 @@ class TrailSettings:
     wide_trust: float = 0.7
     sure: float = 0.5
     least_confidence: float = 0.1
-    evidence_tokens: int = 6000
     tasks: int = 0
     tokens: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.k, self.first_read, self.evidence_tokens) < 1:
-            raise ValueError("k, first_read and evidence_tokens are at least 1")
+        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
+        if self.first_read < 1:
+            raise ValueError("first_read is at least 1")
         if min(self.tasks, self.tokens) < 0:
             raise ValueError("tasks and tokens are at least 0")
         if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
@@ -70,11 +69,6 @@ class TrailSettings:
     def structures(self) -> tuple[str, ...]:
         """What must have been built; what that stands on is understood."""
         return STRUCTURES
-
-    @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
-        return Pool((Kind.PASSAGE,))
 
 
 NO_CHAIN = ChainSettings(most_hops=0)

@@ -19,9 +19,9 @@ from typing import Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Assess, Integrate, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, findings_of, tell
-from hoptrail.recipes.hopwise import conclusion, failed, next_questions
+from hoptrail.language.tasks import Assess, Integrate, Reading
+from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.hopwise import conclusion, failed, next_questions, read_packed
 from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.corpus import Corpus
@@ -132,27 +132,22 @@ class Chain:
         return tuple(hit for hit in found if hit.unit.id not in seen)[: chosen.rethink]
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Tried:
-        packed = pack(hits, self.tokens)
-        units = tuple(hit.unit for hit in packed)
+        reading, cited = read_packed(question, asked, hits, self.tokens, self._meter)
         try:
-            reading = self._meter.perform(Read(asked, units)) if units else Reading(None)
-            support = tuple(span for step in reading.steps for span in step.support)
-            check_support(support, packed)
-            holds = self._holds(asked, reading, packed)
+            holds = self._holds(asked, reading, hits)
         except TaskFailed:
             return Tried(failed(question, asked, hits))
-        if reading.answer is None or not holds:
+        if not holds:
             return Tried(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        hop = Hop(question, asked, hits, reading.answer, Verdict.ANSWERED)
-        return Tried(CitedHop(hop, support), reading.confidence)
+        return Tried(cited, reading.confidence if reading.answer is not None else 0.0)
 
-    def _holds(self, asked: str, reading: Reading, packed: Ranking) -> bool:
+    def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
         """Whether an answer may stand: it is sure, or not to be verified, or its evidence bears it."""
         if reading.answer is None or not self.settings.verify or reading.confidence >= self.settings.doubt:
             return True
         if not self.budget.affords(1 + TASKS_BESIDES):
             return True
-        units = tuple(hit.unit for hit in packed)
+        units = tuple(hit.unit for hit in pack(hits, self.tokens))
         return self._meter.perform(Assess(asked, units, reading.answer)) >= self.settings.doubt
 
     def _concluded(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:

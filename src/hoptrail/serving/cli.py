@@ -188,8 +188,9 @@ def recipes(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
     else:
+        width = max(map(len, RECIPES))
         for row in rows:
-            print(f"{row['name']:10} {row['description']}")  # noqa: T201
+            print(f"{row['name']:{width}} {row['description']}")  # noqa: T201
 
 
 @app.command()

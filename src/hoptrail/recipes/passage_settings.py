@@ -1,0 +1,31 @@
+"""What the settings of most recipes begin with: how many passages are retrieved, and how much of them is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hoptrail.retrieval.pool import Pool
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSettings:
+    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read."""
+
+    k: int = 20
+    evidence_tokens: int = 6000
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What must have been built; what that stands on is understood."""
+        return (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        """The units that are searched."""
+        return Pool((Kind.PASSAGE,))
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.evidence_tokens < 1:
+            raise ValueError("k and evidence_tokens are at least 1")
