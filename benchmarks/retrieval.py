@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.common import Passage, data_folder, parser, print_table, read_passages, write_results
-from benchmarks.peers import Bm25s, nearest_rows, remembered_vectors
+from benchmarks.peers.keyword_peers import Bm25s
+from benchmarks.peers.sentence_transformers_peer import nearest_rows, remembered_vectors
 
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset

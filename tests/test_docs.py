@@ -218,6 +218,13 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_tables_of_figures_are_those_of_the_results() -> None:
+    checked = subprocess.run(
+        [sys.executable, "-m", "benchmarks.matrix", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
 # --- coverage
 
 

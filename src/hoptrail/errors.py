@@ -4,13 +4,15 @@ HoptrailError
 ├── UsageError               wrong call: an unknown name, an impossible value (exit code 2)
 ├── DocumentError            one document could not be read; the others go on (exit code 4)
 ├── IndexUnavailable         there is no index here, or it cannot be used
+│   ├── NotBuilt             it is sound, and lacks what a recipe searches
 │   ├── IndexBusy            another process is writing to it
 │   ├── IndexDamaged         a file of it is missing or altered
 │   └── IndexMismatch        made by another encoder, or by a newer format
-├── StorageError             the disk refused: full, read-only, not permitted
+├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
 │   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; asked once, never again
 ├── TaskFailed               one language task got no usable reply; costs that unit only
+├── WorkFailed               work given to other processes came to nothing; what was finished is kept
 ├── DataError                a data folder or predictions file is not as documented
 │   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
 └── Interrupted              stopped before the end; the same command goes on from here (exit code 3)
@@ -48,9 +50,17 @@ class DocumentError(HoptrailError):
         self.source = source
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str]]:
+        """Made again from its parts when it comes from another process."""
+        return type(self), (self.source, self.reason)
+
 
 class IndexUnavailable(HoptrailError):
     """No index at this place, or not one that can be used."""
+
+
+class NotBuilt(IndexUnavailable):
+    """The index is sound, and does not hold what a recipe searches; the message says what to build."""
 
 
 class IndexBusy(IndexUnavailable):
@@ -66,7 +76,7 @@ class IndexMismatch(IndexUnavailable):
 
 
 class StorageError(HoptrailError):
-    """The file system refused a write or a read; the last committed state is intact."""
+    """The file system or the object store refused a write or a read; the last committed state is intact."""
 
 
 class ModelUnavailable(HoptrailError):
@@ -83,6 +93,10 @@ class TaskFailed(HoptrailError):
     def __init__(self, message: str, usage: Usage | None = None) -> None:
         super().__init__(message)
         self.usage = usage
+
+
+class WorkFailed(HoptrailError):
+    """Other processes could not be had, or work given to them ended without a result; the message names the batch."""
 
 
 class DataError(HoptrailError):

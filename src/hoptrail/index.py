@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,19 +9,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import IndexUnavailable, UsageError
+from hoptrail.executing.executor import HERE, Executor
 from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
-from hoptrail.models.opening import open_encoder
+from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import made_by_rules, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
+from hoptrail.store.files import files_of
 from hoptrail.store.head import FORMAT
 from hoptrail.store.integrity import verify
+from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
@@ -56,26 +57,29 @@ class Contents:
 
 def contents_of(snapshot: Snapshot) -> Contents:
     """What is in one state of an index."""
-    passages = Counter(unit.document for unit in snapshot.units(Kind.PASSAGE))
+    passages = snapshot.count_by_document(Kind.PASSAGE)
     documents = tuple(
         DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.entries
     )
     head = snapshot.head
     units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
-    links = Counter(link.kind for link in snapshot.links())
+    links = snapshot.count_links()
     return Contents(
         FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
     )
 
 
 class Index:
-    """One index folder with settings. Opening it reads nothing; every call sees the last committed state.
+    """One index with settings. Opening it reads nothing; every call sees the last committed state.
 
+    It is at a `place`: a folder, or an address like s3://BUCKET/PATH. `folder` is on this machine: the index folder itself or,
+    for an index that is elsewhere, the one with what belongs to it and stays here, above all the replies that were paid for.
     Any number of processes and threads may read while one writes.
     """
 
-    def __init__(self, folder: str | Path, settings: Settings | None = None) -> None:
-        self.folder = Path(folder).expanduser()
+    def __init__(self, where: str | Path | Place, settings: Settings | None = None) -> None:
+        self.place = Place.of(where)
+        self.folder = self.place.beside
         self.settings = settings or Settings()
         self._opening = Lock()
         self._opened: Snapshot | None = None
@@ -91,25 +95,37 @@ class Index:
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
+        on: Executor = HERE,
     ) -> IndexingReport:
         """Add or update documents from files and folders, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
         a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
-        recipe that gains nothing by a model they are made by rules, unless a model has made them before.
+        recipe that gains nothing by a model they are made by rules, unless a model has made them before. `on` says where: in
+        this process, or on a cluster (`executing.on_ray`), which gives the same index.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
             Interrupted: the watcher asked to stop.
+            WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         recipes = recipes or (self.settings.recipe,)
         structures = self._structures(recipes)
         limits = self.settings.reading
-        performer = self._performer(recipes, structures, rebuild=rebuild)
+        encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
+        performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
         self._close()
         report = update_index(
-            self.folder, list(sources), self.encoder, structures, limits, watcher or Watcher(), performer
+            self.place,
+            list(sources),
+            encoder,
+            structures,
+            limits,
+            watcher or Watcher(),
+            performer,
+            on,
+            self.settings.storage,
         )
         self._forget_replies()
         return report
@@ -131,8 +147,8 @@ class Index:
         rehearsal = RehearsalLanguage(context.paid_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
-            if Snapshot.exists(self.folder):
-                shutil.copytree(self.folder, copy, ignore=shutil.ignore_patterns(f"{FILE}*"))
+            if Snapshot.exists(self.place):
+                files_of(self.place).copy_to(copy, lambda name: not name.startswith(FILE))
             watcher = watcher or Watcher()
             report = update_index(
                 copy, list(sources), self.encoder, structures, self.settings.reading, watcher, Performer(rehearsal)
@@ -151,7 +167,8 @@ class Index:
         self._snapshot()
         structures = self._structures(())
         self._close()
-        removed = remove_documents(self.folder, list(documents), self.encoder, structures, self._free_language)
+        language, storage = self._free_language, self.settings.storage
+        removed = remove_documents(self.place, list(documents), self.encoder, structures, language, storage)
         self._forget_replies()
         return [entry.title for entry in removed]
 
@@ -164,7 +181,7 @@ class Index:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         self._close()
-        with writing_to(self.folder, self.encoder.identity) as writer:
+        with writing_to(self.place, self.encoder.identity, self.settings.storage) as writer:
             return writer.sweep()
 
     def recipe(
@@ -181,8 +198,8 @@ class Index:
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(
-                f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
-                f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
+                f"recipe {name} needs {', '.join(missing)}, which {self.place} does not hold. Build it with "
+                f"`hoptrail index SOURCE... --index {self.place} --for {name}`."
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
@@ -221,9 +238,15 @@ class Index:
 
         Raises:
             IndexDamaged: names the first that is missing or altered.
+            IndexUnavailable: there are no checksums, because the last commit was not finished with.
         """
-        checksums = self._snapshot().head.checksums or {}
-        verify(self.folder, checksums, limit=None)
+        checksums = self._snapshot().head.checksums
+        if checksums is None:
+            raise IndexUnavailable(
+                f"{self.place} cannot be verified: a writer is still at work, or was cut short after its commit, before it "
+                f"wrote the checksums. Wait for it to end, or run `hoptrail index` with the same sources once more."
+            )
+        verify(self.place, checksums, limit=None)
         return len(checksums)
 
     def repair(self, watcher: Watcher | None = None) -> list[str]:
@@ -234,7 +257,8 @@ class Index:
         """
         structures = structures_by_name(self.settings.passages, self.settings.structures)
         self._close()
-        return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self._free_language)
+        language, storage = self._free_language, self.settings.storage
+        return repair_index(self.place, self.encoder, structures, watcher or Watcher(), language, storage)
 
     @cached_property
     def _language_context(self) -> LanguageContext:
@@ -252,9 +276,9 @@ class Index:
     def _snapshot(self) -> Snapshot:
         """The last committed state; opened anew only when it has changed, since that reads every vector again."""
         with self._opening:
-            if self._opened is None or not Snapshot.exists(self.folder) or not self._opened.is_current():
+            if self._opened is None or not self._opened.is_current():
                 self._opened = None
-                self._opened = Snapshot.open(self.folder)
+                self._opened = Snapshot.open(self.place)
             return self._opened
 
     def _close(self) -> None:
@@ -265,21 +289,27 @@ class Index:
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
         wanted = needed_structures(recipes, self.settings.recipes)
-        if Snapshot.exists(self.folder):
+        if Snapshot.exists(self.place):
             wanted |= set(self._snapshot().head.structures)
         return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
 
-    def _performer(self, recipes: Sequence[str], structures: Sequence[Structure], *, rebuild: bool) -> Performer | None:
-        """Who makes structures, if any of them needs it: opening a language may need an endpoint."""
+    def _performer(
+        self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
+    ) -> Performer | None:
+        """Who makes structures, if any of them needs it: opening a language may need an endpoint.
+
+        The rules get `encoder`, the form of it that goes where they go; a chat model is asked from here.
+        """
         if not any(structure.needs_language for structure in structures):
             return None
         if self._asks_model(recipes) or (rebuild and self.settings.language == CHAT):
             return Performer(self.language(), self.settings.chat.concurrency, rebuild)
-        return Performer(self._free_language, rebuild=rebuild)
+        rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
+        return Performer(rules, rebuild=rebuild)
 
     def _asks_model(self, recipes: Sequence[str]) -> bool:
         """Whether building for these recipes is a chat model's affair."""
-        makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.folder) else set()
+        makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.place) else set()
         return self.settings.language == CHAT and not (made_by_rules(recipes) and makers <= {OFFLINE})
 
     @property

@@ -13,16 +13,19 @@ from pathlib import Path
 
 from hoptrail.documents.reading import ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
+from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
+from hoptrail.store.place import Place
 from hoptrail.store.register import Register
 from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import DocumentEntry
+from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
 from hoptrail.types import Document, Usage
 
-BATCH_DOCUMENTS = 512
+BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
 """Documents are stored in batches of at most this many, or about this many characters: what reading holds in memory."""
 
@@ -70,24 +73,29 @@ class Performer:
 
 
 def update_index(
-    folder: Path,
+    where: Path | Place,
     sources: Sequence[str | Path],
     encoder: Encoder,
     structures: Sequence[Structure],
     limits: ReadingLimits,
     watcher: Watcher,
     performer: Performer | None = None,
+    executor: Executor = HERE,
+    storage: StorageSettings | None = None,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
+
+    What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
     Raises:
         UsageError: a structure was made by another language than the performer's; nothing was changed.
         Interrupted: the watcher asked to stop; what was finished is kept.
+        WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
     started = time.perf_counter()
     account = Account(tell=watcher.spent)
-    with writing_to(folder, encoder.identity) as writer:
+    with writing_to(where, encoder.identity, storage) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
         workshop = Workshop(
@@ -98,11 +106,14 @@ def update_index(
             performer.language if performer else None,
             performer.workers if performer else 1,
             account,
+            executor,
         )
         report = _read_all(sources, limits, workshop)
         build(structures, workshop)
         if writer.changed:
             writer.publish(replace(account.usage, seconds=time.perf_counter() - started))
+        elif writer.head.checksums is None and writer.head.tables:  # the sweep after the last publish was cut short
+            writer.sweep()
         report.documents = writer.snapshot().count_documents()
     report.notes += account.notes
     report.usage = account.usage
@@ -147,11 +158,12 @@ def _check_makers(writer: Writer, structures: Iterable[Structure], language: str
 
 
 def remove_documents(
-    folder: Path,
+    where: Path | Place,
     names: Sequence[str],
     encoder: Encoder,
     structures: Sequence[Structure],
     language: Language | None = None,
+    storage: StorageSettings | None = None,
 ) -> list[DocumentEntry]:
     """Remove documents by id, path or title, with everything derived from them alone; gives what was meant by the names.
 
@@ -163,7 +175,7 @@ def remove_documents(
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
     started = time.perf_counter()
-    with writing_to(folder, encoder.identity) as writer:
+    with writing_to(where, encoder.identity, storage) as writer:
         register = Register(writer)
         places = [place for name in names for place in register.places(name)]
         for entry, source in places:
@@ -182,11 +194,12 @@ def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
 
 
 def repair_index(
-    folder: Path,
+    where: Path | Place,
     encoder: Encoder,
     structures: Mapping[str, Structure],
     watcher: Watcher,
     language: Language | None = None,
+    storage: StorageSettings | None = None,
 ) -> list[str]:
     """Make damaged tables anew from the stored documents; the names of the files that were damaged.
 
@@ -197,8 +210,8 @@ def repair_index(
         IndexDamaged: the documents themselves, or the head, are damaged; nothing is touched.
     """
     started = time.perf_counter()
-    damage = set_damage_aside(folder)
-    with writing_to(folder, encoder.identity) as writer:
+    damage = set_damage_aside(where, storage)
+    with writing_to(where, encoder.identity, storage) as writer:
         for table in damage.stale:
             writer.renew_index(table)
         maker = _sole_maker(writer, language)
@@ -214,18 +227,21 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
     report = IndexingReport()
     register = Register(workshop.writer)
     batch: list[Document] = []
-    for item in _without_repeats(read_sources(sources, limits)):
+    characters = 0
+    for item in _without_repeats(read_sources(sources, limits, workshop.executor)):
         if isinstance(item, DocumentError):
             report.failures.append(item)
         elif register.enter(item):
             report.added += 1
             report.notes += [f"{item.sources[0]}: {note}" for note in item.notes]
             batch.append(item)
+            characters += len(item.text)
         else:
             report.unchanged += 1
-        if len(batch) >= BATCH_DOCUMENTS or sum(len(document.text) for document in batch) >= BATCH_CHARACTERS:
+        if len(batch) >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
             report.removed += register.write(batch)
             batch.clear()
+            characters = 0
             workshop.report("reading", report.added + report.unchanged, 0)
             workshop.pause()
     report.removed += register.write(batch)

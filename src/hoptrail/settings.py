@@ -18,6 +18,8 @@ from hoptrail.errors import UsageError
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings
+from hoptrail.server_limits import ServerLimits
+from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class Settings:
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+    server: ServerLimits = field(default_factory=ServerLimits)
 
 
 def load_settings(path: Path | None) -> Settings:

@@ -55,17 +55,28 @@ def test_notes() -> None:
     assert "no small; give --prices" in note
 
 
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
+PRICES = '{date}\ncurrency = "EUR"\n[models]\n"m" = {{ prompt = {prompt}, completion = 1 }}\n'
+
+
+def test_a_table_of_ones_own_replaces_ours(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
-    path.write_text('date = "x"\ncurrency = "y"\n[models]\n"m" = { prompt = 0, completion = 1 }\n')
-    assert load_prices(path).of("m") == Price(0, 1)
-    for text in (
-        "date = 1",
-        "nonsense",
-        'date = "x"\ncurrency = "y"\n[models]\n"m" = { prompt = -1, completion = 1 }\n',
-    ):
-        path.write_text(text)
-        with pytest.raises(DataError, match="no price table"):
-            load_prices(path)
+    for written, read in (('"2030"', "2030"), ('"2030-01"', "2030-01"), ("2030-01-31", "2030-01-31")):
+        path.write_text(PRICES.format(date=f"date = {written}", prompt=0))
+        assert load_prices(path) == PriceTable(read, "EUR", {"m": Price(0, 1)})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["date = 1", "nonsense", PRICES.format(date="", prompt=0), PRICES.format(date='date = "lately"', prompt=0)]
+    + [PRICES.format(date='date = "2030"', prompt=prompt) for prompt in ("-1", "nan", "inf", '"dear"')],
+)
+def test_what_is_no_price_table_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(DataError, match="no price table"):
+        load_prices(path)
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         load_prices(tmp_path / "none.toml")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
-from hoptrail import Index, Settings
-from hoptrail.errors import Interrupted
+from hoptrail import Answer, Index, Settings
+from hoptrail.errors import IndexDamaged, IndexUnavailable, Interrupted
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.running import evaluate
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.recipes.bm25 import Bm25Settings
+from hoptrail.recipes.bm25 import Bm25, Bm25Settings
 from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
 
 # --- going on
@@ -76,6 +76,31 @@ def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, mo
             bench.run()
     assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
     assert bench.result()["calls"] == 4
+
+
+def test_an_index_that_lacks_what_a_recipe_searches_ends_the_run_at_its_first_question(bench: Bench) -> None:
+    """Every question would meet the same, and none is to blame."""
+    with pytest.raises(IndexUnavailable, match="Set lemmas = true"):
+        bench.run("comprag:lemmatised", replies=None)
+    assert list((bench.work / "results").glob("*.jsonl")) == []
+
+
+def test_an_index_that_breaks_in_the_middle_keeps_what_is_finished(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Bm25.answer
+
+    def breaking(self: Bm25, question: str) -> Answer:
+        if question == "Zeppelin?":
+            raise IndexDamaged("a file went away")
+        return answer(self, question)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Bm25, "answer", breaking)
+        with pytest.raises(IndexDamaged, match="went away"):
+            bench.run()
+    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert bench.result()["failed"] == 0
 
 
 def test_more_questions_later_ask_only_the_new_ones(bench: Bench) -> None:

@@ -19,6 +19,10 @@ Body = dict[str, Any]
 Brain = Callable[[Body], str]
 
 
+def made_up_vectors(texts: list[str]) -> list[list[float]]:
+    return [[1.0, float(len(text))] for text in texts]
+
+
 def count_tokens(text: str) -> int:
     """The server's own tokeniser: near enough to ours to be plausible, never the same."""
     return -(-len(text) * 10 // 37)
@@ -65,6 +69,7 @@ class FakeAI:
     always: str | None = None
     choose: Callable[[int, Body], str | None] | None = None
     seconds: float = 0.0  # how long the model takes
+    embed: Callable[[list[str]], list[list[float]]] = made_up_vectors
     drip: float = 0.2
     elsewhere: str = ""
     retry_after: str = "0.3"
@@ -130,8 +135,9 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.endswith("/embeddings"):
-            rows = [{"index": at, "embedding": [1.0, float(len(text))]} for at, text in enumerate(body["input"])]
-            self.send(200, json.dumps({"data": rows}).encode())
+            texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+            rows = [{"index": at, "embedding": row} for at, row in enumerate(self.server.fake.embed(texts))]
+            self.send(200, json.dumps({"object": "list", "model": body.get("model"), "data": rows}).encode())
             return
         fake = self.server.fake
         asked = fake.enter(body, self.headers["Authorization"])

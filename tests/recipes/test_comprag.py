@@ -10,7 +10,7 @@ import pytest
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import UsageError
+from hoptrail.errors import IndexUnavailable
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.question_triples import Pattern, question_triples
@@ -254,7 +254,7 @@ def test_every_triple_stands_in_its_passage(corpus: Corpus) -> None:
 @pytest.mark.parametrize(("preset", "setting"), [("text", "texts"), ("lemmatised", "lemmas")])
 def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting: str, tmp_path: Path) -> None:
     corpus = build(tmp_path, WORLD, TripleSettings())
-    with pytest.raises(UsageError, match=rf"Set {setting} = true under \[structures.triples\]"):
+    with pytest.raises(IndexUnavailable, match=rf"Set {setting} = true under \[structures.triples\]"):
         Comprag(corpus, OfflineLanguage(), Comprag.presets[preset]).retrieve(BORN)
 
 

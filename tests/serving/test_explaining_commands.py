@@ -8,7 +8,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
-from hoptrail.serving.cli import WRONG_USAGE
+from hoptrail.serving.cli import FAILED, WRONG_USAGE
 
 QUESTION = "Who designed the Tallow Bridge?"
 
@@ -58,5 +58,5 @@ def test_what_compares_no_triples_is_refused(hoptrail: Hoptrail, triples: Path) 
     assert ended.code == WRONG_USAGE
     assert "bm25 compares no triples" in ended.err
     ended = hoptrail("explain-triples", QUESTION, "--index", triples, "--recipe", "comprag:text")
-    assert ended.code == WRONG_USAGE
+    assert ended.code == FAILED
     assert "Set texts = true" in ended.err

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import IndexMismatch, IndexUnavailable
+from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 
 
-def write(folder: Path, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:
-    with writing_to(folder, encoder.identity) as writer:
+def write(place: Place, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:
+    with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
         writer.publish(usage or Usage())
 
@@ -26,15 +27,15 @@ def put(writer: Writer, encoder: HashingEncoder, documents: list[Document]) -> N
     writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
 
 
-def titles(folder: Path) -> set[str]:
-    return {entry.title for entry in Snapshot.open(folder).entries}
+def titles(place: Place) -> set[str]:
+    return {entry.title for entry in Snapshot.open(place).entries}
 
 
 def test_what_is_published_is_read_back_as_it_was(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents, Usage(calls=2, prompt_tokens=7, seconds=1.5))
-    snapshot = Snapshot.open(tmp_path)
+    write(place, encoder, documents, Usage(calls=2, prompt_tokens=7, seconds=1.5))
+    snapshot = Snapshot.open(place)
     assert {document.id: document for document in snapshot.documents()} == {
         document.id: document for document in documents
     }
@@ -47,34 +48,34 @@ def test_what_is_published_is_read_back_as_it_was(
     assert snapshot.head.spent == Usage(calls=2, prompt_tokens=7, seconds=1.5)
 
 
-def test_spending_adds_up_over_runs(tmp_path: Path, encoder: HashingEncoder, documents: list[Document]) -> None:
-    write(tmp_path, encoder, documents[:3], Usage(calls=2))
-    write(tmp_path, encoder, documents[3:], Usage(calls=3, completion_tokens=1))
-    assert Snapshot.open(tmp_path).head.spent == Usage(calls=5, completion_tokens=1)
+def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, documents: list[Document]) -> None:
+    write(place, encoder, documents[:3], Usage(calls=2))
+    write(place, encoder, documents[3:], Usage(calls=3, completion_tokens=1))
+    assert Snapshot.open(place).head.spent == Usage(calls=5, completion_tokens=1)
 
 
 def test_readers_see_nothing_before_publish_and_their_snapshot_never_changes(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents[:2])
-    before = Snapshot.open(tmp_path)
-    with writing_to(tmp_path, encoder.identity) as writer:
+    write(place, encoder, documents[:2])
+    before = Snapshot.open(place)
+    with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents[2:])
         writer.checkpoint()
-        assert len(Snapshot.open(tmp_path).entries) == 2
+        assert len(Snapshot.open(place).entries) == 2
         writer.publish(Usage())
-        assert len(Snapshot.open(tmp_path).entries) == len(documents)
+        assert len(Snapshot.open(place).entries) == len(documents)
     assert before.search_keywords(Kind.PASSAGE, "harbour", 9) == []
     assert len(list(before.documents())) == 2
 
 
 def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents)
-    before = Snapshot.open(tmp_path)
+    write(place, encoder, documents)
+    before = Snapshot.open(place)
     for document in documents[:4]:
-        with writing_to(tmp_path, encoder.identity) as writer:
+        with writing_to(place, encoder.identity) as writer:
             writer.remove_documents([document.id])
             writer.publish(Usage())
     assert len(list(before.documents())) == len(documents)
@@ -83,59 +84,59 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
 
 
 def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents[:1])
-    with writing_to(tmp_path, encoder.identity) as writer:
+    write(place, encoder, documents[:1])
+    with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents[1:2])
         writer.checkpoint()
         put(writer, encoder, documents[2:3])
         writer.remove_documents([documents[0].id])
-    with writing_to(tmp_path, encoder.identity) as writer:
+    with writing_to(place, encoder.identity) as writer:
         writer.publish(Usage())
-    assert titles(tmp_path) == {documents[0].title, documents[1].title}
-    assert Snapshot.open(tmp_path).count(Kind.PASSAGE) == 2
+    assert titles(place) == {documents[0].title, documents[1].title}
+    assert Snapshot.open(place).count(Kind.PASSAGE) == 2
 
 
 def test_a_table_that_was_begun_but_never_committed_goes(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents)
-    with writing_to(tmp_path, encoder.identity) as writer:
+    write(place, encoder, documents)
+    with writing_to(place, encoder.identity) as writer:
         writer.put_links([Link("a", "b", "SS", 0.5)])
-    with writing_to(tmp_path, encoder.identity) as writer:
+    with writing_to(place, encoder.identity) as writer:
         writer.publish(Usage())
-    assert list(Snapshot.open(tmp_path).links()) == []
+    assert list(Snapshot.open(place).links()) == []
 
 
 def test_writing_the_same_again_changes_nothing(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     for _ in range(3):
-        write(tmp_path, encoder, documents)
-    snapshot = Snapshot.open(tmp_path)
+        write(place, encoder, documents)
+    snapshot = Snapshot.open(place)
     assert snapshot.count(Kind.PASSAGE) == len(documents) == len(snapshot.entries)
 
 
 def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     first, second, third = documents[:3]
     spans = (Span(first.id, 0, 5), Span(second.id, 0, 5))
     both = Unit("a1", Kind.PROFILE, "Both", "said of both", spans)
     alone = Unit("a2", Kind.PROFILE, "Third", "said of the third", (Span(third.id, 0, 5),))
     passages = [make_passage(document).id for document in (first, second, third)]
-    with writing_to(tmp_path, encoder.identity) as writer:
+    with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
         writer.put_units([both, alone], encoder.encode([both.text, alone.text]))
         writer.put_links([Link(passages[0], passages[1], "SS", 1.0), Link(passages[1], passages[2], "SS", 1.0)])
         writer.put_links([Link(passages[1], passages[2], "SA", 0.25), Link("a1", passages[2], "from", 1.0)])
         writer.publish(Usage())
-    with writing_to(tmp_path, encoder.identity) as writer:
+    with writing_to(place, encoder.identity) as writer:
         writer.remove_documents([first.id])
         writer.publish(Usage())
-    snapshot = Snapshot.open(tmp_path)
-    assert first.title not in titles(tmp_path)
+    snapshot = Snapshot.open(place)
+    assert first.title not in titles(place)
     assert [unit.id for unit in snapshot.units(Kind.PROFILE)] == ["a2"]
     assert snapshot.count(Kind.PASSAGE) == len(documents) - 1
     kept = {(passages[1], passages[2], "SS", 1.0), (passages[1], passages[2], "SA", 0.25)}
@@ -145,7 +146,7 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
 def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: HashingEncoder) -> None:
     secret = make_document("Secret", "The zanzibaric xylograph of Quoxleth was never catalogued.")
     others = [make_document(f"Other {number}", f"Plain words about subject {number}.") for number in range(300)]
-    write(tmp_path, encoder, [secret, *others])
+    write(Place.of(tmp_path), encoder, [secret, *others])
     assert any(b"uoxleth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([secret.id])
@@ -158,7 +159,7 @@ def test_versions_that_nobody_needs_are_swept_away(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     for document in documents:
-        write(tmp_path, encoder, [document])
+        write(Place.of(tmp_path), encoder, [document])
     for table in tmp_path.glob("*.lance"):
         # The head is written twice by the last publish, once before sweeping and once after.
         assert len(list((table / "_versions").glob("*.manifest"))) <= 2, table
@@ -166,13 +167,13 @@ def test_versions_that_nobody_needs_are_swept_away(
 
 
 def test_an_index_of_another_encoder_is_refused_and_both_are_named(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(tmp_path, encoder, documents)
+    write(place, encoder, documents)
     other = HashingEncoder("other", 32)
     with pytest.raises(IndexMismatch, match=r"encoder hashing \(64 dimensions.*not with other \(32 dimensions"):
-        write(tmp_path, other, documents)
-    assert len(titles(tmp_path)) == len(documents)
+        write(place, other, documents)
+    assert len(titles(place)) == len(documents)
 
 
 def test_a_folder_without_an_index_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -181,22 +182,22 @@ def test_a_folder_without_an_index_is_named_with_what_to_do(tmp_path: Path) -> N
 
 
 def test_structures_are_those_of_the_rows_written(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    with writing_to(tmp_path, encoder.identity) as writer:
+    with writing_to(place, encoder.identity) as writer:
         writer.structures["passages"] = "one"
         put(writer, encoder, documents)
         writer.checkpoint()
-    assert Snapshot.open(tmp_path).head.structures == {}
-    with writing_to(tmp_path, encoder.identity) as writer:
+    assert Snapshot.open(place).head.structures == {}
+    with writing_to(place, encoder.identity) as writer:
         assert writer.structures == {"passages": "one"}
         writer.publish(Usage())
-    assert Snapshot.open(tmp_path).head.structures == {"passages": "one"}
+    assert Snapshot.open(place).head.structures == {"passages": "one"}
 
 
-def test_an_empty_index_can_be_published_and_searched(tmp_path: Path, encoder: HashingEncoder) -> None:
-    write(tmp_path, encoder, [])
-    snapshot = Snapshot.open(tmp_path)
+def test_an_empty_index_can_be_published_and_searched(place: Place, encoder: HashingEncoder) -> None:
+    write(place, encoder, [])
+    snapshot = Snapshot.open(place)
     assert snapshot.entries == ()
     assert snapshot.search_keywords(Kind.PASSAGE, "anything", 5) == []
     assert snapshot.vectors(Kind.PASSAGE).matrix.shape == (0, 64)

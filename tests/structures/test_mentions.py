@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.mentions import MOST_NAMESAKES, TitleMentions, TitleScanner, name_key, passages_called
+from hoptrail.structures.called import MOST_NAMESAKES, TitleScanner, name_key, passages_called
+from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import Sentences
 from hoptrail.types import Document, Kind, Link

@@ -14,6 +14,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import passages
 from hoptrail.structures.building import Workshop, report_nothing
@@ -68,6 +69,15 @@ def test_a_passage_is_its_span_of_the_document_and_its_vector_that_of_title_and_
     mirror = snapshot.vectors(Kind.PASSAGE)
     expected = HashingEncoder().encode([units[name].searchable for name in mirror.ids])
     assert np.array_equal(mirror.matrix, expected)
+
+
+def test_no_more_units_are_held_than_the_settings_say(tmp_path: Path) -> None:
+    encoder = Counting()
+    with writing_to(tmp_path, encoder.identity, StorageSettings(units_held=3)) as writer:
+        writer.put_documents(many(10))
+        Passages(PassageLimits()).update(Workshop(writer, encoder, report_nothing, writer.checkpoint))
+        assert writer.snapshot().count(Kind.PASSAGE) == 10
+    assert [len(batch) for batch in encoder.batches] == [3, 3, 3, 1]
 
 
 def test_only_documents_without_passages_are_encoded(tmp_path: Path) -> None:

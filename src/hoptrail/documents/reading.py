@@ -2,7 +2,8 @@
 
 Knows which reader belongs to which file, and what a document's title, id and sources are. Formats: text, Markdown, HTML, PDF,
 DOCX, JSON lines (`jsonl`). A PDF or DOCX file under a wrong name is told by its content; other content is taken at the name's
-word. Nothing is fetched: web addresses are no sources.
+word. Nothing is fetched: web addresses are no sources. Files are opened by the process that asks; what is in them may be made
+into documents elsewhere (an `Executor`), in batches.
 
 The id of a document is made of its text and of the title that stands in its content. A file without one is shown under its
 file name, which is not part of the id: the same text under two names is one document with two sources.
@@ -13,6 +14,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
@@ -22,6 +25,7 @@ from hoptrail.documents.splitting import sentence_ends, shortened_ends
 from hoptrail.documents.text import Parsed, Unreadable, cleaned, decode
 from hoptrail.documents.walking import files_of, shown
 from hoptrail.errors import DocumentError
+from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.types import Document, content_id
 
 __all__ = ["DEFAULT_LIMITS", "FORMS", "ReadingLimits", "form_of", "read_sources", "snapshot"]
@@ -39,26 +43,53 @@ FORMS = {
 }
 """File name endings and the form of what is in them."""
 
+BATCH_DOCUMENTS = 64
+BATCH_BYTES = 8_000_000
+"""Contents made into documents together in another process: at most this many, or about this many bytes."""
+
 _LONGEST_TITLE = 300
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]+)$|^(?P<underlined>\S[^\n]*)\n=+[ \t]*$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The content of a file that is one document."""
+
+    path: Path
+    form: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _LineOf:
+    """A line of a JSONL file."""
+
+    path: Path
+    line: Line
+
+
+_Content = _File | _LineOf | DocumentError
+
+
 def read_sources(
-    sources: Sequence[str | Path], limits: ReadingLimits = DEFAULT_LIMITS
+    sources: Sequence[str | Path], limits: ReadingLimits = DEFAULT_LIMITS, executor: Executor = HERE
 ) -> Iterator[Document | DocumentError]:
     """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
 
-    A stream: one document is held at a time. The source of a document is its resolved path, for a line of a JSONL file
-    `path#id` (or `path#line-N`). Documents with the same content are yielded each with its own source.
+    A stream: one document is held at a time, or, where `executor` is another process, the batches under way there. The source
+    of a document is its resolved path, for a line of a JSONL file `path#id` (or `path#line-N`). Documents with the same content
+    are yielded each with its own source.
     """
-    with Parsing(limits) as parsing:
-        for source in sources:
-            for found in files_of(Path(source)):
-                if isinstance(found, DocumentError):
-                    yield found
-                else:
-                    yield from _read_file(found, parsing, limits)
+    contents = _contents(sources, limits)
+    if executor is HERE:  # as each is asked for, with one parser for all
+        with Parsing(limits) as parsing:
+            for content in contents:
+                yield _document_of(content, parsing, limits)
+        return
+    work = Work("reading", partial(_documents, limits), lambda batch: from_to([_place(content) for content in batch]))
+    for documents in executor.map(work, batched(contents, BATCH_DOCUMENTS, _size, BATCH_BYTES)):
+        yield from documents
 
 
 def form_of(path: Path) -> str | None:
@@ -67,7 +98,49 @@ def form_of(path: Path) -> str | None:
     return next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
 
 
-def _read_file(path: Path, parsing: Parsing, limits: ReadingLimits) -> Iterator[Document | DocumentError]:
+def _contents(sources: Sequence[str | Path], limits: ReadingLimits) -> Iterator[_Content]:
+    """What is in the files, not yet understood."""
+    for source in sources:
+        for found in files_of(Path(source)):
+            if isinstance(found, DocumentError):
+                yield found
+            else:
+                yield from _read_file(found, limits)
+
+
+def _size(content: _Content) -> int:
+    """Bytes, about."""
+    if isinstance(content, _File):
+        return len(content.data)
+    return len(content.line.text) if isinstance(content, _LineOf) else 0
+
+
+def _place(content: _Content) -> str:
+    if isinstance(content, DocumentError):
+        return content.source
+    return _source_of(content) if isinstance(content, _LineOf) else shown(content.path)
+
+
+def _documents(limits: ReadingLimits, contents: Sequence[_Content]) -> list[Document | DocumentError]:
+    """What the contents say, an error in the place of one that cannot be understood."""
+    with Parsing(limits) as parsing:
+        return [_document_of(content, parsing, limits) for content in contents]
+
+
+def _document_of(content: _Content, parsing: Parsing, limits: ReadingLimits) -> Document | DocumentError:
+    if isinstance(content, DocumentError):
+        return content
+    if isinstance(content, _LineOf):
+        return _from_line(content, limits)
+    try:
+        return _from_file(content, parsing, limits)
+    except Unreadable as refusal:
+        return DocumentError(shown(content.path), str(refusal))
+    except OSError as error:  # no process, pipe or memory for parsing it
+        return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
+
+
+def _read_file(path: Path, limits: ReadingLimits) -> Iterator[_Content]:
     form = form_of(path)
     try:
         if form is None:
@@ -75,16 +148,16 @@ def _read_file(path: Path, parsing: Parsing, limits: ReadingLimits) -> Iterator[
         if form == "jsonl":
             yield from _read_jsonl(path, limits)
         else:
-            yield _read_whole(path, form, parsing, limits)
+            yield _File(path, form, snapshot(path, limits.file if form in ("pdf", "docx") else limits.text))
     except Unreadable as refusal:
         yield DocumentError(shown(path), str(refusal))
     except OSError as error:
         yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
 
 
-def _read_whole(path: Path, form: str, parsing: Parsing, limits: ReadingLimits) -> Document:
-    data = snapshot(path, limits.file if form in ("pdf", "docx") else limits.text)
-    form, notes = _true_form(form, path, data)
+def _from_file(file: _File, parsing: Parsing, limits: ReadingLimits) -> Document:
+    path, data = file.path, file.data
+    form, notes = _true_form(file.form, path, data)
     if form in ("text", "markdown"):
         decoded = decode(data)
         title = _first_heading(decoded.text) if form == "markdown" else ""
@@ -105,23 +178,27 @@ def _true_form(form: str, path: Path, data: bytes) -> tuple[str, tuple[str, ...]
     return true, () if true == form else (f"named {path.suffix}, read as {true.upper()} by its content",)
 
 
-def _read_jsonl(path: Path, limits: ReadingLimits) -> Iterator[Document | DocumentError]:
+def _read_jsonl(path: Path, limits: ReadingLimits) -> Iterator[_LineOf | DocumentError]:
     before = _state(path)
     for line in read_lines(path, limits):
         if isinstance(line, BadLine):
             place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
             yield DocumentError(place, line.reason)
         else:
-            yield _from_line(line, path, limits)
+            yield _LineOf(path, line)
     if _state(path) != before:
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
 
 
-def _from_line(line: Line, path: Path, limits: ReadingLimits) -> Document:
+def _from_line(content: _LineOf, limits: ReadingLimits) -> Document:
+    line = content.line
     text = cleaned(line.text)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
-    source = f"{shown(path)}#{cleaned(line.name).text}"
-    return _document(Parsed(line.title, text.text, text.notes), source, "", ends, limits)
+    return _document(Parsed(line.title, text.text, text.notes), _source_of(content), "", ends, limits)
+
+
+def _source_of(content: _LineOf) -> str:
+    return f"{shown(content.path)}#{cleaned(content.line.name).text}"
 
 
 def _document(

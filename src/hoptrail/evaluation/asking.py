@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from hoptrail.errors import EndpointRefused, HoptrailError, Interrupted, RecordingError
+from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing, packed_recall
@@ -39,7 +39,7 @@ class Asking:
         """What came of a question, and how. May be called from several threads.
 
         Raises:
-            Interrupted, EndpointRefused, RecordingError: the next question would meet the same.
+            Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same.
         """
         with self.language.metered(self._performer(question)) as meter:
             started = time.perf_counter()
@@ -60,7 +60,7 @@ class Asking:
             if self.retrieval_only:
                 return _Got(ranking=self.recipe.retrieve(text))
             answer = self.recipe.answer(text)
-        except (Interrupted, EndpointRefused, RecordingError):
+        except (Interrupted, EndpointRefused, IndexUnavailable, RecordingError):
             raise
         except HoptrailError as failure:
             return _Got(error=str(failure))

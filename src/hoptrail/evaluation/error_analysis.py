@@ -1,6 +1,8 @@
 """Why an answer is wrong: the first thing that went wrong on the way to it, told from the trail and the gold annotations.
 
-A recipe that reads once, for the question itself, is judged by the question's gold passages, in this order:
+An answer whose words stand in a gold answer, or the other way round, is `partly right`: it says less, or more, or the same in
+other words. Any other is looked into. A recipe that reads once, for the question itself, is judged by the question's gold
+passages, in this order:
 
     not in the pool    no unit that is searched was made from a gold passage
     not ranked         it is in the pool, but no hit shows it
@@ -14,11 +16,12 @@ given, or a step that rests on it is done. The first that is not done has one of
     wrong completion       sub-questions were asked after the answers it rests on were known, but none names them
     wrong integration      all steps are done, and the answer is wrong
 
-A sub-question asks a step if it has its words, names the answers that the step rests on, or has half of the words of a step
-that rests on none. Answers agree where the words of one stand in the other. Without gold steps it can't be told which
-sub-question should have found a passage or which answer is wrong, so there most causes are `unknown`, with the reason.
-Abstentions are counted apart, and have the same causes; questions that failed have none. Not covered: an answer that is right
-in other words than the gold's.
+A sub-question asks a step if it has its words, or names the answers that the step rests on and has a word of its own (where
+the data give a relation instead of words, naming is enough), or has half of the words of a step that rests on none. Answers
+agree where the words of one stand in the other. Without gold steps a question that was read as a whole with all gold passages
+in hand was not read; otherwise it can't be told which sub-question should have found a passage or which answer is wrong, and
+the cause is `unknown`, with the reason. Abstentions are counted apart, and have the same causes; questions that failed have
+none. Not covered: an answer that is right in other words than the gold's, and a step that is asked in none of its words.
 """
 
 from __future__ import annotations
@@ -30,19 +33,41 @@ from enum import StrEnum
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.gold_plan import Goal, gold_plan
+from hoptrail.evaluation.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.scoring import Rule, normalise, score_answer
-from hoptrail.evaluation.trail_records import HopRecord, TrailRecord
+from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
+from hoptrail.language.tasks import TASK_NAMES, Integrate
 
 ENOUGH_WORDS = 0.5
 """The share of a step's words that a sub-question which asks it has."""
 
 _SMALL_WORDS = frozenset(
-    {"of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were", "be"}
-    | {"did", "does", "do", "who", "whom", "whose", "what", "which", "when", "where", "how"}
+    {
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "to",
+        "from",
+        "with",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+    }
+    | {"s", "be", "did", "does", "do", "who", "whom", "whose", "what", "which", "when", "where", "how"}
 )
+
+_VERDICTS = frozenset({"yes", "no"})
 
 
 class Cause(StrEnum):
@@ -55,6 +80,7 @@ class Cause(StrEnum):
     NOT_HANDED_OVER = "not handed over"
     NOT_READ = "not read"
     WRONG_INTEGRATION = "wrong integration"
+    PARTLY_RIGHT = "partly right"
     UNKNOWN = "unknown"
 
 
@@ -106,8 +132,11 @@ def analyse_errors(run: Run) -> ErrorAnalysis:
 
 def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosis:
     trail = run.trails.get(question.id)
+    near = _near(result.prediction, question.answers)
     missing = sorted(set(question.supporting).intersection(run.header.outside_pool))
-    if not question.supporting:
+    if near is not None:
+        cause, why = Cause.PARTLY_RIGHT, f"{result.prediction!r} for {near!r}"
+    elif not question.supporting:
         cause, why = Cause.UNKNOWN, "the question has no gold passages"
     elif missing:
         cause, why = Cause.NOT_IN_POOL, missing[0]
@@ -116,6 +145,13 @@ def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosi
     else:
         cause, why = _Way(question, trail).first_cause()
     return Diagnosis(question.id, result.abstained, cause, why)
+
+
+def _near(prediction: str | None, answers: Sequence[str]) -> str | None:
+    """The gold answer that the prediction agrees with; a yes or no agrees with nothing but itself."""
+    if prediction is None or {normalise(prediction), normalise(answers[0])} & _VERDICTS:
+        return None
+    return next((answer for answer in answers if _agree(prediction, answer)), None)
 
 
 class _Way:
@@ -130,11 +166,11 @@ class _Way:
         given = (*(hop.answer for hop in trail.hops), *(reading.answer for reading in trail.readings))
         self._given = [answer for answer in given if answer is not None]
         asked = (*(hop.asked for hop in trail.hops), *(reading.question for reading in trail.readings))
-        self._asked = [text for text in dict.fromkeys(asked) if not self._plan.is_whole(text)]
+        self._asked = [text for text in dict.fromkeys(asked) if not self._is_whole(text)]
 
     def first_cause(self) -> tuple[Cause, str]:
         """The cause and what it is told by."""
-        if all(self._plan.is_whole(reading.question) for reading in self._trail.readings):
+        if all(self._is_whole(reading.question) for reading in self._trail.readings):
             return self._missed(self._plan.whole) or (Cause.NOT_READ, "all gold passages were handed over")
         if len(self._plan.steps) == 1:
             return self._without_steps()
@@ -143,6 +179,10 @@ class _Way:
             if not is_done:
                 return self._cause_at(step)
         return Cause.WRONG_INTEGRATION, "every step was answered"
+
+    def _is_whole(self, text: str) -> bool:
+        """Whether this asks the question itself, be it in another order."""
+        return self._plan.is_whole(text) or _words(text) == _words(self._plan.whole.question)
 
     def _missed(self, goal: Goal) -> tuple[Cause, str] | None:
         """A gold passage that did not come as far as the reader."""
@@ -155,7 +195,9 @@ class _Way:
         missed = self._missed(self._plan.whole)
         if missed is None:
             if any(_agree(given, self._plan.whole.answers[0]) for given in self._given):
-                return Cause.WRONG_INTEGRATION, "a sub-question was given the right answer"
+                return Cause.WRONG_INTEGRATION, "the right answer was given on the way"
+            if any(self._is_whole_reading(reading) for reading in self._trail.readings):
+                return Cause.NOT_READ, "all gold passages were handed over with the question itself"
             return (
                 Cause.UNKNOWN,
                 "all gold passages were handed over; without gold steps reading and integrating look alike",
@@ -165,6 +207,11 @@ class _Way:
             why = f"{passage} was not ranked; without gold steps nobody knows which sub-question should find it"
             return Cause.UNKNOWN, why
         return missed
+
+    def _is_whole_reading(self, reading: ReadingRecord) -> bool:
+        """Whether the question itself was read with all gold passages."""
+        asked = reading.task != TASK_NAMES[Integrate] and self._is_whole(reading.question)
+        return asked and self._plan.whole.passages <= set(reading.passages)
 
     def _done(self) -> list[bool]:
         """From the last step backwards, because a later step that is done vouches for those it rests on."""
@@ -180,7 +227,8 @@ class _Way:
         """Of the first step that is not done: those it rests on are."""
         if not any(self._asks(text, step) for text in self._asked):
             needed = [self._plan.steps[position].answers[0] for position in sorted(step.needs)]
-            if needed and self._went_on_after(needed):
+            named = any(all(_stands_in(answer, text) for answer in needed) for text in self._asked)
+            if needed and not named and self._went_on_after(needed):
                 return Cause.WRONG_COMPLETION, step.question
             return Cause.WRONG_DECOMPOSITION, step.question
         return self._missed(step) or (Cause.NOT_READ, step.question)
@@ -189,14 +237,15 @@ class _Way:
         place = self._plan.steps.index(step)
         if place in self._plan.worded_as(text):
             return True
-        if step.needs:
-            return all(_stands_in(self._plan.steps[needed].answers[0], text) for needed in step.needs)
-        words = _words(step.question)
-        return len(words & _words(text)) >= ENOUGH_WORDS * len(words)
+        words, said = _words(step.question), _words(text)
+        if not step.needs:
+            return len(words & said) >= ENOUGH_WORDS * len(words)
+        names = all(_stands_in(self._plan.steps[needed].answers[0], text) for needed in step.needs)
+        return names and (is_relation(step.question) or not words or bool(words & said))
 
     def _went_on_after(self, needed: Sequence[str]) -> bool:
         """Whether a sub-question was asked once all these answers were known."""
-        hops = [hop for hop in self._trail.hops if not self._plan.is_whole(hop.asked)]
+        hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
         known = [_first_telling(hops, answer) for answer in needed]
         return all(place is not None and place + 1 < len(hops) for place in known)
 
@@ -216,4 +265,4 @@ def _stands_in(answer: str, text: str) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.casefold())) - _SMALL_WORDS
+    return frozenset(re.findall(r"\w+", REFERENCE.sub(" ", text.casefold()))) - _SMALL_WORDS

@@ -145,6 +145,11 @@ def as_question(text: str) -> str:
     return _WORDED.get(relation, f"What is the {relation} of {{}}?").replace("{}", head) if arrow else text
 
 
+def is_relation(text: str) -> bool:
+    """Whether the data write this step as a triple, which nobody would ask in those words."""
+    return _ARROW in text
+
+
 def _needs(text: str, position: int) -> frozenset[int]:
     return frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
 

@@ -5,9 +5,12 @@ Models are looked up by their exact names: a longer or shorter name may be anoth
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,17 +27,21 @@ class Price:
     completion: float
 
     def __post_init__(self) -> None:
-        if min(self.prompt, self.completion) < 0:
-            raise ValueError("a price is at least 0")
+        if not all(0 <= price < math.inf for price in (self.prompt, self.completion)):
+            raise ValueError("a price is at least 0 and finite")
 
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model, as they were at `date`."""
+    """Prices by model, as they were at `date` (a year, or with month, or with day)."""
 
     date: str
     currency: str
     models: Mapping[str, Price]
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\d{4}(-\d\d){0,2}", self.date):
+            raise ValueError(f"the date is a year, or with month, or with day (2025-06), not {self.date!r}")
 
     def of(self, model: str) -> Price | None:
         """The model's price, None where it is not known."""
@@ -60,7 +67,8 @@ def load_prices(path: Path | None = None) -> PriceTable:
 
     try:
         text = (path or files("hoptrail.evaluation").joinpath("prices.toml")).read_text(encoding="utf-8")
-        return TypeAdapter(PriceTable).validate_python(tomllib.loads(text))
+        content = {key: str(value) if isinstance(value, date) else value for key, value in tomllib.loads(text).items()}
+        return TypeAdapter(PriceTable).validate_python(content)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:

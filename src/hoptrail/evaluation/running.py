@@ -80,6 +80,7 @@ def evaluate(
     Raises:
         UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking.
         DataError: a passage of the corpus could not be read.
+        IndexUnavailable: the index cannot be used, or lacks what a recipe searches; finished results are kept in `work`.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
     if not recipes:

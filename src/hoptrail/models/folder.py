@@ -13,21 +13,21 @@ from typing import Any
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.bert import BertSizes
-from hoptrail.models.local import LocalEncoder, LocalModel
+from hoptrail.models.local import LocalEncoder, LocalModel, LocalSettings
 from hoptrail.models.weights import digest_of
 
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = ("cls_token", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
 
 
-def encoder_from_folder(folder: Path) -> LocalEncoder:
+def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> LocalEncoder:
     """The encoder of a model folder; its name is the folder's path as given.
 
     Raises:
         ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
     model = read_folder(folder)
-    return LocalEncoder(str(folder), digest_of(model.weights), model)
+    return LocalEncoder(str(folder), digest_of(model.weights), model, settings)
 
 
 def read_folder(folder: Path) -> LocalModel:

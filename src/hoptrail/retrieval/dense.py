@@ -1,4 +1,7 @@
-"""Exact dense search: the cosine of the question's vector with every unit's, by one matrix product."""
+"""Dense search: the units whose vectors have the highest cosine with the question's.
+
+The store decides whether it looks at every vector or at most of the near ones (`Snapshot.nearest`); cosines are exact.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from numpy.typing import NDArray
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.ranking import ranked
+from hoptrail.store.vectors import top_rows
 from hoptrail.types import Hit, Kind, Ranking
+
+__all__ = ["CHANNEL", "dense_search", "nearest", "top_rows"]
 
 CHANNEL = "dense"
 
@@ -25,23 +31,13 @@ def nearest(
 ) -> Ranking:
     """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those in `rows`.
 
-    Rows are those of the snapshot's vectors of that kind, in rising order.
+    Rows are those of the snapshot's vectors of that kind, in rising order; choosing by rows is always exact.
     """
-    mirror = corpus.snapshot.vectors(kind)
-    scores = mirror.matrix @ vector
-    best = top_rows(scores, limit) if rows is None else [int(rows[at]) for at in top_rows(scores[rows], limit)]
-    wanted = {mirror.ids[row]: float(scores[row]) for row in best}
-    return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in corpus.snapshot.units(kind, wanted))
-
-
-def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
-    """Rows of the `limit` highest scores, highest first; among equal scores the lower row comes first."""
-    if limit < 1 or not len(scores):
-        return []
-    if limit < len(scores):
-        threshold = np.partition(scores, -limit)[-limit]
-        candidates = np.flatnonzero(scores >= threshold)
+    snapshot = corpus.snapshot
+    if rows is None:
+        wanted = dict(snapshot.nearest(kind, vector[np.newaxis], limit)[0])
     else:
-        candidates = np.arange(len(scores))
-    order = np.lexsort((candidates, -scores[candidates]))
-    return [int(row) for row in candidates[order][:limit]]
+        mirror = snapshot.vectors(kind)
+        scores = mirror.matrix @ vector
+        wanted = {mirror.ids[rows[at]]: float(scores[rows[at]]) for at in top_rows(scores[rows], limit)}
+    return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in snapshot.units(kind, wanted))

@@ -7,15 +7,17 @@ the structures of path search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.adaptive import AdaptiveSettings, rerank_adaptively
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.known_passages import KnownPassages
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.retrieval.passage_scoring import HYBRID, open_scoring, passages_by_id
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Hit, Ranking
 
 FRONTIER = "frontier"
@@ -26,7 +28,8 @@ FRONTIER = "frontier"
 class FrontierSettings:
     """The `depth` best of keyword and dense search are read by `scorer` (`passage_scoring.py`), with what they lead to.
 
-    A name leads from one passage to all that share it where no more than `namers` do.
+    A name leads from one passage to all that share it where no more than `namers` do (in a large corpus at most 40:
+    `structures/terms.py`).
     """
 
     depth: int = 50
@@ -45,16 +48,13 @@ def search_frontier(
     """The `limit` best of what was read, best first.
 
     Raises:
-        IndexUnavailable: the structures of path search are not built.
+        NotBuilt: the structures of path search are not built.
     """
-    graph = PassageGraph.of(corpus.snapshot)
+    linked = _linking(corpus.snapshot, settings.namers)
     first = {hit.unit.id: hit for hit in hybrid_search(corpus, question, settings.depth, search)}
 
-    def around(name: str) -> Sequence[str]:
-        return _linked(graph, name, settings.namers)
-
     scorer = open_scoring(settings.scorer, corpus).scorer(question)
-    placed = rerank_adaptively({name: hit.score for name, hit in first.items()}, around, scorer, settings.adaptive)[
+    placed = rerank_adaptively({name: hit.score for name, hit in first.items()}, linked, scorer, settings.adaptive)[
         :limit
     ]
     units = passages_by_id(corpus.snapshot, [one.id for one in placed])
@@ -63,13 +63,33 @@ def search_frontier(
     )
 
 
-def _linked(graph: PassageGraph, name: str, namers: int) -> Sequence[str]:
-    """Ids of the passages that a passage leads to, in the order of the names."""
-    row = graph.row(name)
+def _linking(snapshot: Snapshot, namers: int) -> Callable[[str], Sequence[str]]:
+    """Says which passages a passage leads to, in the order of the names: by the graph of all, or by look-ups."""
+    if snapshot.has_terms:
+        known = KnownPassages(snapshot)
+        return lambda passage: _looked_up(known, passage, namers)
+    graph = PassageGraph.of(snapshot)
+    return lambda passage: _linked(graph, passage, namers)
+
+
+def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
+    row = graph.row(passage)
     found: dict[int, None] = {}
     for number in graph.named_by.at(row):
         found |= dict.fromkeys(graph.owners.at(number).tolist())
-        if graph.namers.counts[number] <= namers:
+        if graph.counts[number] <= namers:
             found |= dict.fromkeys(graph.namers.at(number).tolist())
     found.pop(row, None)
     return [graph.passages[other].id for other in found]
+
+
+def _looked_up(known: KnownPassages, passage: str, namers: int) -> Sequence[str]:
+    known.read_names([passage])
+    found: dict[str, None] = {}
+    for _, term in known.named(passage):
+        found |= dict.fromkeys(term.owners)
+        if term.passages <= namers:
+            found |= dict.fromkeys(term.namers)
+    found.pop(passage, None)
+    known.read_units(found)  # what is gone since names were counted is left out
+    return [other for other in found if other in known.units]

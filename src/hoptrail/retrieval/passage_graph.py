@@ -7,22 +7,22 @@ in proportion to the corpus: arrays of rows, and the passages themselves. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import IndexUnavailable
-from hoptrail.language.offline.entities import Shape
+from hoptrail.errors import NotBuilt
+from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.mentions import TitleScanner, name_key, passages_called
+from hoptrail.structures.called import TitleScanner, passages_called
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.nearest import Rows
-from hoptrail.structures.sentence_entities import mentions_in
-from hoptrail.structures.sentences import sentence_places
+from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.terms import entity_key
 from hoptrail.types import Kind, Span, Unit
 
 
@@ -77,6 +77,9 @@ class PassageGraph:
     """Sentence to names."""
     namers: Postings
     """Name to passages whose sentences name it."""
+    counts: NDArray[np.int64]
+    """How many passages of the corpus have a name in their sentences; `size` is how many passages the corpus has."""
+    size: int
     spans: tuple[tuple[int, int], ...]
     """Sentence to its characters within the passage."""
     passage_vectors: FloatMatrix
@@ -87,7 +90,7 @@ class PassageGraph:
         """That of a snapshot, made once.
 
         Raises:
-            IndexUnavailable: there are passages and no sentences, so that the structures are not built.
+            NotBuilt: there are passages and no sentences, so that the structures are not built.
         """
         return snapshot.derived(cls.__name__, lambda: _read(snapshot))
 
@@ -148,58 +151,94 @@ class PassageGraph:
         return {name: number for number, name in enumerate(self.names)}
 
 
+@dataclass(frozen=True)
+class GraphParts:
+    """What a graph is made of, of all passages or of some."""
+
+    passages: tuple[Unit, ...]
+    """By rising id."""
+    places: SentencePlaces
+    extractions: Iterable[Extraction]
+    mentioned: Iterable[tuple[str, str]]
+    """Ids of sentences with the key of a title that each mentions."""
+    called: Mapping[str, Sequence[str]]
+    """The passages that a key calls."""
+    passage_vectors: FloatMatrix
+    sentence_vectors: FloatMatrix
+
+    def graph(self, corpus_size: int, counted: Mapping[str, int] | None = None) -> PassageGraph:
+        """The graph; `counted` says of how many passages of the corpus have a name, where that is not what is here."""
+        passage_of = self.places.passages(self.passages)
+        inside = np.flatnonzero(passage_of >= 0).astype(np.int32)
+        rows, keys = self._named(passage_of)
+        counted = counted or {}
+        names = tuple(sorted({*keys, *self.called, *counted} - {""}))
+        number = {name: at for at, name in enumerate(names)}
+        named = np.array([number[key] for key in keys], dtype=np.int32)
+        row_of = {unit.id: row for row, unit in enumerate(self.passages)}
+        owned = [(number[key], row_of[id_]) for key, ids in self.called.items() if key for id_ in ids if id_ in row_of]
+        owners = np.array(owned, dtype=np.int32).reshape(-1, 2)
+        titles = np.full(len(self.passages), -1, dtype=np.int32)
+        titles[owners[:, 1]] = owners[:, 0]
+        namers = Postings.of(named, passage_of[rows], len(names))
+        counts = namers.counts.copy()
+        for name, count in counted.items():
+            counts[number[name]] = count
+        return PassageGraph(
+            self.passages,
+            names,
+            titles,
+            Postings.of(owners[:, 0], owners[:, 1], len(names)),
+            Postings.of(passage_of[inside], inside, len(self.passages)),
+            passage_of,
+            Postings.of(rows, named, len(passage_of)),
+            namers,
+            counts,
+            corpus_size,
+            tuple(_characters(self.passages, passage_of, self.places.spans)),
+            self.passage_vectors,
+            self.sentence_vectors,
+        )
+
+    def _named(self, passage_of: Rows) -> tuple[Rows, list[str]]:
+        """Sentences that lie in a passage, and the key of a name in each: entities, then mentioned titles; pairs may repeat."""
+        rows: list[int] = []
+        keys: list[str] = []
+        for extraction in self.extractions:
+            for fact in extraction.facts:
+                found = [key for key in map(entity_key, fact.entities) if key]
+                for row in self.places.overlapping(fact.source) if found else ():
+                    if passage_of[row] >= 0:
+                        rows += [row] * len(found)
+                        keys += found
+        sentence = {id_: row for row, id_ in enumerate(self.places.ids)}
+        for id_, key in self.mentioned:
+            if key and (row := sentence.get(id_, -1)) >= 0 and passage_of[row] >= 0:
+                rows.append(row)
+                keys.append(key)
+        return np.array(rows, dtype=np.int32), keys
+
+
 def _read(snapshot: Snapshot) -> PassageGraph:
     passages = tuple(sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id))
     places = sentence_places(snapshot)
     if passages and not places.ids:
-        raise IndexUnavailable(
-            f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
+        raise NotBuilt(
+            f"the index at {snapshot.place} has no sentences, which path search walks on. Build the structures "
             "`sentences`, `extractions` and `mentions` first."
         )
-    passage_of = places.passages(passages)
-    inside = np.flatnonzero(passage_of >= 0).astype(np.int32)
     called = passages_called(passages)
-    rows, keys = _named(snapshot, passages, places.ids)
-    names = tuple(sorted({*keys, *called} - {""}))
-    number = {name: at for at, name in enumerate(names)}
-    named = np.array([(row, number[key]) for row, key in zip(rows, keys, strict=True) if key], dtype=np.int32)
-    named = named.reshape(-1, 2)
-    named = named[passage_of[named[:, 0]] >= 0]
-    row_of = {unit.id: row for row, unit in enumerate(passages)}
-    owned = np.array([(number[key], row_of[id_]) for key, ids in called.items() if key for id_ in ids], dtype=np.int32)
-    owned = owned.reshape(-1, 2)
-    titles = np.full(len(passages), -1, dtype=np.int32)
-    titles[owned[:, 1]] = owned[:, 0]
-    return PassageGraph(
+    key_of = {id_: key for key, ids in called.items() for id_ in ids}
+    parts = GraphParts(
         passages,
-        names,
-        titles,
-        Postings.of(owned[:, 0], owned[:, 1], len(names)),
-        Postings.of(passage_of[inside], inside, len(passages)),
-        passage_of,
-        Postings.of(named[:, 0], named[:, 1], len(places.ids)),
-        Postings.of(named[:, 1], passage_of[named[:, 0]], len(names)),
-        tuple(_characters(passages, passage_of, places.spans)),
+        places,
+        (found for _, found in snapshot.extractions()),
+        ((link.source, key_of.get(link.target, "")) for link in snapshot.links(MENTIONS)),
+        called,
         snapshot.vectors(Kind.PASSAGE).matrix,
         snapshot.vectors(Kind.SENTENCE).matrix,
     )
-
-
-def _named(snapshot: Snapshot, passages: Sequence[Unit], ids: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Numbers of sentences, and the key of a name in each: entities, then mentioned titles."""
-    found = mentions_in(
-        sentence_places(snapshot), (one for _, one in snapshot.extractions()), {Shape.DATE, Shape.NUMBER}
-    )
-    keys = [name_key(name) for name in found.keys]
-    rows = found.rows.tolist()
-    named = [keys[entity] for entity in found.entities.tolist()]
-    sentence = {id_: row for row, id_ in enumerate(ids)}
-    key_of = {id_: key for key, called in passages_called(passages).items() for id_ in called}
-    for link in snapshot.links(MENTIONS):
-        if link.source in sentence and link.target in key_of:
-            rows.append(sentence[link.source])
-            named.append(key_of[link.target])
-    return rows, named
+    return parts.graph(len(passages))
 
 
 def _characters(passages: Sequence[Unit], passage_of: Rows, spans: Sequence[Span]) -> Iterator[tuple[int, int]]:

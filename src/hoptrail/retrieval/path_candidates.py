@@ -25,8 +25,8 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.retrieval.path_queries import PathQueries
-from hoptrail.structures.keyword_statistics import KeywordStatistics
-from hoptrail.structures.mentions import name_key
+from hoptrail.structures.called import name_key
+from hoptrail.structures.keyword_statistics import Keywords
 from hoptrail.structures.nearest import Rows
 
 
@@ -86,14 +86,11 @@ class QuestionScores:
     """Of the question's words."""
 
     @classmethod
-    def of(
-        cls, graph: PassageGraph, keywords: KeywordStatistics, encoder: Encoder, queries: PathQueries
-    ) -> QuestionScores:
-        texts = queries.texts
-        vectors = encoder.encode(texts)
-        by_words = np.stack([_shares(keywords.scores(text)) for text in texts], axis=1)
+    def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
+        """`keywords` are of the graph's passages, in their order; `vectors` those of the queries' texts."""
+        by_words = np.stack([as_shares(keywords.scores(text)) for text in queries.texts], axis=1)
         sentences = graph.sentence_vectors @ vectors.T
-        counts = [int(np.count_nonzero(keywords.scores(word))) for word in queries.words]
+        counts = [keywords.frequency(word) for word in queries.words]
         return cls(
             graph,
             queries,
@@ -113,8 +110,8 @@ class QuestionScores:
 
     def shares(self) -> FloatMatrix:
         """The score of every passage for every query, 0 to 1: n x k."""
-        passages = np.stack([_shares(column) for column in self.passages.T], axis=1)
-        sentences = np.stack([_shares(column) for column in self.sentences.T], axis=1)
+        passages = np.stack([as_shares(column) for column in self.passages.T], axis=1)
+        sentences = np.stack([as_shares(column) for column in self.sentences.T], axis=1)
         mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
         return mixed
 
@@ -146,7 +143,7 @@ class Candidates:
 def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
     """The candidates for a question's path."""
     shares = scores.shares()
-    direct = _direct(scores.queries, shares)
+    direct = direct_scores(scores.queries, shares)
     walk = _Walk(scores, settings, _seeds(scores, shares, direct))
     first = walk.best(settings.first_sources)
     walk.expand(first)
@@ -163,10 +160,14 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
 
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
     """The names in a question that some passage has."""
-    mentions = find_mentions(question, question=True)
-    keys = {name_key(found.text) for found in mentions if found.shape in {Shape.NAME, Shape.QUOTED}}
-    numbers = map(graph.number, keys.union(graph.scanner.find(question)))
+    numbers = map(graph.number, names_written(question).union(graph.scanner.find(question)))
     return frozenset(number for number in numbers if number >= 0)
+
+
+def names_written(question: str) -> set[str]:
+    """The keys of what a question writes as a name."""
+    mentions = find_mentions(question, question=True)
+    return {name_key(found.text) for found in mentions if found.shape in {Shape.NAME, Shape.QUOTED}}
 
 
 class _Walk:
@@ -202,7 +203,7 @@ class _Walk:
         """
         names = graph.named_by.at(source)
         asked = np.isin(names, list(self.scores.asked))
-        counts = graph.namers.counts[names]
+        counts = graph.counts[names]
         at, owners = graph.owners.of_all(names)
         rare = counts <= self.settings.rare
         at_rare, namers = graph.namers.of_all(names[rare])
@@ -230,7 +231,7 @@ class _Walk:
             self.promise[rows[place]] = max(float(self.promise[rows[place]]), promise)
 
 
-def _direct(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
+def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
     """The question's own score of every passage, with its best stretch."""
     stretches = shares[:, len(queries.steps) + 1 :]
     best = stretches.max(axis=1) if stretches.shape[1] else shares[:, 0]
@@ -281,7 +282,7 @@ def _is_asked(scores: QuestionScores, name: int) -> bool:
     return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
 
 
-def _shares(scores: FloatMatrix) -> FloatMatrix:
+def as_shares(scores: FloatMatrix) -> FloatMatrix:
     """As shares of the best; negative ones count as 0, and all where none is positive."""
     best = float(scores.max(initial=0))
     positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)

@@ -95,7 +95,7 @@ class Described:
         ranks = np.empty(len(found.direct))
         ranks[np.argsort(-found.direct, kind="stable")] = np.arange(len(found.direct))
         named = np.isin(scores.graph.titles[rows], list(scores.asked))
-        namers = np.append(scores.graph.namers.counts, 0)[scores.graph.titles[rows]]
+        namers = np.append(scores.graph.counts, 0)[scores.graph.titles[rows]]
         bridged = self.bridged_best
         columns = [
             scores.keywords[rows, 0], scores.passages[rows, 0], scores.sentences[rows, 0], found.direct[rows],
@@ -193,10 +193,10 @@ class Described:
 
     def _telling(self, joins: _Joins) -> _Telling:
         graph = self.scores.graph
-        counts = graph.namers.counts[joins.names]
+        counts = graph.counts[joins.names]
         bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
         asked = np.isin(joins.names, list(self.scores.asked))
-        worth = np.log((len(graph.passages) + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
+        worth = np.log((graph.size + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
         return _Telling(worth, (counts > COMMON) & ~bridged)
 
     def _pair_columns(self, joins: _Joins, x: Numbers, y: Numbers) -> FloatMatrix:
@@ -212,7 +212,7 @@ class Described:
         told = cover.told(cover.sentences, a, b)
         whole = cover.told(cover.passages, first, second)
         columns = [
-            joins.called[y], np.log1p(graph.namers.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
+            joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
             told.both, told.both - told.first, told.both - told.second, whole.both, whole.both - whole.first,
             whole.both - whole.second, _weighed(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
             (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
@@ -270,7 +270,7 @@ class _Coverage:
         graph, queries = scores.graph, scores.queries
         stems = {stem(word): place for place, word in reversed(list(enumerate(queries.words)))}
         found = scores.document_frequencies[list(stems.values())] if stems else np.zeros(0)
-        idf = np.log(1 + (len(graph.passages) - found + 0.5) / (found + 0.5))
+        idf = np.log(1 + (graph.size - found + 0.5) / (found + 0.5))
         in_names = {stem(word) for name in scores.asked for word in graph.names[name].split()}
         relation = np.where([one in in_names for one in stems], 0.0, idf)
         self.weights = (idf / max(idf.sum(), 1e-6)).astype(np.float32)

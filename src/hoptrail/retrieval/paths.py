@@ -20,9 +20,10 @@ from hoptrail.retrieval.path_candidates import Candidates, CandidateSettings, Qu
 from hoptrail.retrieval.path_features import Described
 from hoptrail.retrieval.path_queries import PathQueries
 from hoptrail.retrieval.path_scoring import Judged, in_order, stored_scorer
+from hoptrail.retrieval.question_graph import PartSettings, question_part
 from hoptrail.structures.keyword_statistics import passage_keywords
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
-from hoptrail.types import Hit, Ranking, Span, Unit
+from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)
 """What must have been built."""
@@ -36,6 +37,8 @@ class PathSettings:
     """What is searched, how it is ordered, and which paths are told."""
 
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    part: PartSettings = field(default_factory=PartSettings)
+    """Of a corpus that is too large to hold all of it in memory (`MentionSettings.terms_above`)."""
     sure: int = 5
     """Hits that the learned order has to itself; after them it takes turns with what the question finds directly."""
     most_hops: int = 4
@@ -80,7 +83,7 @@ def search_paths(
     `steps` is a decomposition of the question, in which `#1` stands for the answer of the first; None has the rules make one.
 
     Raises:
-        IndexUnavailable: the structures of `STRUCTURES` are not built.
+        NotBuilt: the structures of `STRUCTURES` are not built.
     """
     return tuple(path.hit for path in find_paths(corpus, question, limit, settings, steps))
 
@@ -91,10 +94,10 @@ def find_paths(
     """The same hits, each with its path.
 
     Raises:
-        IndexUnavailable: as `search_paths`.
+        NotBuilt: as `search_paths`.
     """
     settings = settings or PathSettings()
-    described = describe(corpus, question, settings.candidates, steps)
+    described = describe(corpus, question, settings.candidates, steps, settings.part)
     if described is None:
         return ()
     judged = stored_scorer().judge(described)
@@ -104,14 +107,22 @@ def find_paths(
 
 
 def describe(
-    corpus: Corpus, question: str, settings: CandidateSettings, steps: Sequence[str] | None = None
+    corpus: Corpus,
+    question: str,
+    settings: CandidateSettings,
+    steps: Sequence[str] | None = None,
+    part_settings: PartSettings | None = None,
 ) -> Described | None:
     """The candidates for a question in numbers; None in an index without passages."""
-    graph = PassageGraph.of(corpus.snapshot)
-    if not graph.passages:
+    snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
+    if not snapshot.count(Kind.PASSAGE):
         return None
-    queries = PathQueries.of(question, steps)
-    scores = QuestionScores.of(graph, passage_keywords(corpus.snapshot), corpus.encoder, queries)
+    vectors = corpus.encoder.encode(queries.texts)
+    if snapshot.has_terms:
+        part = question_part(snapshot, queries, vectors, part_settings or PartSettings(), settings)
+        scores = QuestionScores.of(part.graph, part.keywords, queries, vectors)
+    else:
+        scores = QuestionScores.of(PassageGraph.of(snapshot), passage_keywords(snapshot), queries, vectors)
     candidates = find_candidates(scores, corpus.encoder, settings)
     return Described(scores, candidates) if len(candidates.rows) else None
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import NotBuilt
 from hoptrail.language.offline.lemmas import lemmatised
 from hoptrail.language.offline.question_triples import Pattern
 from hoptrail.language.offline.text import folded
@@ -97,7 +97,7 @@ class TripleSpace:
         """Made once a snapshot.
 
         Raises:
-            UsageError: the index does not hold what the settings compare.
+            NotBuilt: the index does not hold what the settings compare.
         """
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus, settings))
 
@@ -206,8 +206,8 @@ class TripleSpace:
     def _row(self, text: str, setting: str) -> int:
         row = self._rows.get(slot_id(text))
         if row is None:
-            raise UsageError(
-                f"{self._corpus.snapshot.folder} does not hold the vector of {text!r}. Set {setting} = true under "
+            raise NotBuilt(
+                f"{self._corpus.snapshot.place} does not hold the vector of {text!r}. Set {setting} = true under "
                 "[structures.triples] and index again: it is added to what is there."
             )
         return row

@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
+from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.serving import (
     cli_comparing,
     cli_corpus,
@@ -28,6 +29,8 @@ from hoptrail.serving.options import (
     AsJson,
     IndexFolder,
     LanguageName,
+    Place,
+    RayAddress,
     RecipeName,
     SettingsFile,
     console_of,
@@ -37,6 +40,7 @@ from hoptrail.serving.options import (
     watching,
 )
 from hoptrail.settings import load_settings
+from hoptrail.store.place import Place as IndexPlace
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 INTERRUPTED = 130
@@ -64,6 +68,8 @@ def index(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
     ] = False,
+    on: Place = LOCAL,
+    address: RayAddress = "",
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
@@ -71,12 +77,15 @@ def index(
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
     if estimate:
+        if on != LOCAL or address:
+            raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
         with watching() as watcher:
             usage = opened.estimate(sources or [], named(recipes), watcher)
         console_of().print(render.render_estimate(usage, opened.settings.chat), soft_wrap=True)
         return
-    with watching() as watcher:
-        report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild)
+    # Ray listens for signals when it is started; whoever comes later is heard.
+    with open_executor(on, address) as executor, watching() as watcher:
+        report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
     console_of(error=True).print(render.render_indexing(report), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
@@ -202,7 +211,7 @@ def replies(
     from hoptrail.models.recording import write_recording
     from hoptrail.models.remembered import FILE, RememberedReplies
 
-    remembered = RememberedReplies(folder / FILE)
+    remembered = RememberedReplies(folder.beside / FILE)
     count = write_recording(remembered.stored(), out)
     console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 
@@ -213,7 +222,10 @@ app.command()(cli_evaluation.distil)
 @app.command()
 def doctor(
     folder: Annotated[
-        Path | None, typer.Option("--index", metavar="DIR", help="The index whose ledger the checks are entered in.")
+        IndexPlace | None,
+        typer.Option(
+            "--index", metavar="DIR", parser=IndexPlace.of, help="The index whose ledger the checks are entered in."
+        ),
     ] = None,
     settings: SettingsFile = None,
 ) -> None:

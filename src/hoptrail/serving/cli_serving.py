@@ -11,12 +11,18 @@ import typer
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.serving.options import LanguageName, SettingsFile, named, open_index
+from hoptrail.store.place import Place
 
 NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
 def serve(
-    folder: Annotated[Path | None, typer.Option("--index", metavar="DIR", help="The index folder.")] = None,
+    folder: Annotated[
+        Place | None,
+        typer.Option(
+            "--index", metavar="DIR", parser=Place.of, help="The index: a folder, or an address as s3://BUCKET/PATH."
+        ),
+    ] = None,
     workspaces: Annotated[
         list[str] | None,
         typer.Option("--workspace", metavar="NAME=DIR", help="A named index; may be given several times."),
@@ -42,14 +48,13 @@ def serve(
         raise UsageError(f"serving needs {', '.join(missing)}: install them with `pip install hoptrail[server]`.")
     from hoptrail.serving.server.app import LOOPBACK, create_app
     from hoptrail.serving.server.keys import find_keys
-    from hoptrail.serving.server.limits import ServerLimits
     from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.workspaces import Workspace
 
     indexes = _indexes(folder, workspaces or [], settings, language)
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
-    limits = ServerLimits()
+    limits = next(iter(indexes.values())).settings.server
     served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
     hosts = {*LOOPBACK, host, *named(names)}
@@ -57,18 +62,18 @@ def serve(
     serve_app(app, host, port, limits)
 
 
-def _indexes(folder: Path | None, listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
+def _indexes(place: Place | None, listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
     """The indexes to serve, by the names of their workspaces.
 
     Raises:
         UsageError: none is named, or an entry is not `NAME=DIR`, or a name is there twice.
     """
-    pairs = [("main", str(folder))] if folder else []
-    pairs += [(name, place) for name, _, place in (entry.partition("=") for entry in listed)]
-    if not pairs or not all(name and place for name, place in pairs):
+    pairs = [("main", str(place))] if place else []
+    pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in listed)]
+    if not pairs or not all(name and where for name, where in pairs):
         raise UsageError(
             "name what to serve: `--index DIR` for one index, or `--workspace NAME=DIR` for each of several."
         )
     if len({name for name, _ in pairs}) < len(pairs):
         raise UsageError("two workspaces have the same name (an `--index` is called main).")
-    return {name: open_index(Path(place), settings, language) for name, place in pairs}
+    return {name: open_index(Place.of(where), settings, language) for name, where in pairs}

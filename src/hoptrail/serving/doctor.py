@@ -21,6 +21,9 @@ from hoptrail.models.opening import open_encoder
 from hoptrail.models.paying import PaidChat, Unremembering
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
+from hoptrail.store.head import ever_committed, read_head
+from hoptrail.store.place import Place
+from hoptrail.store.tables import connect, reading
 
 QUESTIONS = 100
 """How many questions the estimate is for."""
@@ -45,10 +48,10 @@ class Check:
     needed: bool = True
 
 
-def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
-    """Look at everything that the settings name, the chat endpoint first. `folder` is the index whose ledger is used."""
+def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
+    """Look at everything that the settings name, the chat endpoint first. At `place` is the index whose ledger is used."""
     with tempfile.TemporaryDirectory() as temporary:
-        context = LanguageContext(None, folder or Path(temporary), settings.chat)
+        context = LanguageContext(None, place.beside if place else Path(temporary), settings.chat)
         try:
             chat = context.paid_chat
         except UsageError as error:
@@ -57,6 +60,8 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
             yield from _chat_checks(chat, settings.chat)
     if settings.encoder.startswith("endpoint:"):
         yield _embeddings(settings.encoder)
+    if place and not place.is_local:
+        yield _index(place)
     yield _estimate(settings)
 
 
@@ -89,6 +94,18 @@ def _embeddings(name: str) -> Check:
     except HoptrailError as error:
         return Check("embeddings", works=False, says=str(error))
     return Check("embeddings", works=True, says=f"{name}, {dimension} dimensions")
+
+
+def _index(place: Place) -> Check:
+    """Whether an object store can be reached and read, with the environment's credentials."""
+    try:
+        with reading(place):
+            there = ever_committed(place) and read_head(connect(place), place) is not None
+    except HoptrailError as error:
+        return Check("index", works=False, says=str(error))
+    return Check(
+        "index", works=True, says=f"{place} can be read; {'an index is there' if there else 'nothing is there yet'}"
+    )
 
 
 def _estimate(settings: Settings) -> Check:

@@ -19,13 +19,33 @@ from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
 from hoptrail.settings import load_settings
+from hoptrail.store.place import Place as IndexPlace
 
-IndexFolder = Annotated[Path, typer.Option("--index", metavar="DIR", help="The index folder.")]
+IndexFolder = Annotated[
+    IndexPlace,
+    typer.Option(
+        "--index",
+        metavar="DIR",
+        parser=IndexPlace.of,
+        help="The index: a folder, or s3://, gs:// or az:// and BUCKET/PATH.",
+    ),
+]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
 ]
 LanguageName = Annotated[
     str | None, typer.Option("--language", metavar="NAME", help="Who performs the language tasks.")
+]
+Place = Annotated[
+    str, typer.Option("--on", metavar="WHERE", help="Where the work of building is done: here, or on ray.")
+]
+RayAddress = Annotated[
+    str,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="Of a running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
@@ -36,12 +56,12 @@ SettingsFile = Annotated[
 ]
 
 
-def open_index(folder: Path, settings_file: Path | None, language: str | None = None) -> Index:
-    loaded = load_settings(settings_file)
+def open_index(where: Path | IndexPlace, settings_file: Path | None, language: str | None = None) -> Index:
+    place, loaded = IndexPlace.of(where), load_settings(settings_file)
     if language is not None:
-        open_language(language, LanguageContext(None, folder, loaded.chat))
+        open_language(language, LanguageContext(None, place.beside, loaded.chat))
         loaded = replace(loaded, language=language)
-    return Index(folder, loaded)
+    return Index(place, loaded)
 
 
 @contextmanager

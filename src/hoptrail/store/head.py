@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, RootModel, ValidationError
 
-from hoptrail.errors import IndexDamaged, IndexMismatch
+from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch
 from hoptrail.models.encoder import EncoderIdentity
+from hoptrail.store.files import Files, files_of
 from hoptrail.store.layout import HEAD
+from hoptrail.store.place import Place
+from hoptrail.store.refusals import first_line, known_refusal
 from hoptrail.types import Usage
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from lancedb.db import DBConnection
+    from lancedb.table import Table
+
+FIRST = f"{2**64 - 2}.manifest"
+"""The manifest of the head's first version: an empty table made for a first commit, or (once) that commit itself."""
 
 FORMAT = 1
 """Raised by one whenever an older hoptrail could misread what a newer one writes."""
@@ -68,33 +76,103 @@ class _Payload(RootModel[Head]):
     model_config = ConfigDict(strict=True)
 
 
-def write_head(database: DBConnection, place: str, head: Head) -> None:
-    """Commit `head` as the one row of its table: an atomic act, on a local folder as on an object store."""
+class HeadRecord:
+    """The head's table as it was found at a place. What is committed replaces what was found, or nothing.
+
+    The table store refuses to overwrite a version that is no longer the newest, in a folder as on an object store (there the
+    newest version's manifest is written only if there is none of that number). So of two that found the same head one commits.
+    """
+
+    def __init__(self, database: DBConnection, place: Place) -> None:
+        """Finds the newest version; `head` tells what it says."""
+        self._database = database
+        self._place = place
+        self._table: Table | None = None
+        if ever_committed(place):
+            try:
+                self._table = database.open_table(HEAD)
+            except (OSError, RuntimeError, ValueError) as error:
+                raise known_refusal(place, error) or _damaged(place, f"cannot be read ({first_line(error)})") from error
+
+    @property
+    def table(self) -> Table | None:
+        return self._table
+
+    def head(self) -> Head | None:
+        """What was found, or None where nothing was ever committed.
+
+        Raises:
+            IndexMismatch: written by a newer hoptrail.
+            IndexDamaged: the record cannot be read back.
+        """
+        if self._table is None:
+            return None
+        try:
+            rows = self._table.to_arrow().to_pylist()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise known_refusal(self._place, error) or _damaged(
+                self._place, f"cannot be read ({first_line(error)})"
+            ) from error
+        if not rows and self._table.version == 1:  # made for the first commit, which did not come
+            return None
+        return _parsed(rows, self._place)
+
+    def commit(self, head: Head) -> None:
+        """Write `head` as the one row of the table, in place of what was found or committed before: an atomic act.
+
+        Raises:
+            IndexBusy: somebody else has committed since.
+        """
+        payload = _Payload(head).model_dump_json()
+        row = _row(payload)
+        if self._table is None:
+            # Of two that create a table at once both may succeed, so an empty one is made, and the commit is a second step.
+            self._table = self._database.create_table(HEAD, schema=row.schema, exist_ok=True)
+            if self._table.version != 1:
+                raise _overtaken(self._place)
+        try:
+            self._table.add(row, mode="overwrite")
+        except (OSError, RuntimeError, ValueError) as error:
+            newest = self._database.open_table(HEAD)
+            if newest.to_arrow().column("payload").to_pylist() == [payload]:  # only the word of it was lost
+                self._table = newest
+            elif newest.version != self._table.version:
+                raise _overtaken(self._place) from error
+            else:
+                raise
+
+
+def read_head(database: DBConnection, place: Place) -> Head | None:
+    """The last committed head, or None where nothing was ever committed. Raises: as `HeadRecord.head` does."""
+    return HeadRecord(database, place).head()
+
+
+def newest_commit(files: Files) -> str:
+    """A name for the newest version of the head, as cheaply as can be: one listing. Empty where there was never any.
+
+    A write that is under way, or was killed, has a folder and files with other names; the hint names the newest version, and
+    tells that there was one where all versions have vanished.
+    """
+    names = sorted(files.sizes(f"{HEAD}.lance/_versions"))
+    manifests = [name for name in names if name.endswith(".manifest") and PurePosixPath(name).stem.isdigit()]
+    hints = [name for name in names if name.endswith("/latest_version_hint.json")]
+    return next(iter([*manifests, *hints]), "")  # the newest has the lowest number
+
+
+def ever_committed(place: Place) -> bool:
+    """Whether a head was ever written here."""
+    return bool(newest_commit(files_of(place)))
+
+
+def _row(payload: str) -> pa.Table:
     import pyarrow as pa
 
-    payload = _Payload(head).model_dump_json()
-    row = pa.table({"format": [FORMAT], "payload": [payload], "crc": [zlib.crc32(payload.encode())]})
-    if ever_committed(place):
-        database.open_table(HEAD).add(row, mode="overwrite")
-    else:
-        database.create_table(HEAD, data=row)
+    return pa.table({"format": [FORMAT], "payload": [payload], "crc": [zlib.crc32(payload.encode())]})
 
 
-def read_head(database: DBConnection, place: str) -> Head | None:
-    """The last committed head, or None where nothing was ever committed.
-
-    Raises:
-        IndexMismatch: written by a newer hoptrail.
-        IndexDamaged: the record cannot be read back.
-    """
-    if not ever_committed(place):
-        return None
-    try:
-        rows = database.open_table(HEAD).to_arrow().to_pylist()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise IndexDamaged(_damaged(place, f"cannot be read ({_first_line(error)})")) from error
+def _parsed(rows: list[dict[str, Any]], place: Place) -> Head:
     if len(rows) != 1:
-        raise IndexDamaged(_damaged(place, f"has {len(rows)} rows instead of one"))
+        raise _damaged(place, f"has {len(rows)} rows instead of one")
     found = rows[0]["format"]
     if found > FORMAT:
         raise IndexMismatch(
@@ -103,23 +181,11 @@ def read_head(database: DBConnection, place: str) -> Head | None:
         )
     payload = rows[0]["payload"]
     if zlib.crc32(payload.encode()) != rows[0]["crc"]:
-        raise IndexDamaged(_damaged(place, "does not match its checksum"))
+        raise _damaged(place, "does not match its checksum")
     try:
         return _Payload.model_validate_json(payload).root
     except ValidationError as error:
-        raise IndexDamaged(_damaged(place, f"is not a head record ({error.error_count()} faults)")) from error
-
-
-def ever_committed(place: str) -> bool:
-    """Whether a head was ever written here.
-
-    A write that is under way, or was killed, has a folder and files with other names; the hint names the newest version, and
-    tells that there was one where all versions have vanished.
-    """
-    versions = Path(place, f"{HEAD}.lance", "_versions")
-    return (versions / "latest_version_hint.json").exists() or any(
-        path.stem.isdigit() for path in versions.glob("*.manifest")
-    )
+        raise _damaged(place, f"is not a head record ({error.error_count()} faults)") from error
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
@@ -136,9 +202,12 @@ def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) ->
         )
 
 
-def _damaged(place: str, what: str) -> str:
-    return f"{place}/{HEAD}.lance {what}. Run `hoptrail repair --index {place}`."
+def _damaged(place: Place, what: str) -> IndexDamaged:
+    return IndexDamaged(f"{place}/{HEAD}.lance {what}. Run `hoptrail repair --index {place}`.")
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+def _overtaken(place: Place) -> IndexBusy:
+    return IndexBusy(
+        f"{place} was committed to by another writer meanwhile; nothing of this one's work since its last checkpoint is kept. "
+        f"Run the same command again."
+    )

@@ -6,6 +6,7 @@
     links            one row a link
     extractions      one row a passage: the entities and facts found in it, and the triples of its facts (null for a fact
                      without; null as a whole in rows written before there were triples)
+    terms            one row a name or word that several passages have, in large corpora
     head             one row: which versions of the others are valid (`head.py`)
 
 Knows Arrow; knows nothing of versions, locks or files.
@@ -14,22 +15,24 @@ Knows Arrow; knows nothing of versions, locks or files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.vectors import vector_index
 from hoptrail.types import Document, Kind, Link, Span, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from lancedb.index import FTS
+    from lancedb.index import FTS, Bitmap, BTree, IvfFlat
 
 DOCUMENTS = "documents"
 LINKS = "links"
 EXTRACTIONS = "extractions"
+TERMS = "terms"
 HEAD = "head"
 UNITS = "unit-"
 
@@ -42,6 +45,19 @@ STOP_WORDS = tuple(
 )
 """Lucene's English list, question words and auxiliaries, and pronouns: words of questions that tell passages apart from
 nothing. (The store's own list mixes languages: it would drop "son" and "die".)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A name or a word by `id` (`structures/terms.py`), and how many passages have it.
+
+    `owners` are ids of the passages that the name calls, `namers` of those that have it, where they are few.
+    """
+
+    id: str
+    passages: int
+    owners: tuple[str, ...] = ()
+    namers: tuple[str, ...] = ()
 
 
 def unit_table(kind: Kind) -> str:
@@ -116,6 +132,19 @@ def extraction_schema() -> pa.Schema:
     )
 
 
+def term_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("passages", pa.int64(), nullable=False),
+            pa.field("owners", pa.list_(pa.string()), nullable=False),
+            pa.field("namers", pa.list_(pa.string()), nullable=False),
+        ]
+    )
+
+
 def keyword_index() -> FTS:
     """How the keyword index cuts text into words.
 
@@ -136,6 +165,24 @@ def keyword_index() -> FTS:
         max_token_length=40,
         with_position=False,
     )
+
+
+SCANNED_UP_TO = 50_000
+"""Up to so many rows a look-up reads the column, which takes milliseconds; above it, columns that are looked up have an index."""
+
+
+def indexes_of(table: str, rows: int, exact_up_to: int) -> dict[str, FTS | IvfFlat | BTree | Bitmap]:
+    """The indexes of a table of so many rows, by column; vectors have one above `exact_up_to`."""
+    from lancedb.index import Bitmap, BTree
+
+    indexes: dict[str, FTS | IvfFlat | BTree | Bitmap] = {}
+    if table.startswith(UNITS):
+        indexes["searchable"] = keyword_index()
+        if rows > exact_up_to:
+            indexes["vector"] = vector_index(rows)
+    if rows > SCANNED_UP_TO:
+        indexes |= {"source": BTree(), "target": BTree(), "kind": Bitmap()} if table == LINKS else {"id": BTree()}
+    return indexes
 
 
 def documents_to_rows(documents: Sequence[Document]) -> pa.Table:
@@ -261,3 +308,14 @@ def extractions_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str
             for fact, triple in zip(row["facts"], triples, strict=True)
         )
         yield row["id"], Extraction(tuple(row["entities"]), facts)
+
+
+def terms_to_rows(terms: Iterable[Term]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([asdict(term) for term in terms], schema=term_schema())
+
+
+def terms_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Term]:
+    for row in rows.to_pylist():
+        yield Term(row["id"], row["passages"], tuple(row["owners"]), tuple(row["namers"]))

@@ -6,7 +6,6 @@ is read there, the document before loses that source, and a document that has lo
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,28 +22,33 @@ class Register:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._entries = {entry.id: entry for entry in writer.snapshot().entries}
-        self._written = {name: entry.sources for name, entry in self._entries.items()}
-        self._documents_at: defaultdict[str, set[str]] = defaultdict(set)
+        self._before: dict[str, tuple[str, ...]] = {}
+        """The written sources of the documents that something has been noted of."""
+        self._documents_at: dict[str, tuple[str, ...]] = {}
         for entry in self._entries.values():
             for source in entry.sources:
-                self._documents_at[source].add(entry.id)
+                self._documents_at[source] = (*self._documents_at.get(source, ()), entry.id)
 
     def enter(self, document: Document) -> bool:
         """Note that this document, and no other, now stands at its sources. True if the index does not know it yet."""
         known = self._entries.get(document.id)
         sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
+        if known:
+            self._before.setdefault(document.id, known.sources)
         self._entries[document.id] = DocumentEntry(document.id, document.title, sources)
         for source in document.sources:
-            for other in self._documents_at[source] - {document.id}:
-                self.withdraw(other, source)
-            self._documents_at[source].add(document.id)
+            for other in self._documents_at.get(source, ()):
+                if other != document.id:
+                    self.withdraw(other, source)
+            self._documents_at[source] = (document.id,)
         return known is None
 
     def withdraw(self, name: str, source: str) -> None:
         """Note that a document no longer stands at a source."""
         entry = self._entries[name]
+        self._before.setdefault(name, entry.sources)
         self._entries[name] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
-        self._documents_at[source].discard(name)
+        self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != name)
 
     def places(self, name: str) -> list[tuple[DocumentEntry, str]]:
         """The documents, and the sources of each, that a user means by an id, a path or a title.
@@ -68,22 +72,21 @@ class Register:
 
         After it, every source has one document, so that a checkpoint here is a state that may be published.
         """
-        self._put(documents)
-        gone = {name for name in self._written if not self._entries[name].sources}
-        moved = {name for name, before in self._written.items() if before != self._entries[name].sources} - gone
+        self._writer.add_documents(self._as_noted(documents))
+        new = {document.id for document in documents}
+        gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
+        moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - gone - new
         if moved:
-            self._put(list(self._writer.snapshot().documents(moved)))
+            self._writer.put_documents(self._as_noted(self._writer.snapshot().documents(moved)))
         if gone:
             self._writer.remove_documents(gone)
-            self._written = {name: sources for name, sources in self._written.items() if name not in gone}
-            self._entries = {name: entry for name, entry in self._entries.items() if name not in gone}
+        for name in gone:
+            del self._entries[name]
+        self._before.clear()
         return len(gone)
 
-    def _put(self, documents: Sequence[Document]) -> None:
-        self._writer.put_documents(
-            [replace(document, sources=self._entries[document.id].sources) for document in documents]
-        )
-        self._written |= {document.id: self._entries[document.id].sources for document in documents}
+    def _as_noted(self, documents: Iterable[Document]) -> list[Document]:
+        return [replace(document, sources=self._entries[document.id].sources) for document in documents]
 
     def _all_places(self, names: Iterable[str]) -> list[tuple[DocumentEntry, str]]:
         return [(self._entries[name], source) for name in names for source in self._entries[name].sources]

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.store import layout
-from hoptrail.store.head import Head, read_head, write_head
+from hoptrail.store.files import Files, files_of
+from hoptrail.store.head import Head, HeadRecord, ever_committed
 from hoptrail.store.integrity import damaged_files
 from hoptrail.store.lock import writers_lock
-from hoptrail.store.tables import connect, writing
+from hoptrail.store.place import Place
+from hoptrail.store.tables import StorageSettings, connect, writing
 
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
@@ -31,51 +33,61 @@ class Damage:
     stale: frozenset[str]
 
 
-def set_damage_aside(folder: Path) -> Damage:
-    """Make the index in `folder` open again. Where anything is lost, it holds no structure until those are built again.
+def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None) -> Damage:
+    """Make the index at a place open again. Where anything is lost, it holds no structure until those are built again.
 
     Raises:
-        IndexUnavailable: there is no such folder.
+        IndexUnavailable: there is no index.
         IndexDamaged: documents are damaged, or no head can be read; nothing has been touched.
         IndexBusy: another process is writing.
     """
-    if not folder.is_dir():
-        raise IndexUnavailable(f"there is no index at {folder}, so nothing to repair.")
-    with writers_lock(folder), writing(folder):
-        database = connect(folder)
-        head, broken = _last_readable_head(database, folder)
-        files = tuple(name for name, _ in damaged_files(folder, head.checksums or {}, read_all=True))
-        damaged = {table: list(names) for table, names in groupby(files, key=lambda name: name.split(".lance/")[0])}
+    place, files = Place.of(where), files_of(Place.of(where))
+    if not (place.folder.is_dir() if place.is_local else ever_committed(place)):
+        raise IndexUnavailable(f"there is no index at {place}, so nothing to repair.")
+    with writers_lock(place, (storage or StorageSettings()).lease_seconds), writing(place):
+        database = connect(place)
+        record, head, broken = _last_readable_head(database, place, files)
+        damaged_names = tuple(name for name, _ in damaged_files(files, head.checksums or {}, read_all=True))
+        gone = head.newest.keys() - set(database.list_tables().tables) - {_table_of(name) for name in damaged_names}
+        damaged_names += tuple(f"{name}.lance" for name in sorted(gone))  # of which there need be no checksums
+        damaged = {table: list(names) for table, names in groupby(damaged_names, key=_table_of)}
         if layout.DOCUMENTS in damaged:
             raise IndexDamaged(
-                f"{folder}/{damaged[layout.DOCUMENTS][0]} is damaged, and with it the stored documents: they cannot be rebuilt "
+                f"{place}/{damaged[layout.DOCUMENTS][0]} is damaged, and with it the stored documents: they cannot be rebuilt "
                 f"from here. Index their sources into a new folder; `hoptrail show` may still list them."
             )
         stale = {table for table, names in damaged.items() if all("/_indices/" in name for name in names)}
         lost = set(damaged) - stale
         if lost:
             kept = {name: version for name, version in head.tables.items() if name not in lost}
-            emptied = replace(head, tables=kept, structures={}, pending={}, pending_structures={}, checksums=None)
-            write_head(database, str(folder), emptied)
+            record.commit(replace(head, tables=kept, structures={}, pending={}, pending_structures={}, checksums=None))
         elif broken or stale:
-            write_head(database, str(folder), replace(head, checksums=None))
-        return Damage((*broken, *files), frozenset(head.structures), frozenset(stale))
+            record.commit(replace(head, checksums=None))
+        return Damage((*broken, *damaged_names), frozenset(head.structures), frozenset(stale))
 
 
-def _last_readable_head(database: DBConnection, folder: Path) -> tuple[Head, tuple[str, ...]]:
+def _last_readable_head(database: DBConnection, place: Place, files: Files) -> tuple[HeadRecord, Head, tuple[str, ...]]:
     """The newest head that can be read, and the files of newer ones, which are renamed out of the way."""
     broken: list[str] = []
-    manifests = sorted((folder / f"{layout.HEAD}.lance" / "_versions").glob("*.manifest"))
-    for manifest in manifests:
+    manifests = [name for name in files.sizes(f"{layout.HEAD}.lance/_versions") if name.endswith(".manifest")]
+    for manifest in sorted(manifests):
         try:
-            head = read_head(database, str(folder))
+            record = HeadRecord(database, place)
+            head = record.head()
         except IndexDamaged:
-            manifest.rename(manifest.with_suffix(".damaged"))
-            broken.append(manifest.relative_to(folder).as_posix())
+            files.move(manifest, _aside(manifest))
+            broken.append(manifest)
             continue
         if head is not None:
-            return head, tuple(broken)
+            return record, head, tuple(broken)
     for name in broken:
-        path = folder / name
-        path.with_suffix(".damaged").rename(path)
-    raise IndexDamaged(f"{folder} has no head that can be read. Index the documents' sources into a new folder.")
+        files.move(_aside(name), name)
+    raise IndexDamaged(f"{place} has no head that can be read. Index the documents' sources into a new folder.")
+
+
+def _table_of(name: str) -> str:
+    return name.partition(".lance")[0]
+
+
+def _aside(manifest: str) -> str:
+    return str(PurePosixPath(manifest).with_suffix(".damaged"))

@@ -1,13 +1,14 @@
 """Reading an index: an unchanging view of one set of table versions. Many readers may hold one beside a writer.
 
-Vectors are mirrored in memory, sorted by unit id, because an exact product over them is faster there than in the store;
-texts and links stay on disk.
+Vectors are mirrored in memory, sorted by unit id, because an exact product over them is faster there than in the store, until
+there are too many (`vectors.py`); texts and links stay on disk.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,10 +23,13 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.head import Head, ever_committed, read_head
+from hoptrail.store.files import Files, files_of
+from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
 from hoptrail.store.lock import join_readers
+from hoptrail.store.place import Place
 from hoptrail.store.tables import connect, one_of, open_tables, reading
+from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
 from hoptrail.types import Document, Kind, Link, Unit
 
 if TYPE_CHECKING:
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ID_BLOCK = 500
+
+_SHARE_READ_WHOLE = 16
+"""Where more than one row in so many is asked for by a value, the table is read once instead of searched block by block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +54,6 @@ class DocumentEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorMirror:
-    """All vectors of one kind: `ids` in rising order, `matrix` of shape (len(ids), dimension)."""
-
-    ids: tuple[str, ...]
-    matrix: FloatMatrix
-
-
-@dataclass(frozen=True, slots=True)
 class LinkRows:
     """Links between some units, as places in their ids: arrays of one length."""
 
@@ -64,42 +63,60 @@ class LinkRows:
 
 
 class Snapshot:
-    """One committed state of an index folder (or, inside a writer, the state it has reached)."""
+    """One committed state of an index (or, inside a writer, the state it has reached)."""
 
-    def __init__(self, folder: Path, head: Head, tables: Mapping[str, Table]) -> None:
-        self.folder = folder
+    def __init__(
+        self, place: Place, head: Head, tables: Mapping[str, Table], commit: str = "", files: Files | None = None
+    ) -> None:
+        self.place = place
         self.head = head
         self._tables = tables
+        self._commit = commit
+        if files is not None:
+            self._files = files
         self._mirrors: dict[Kind, VectorMirror] = {}
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
 
     @staticmethod
-    def exists(folder: Path) -> bool:
-        """Whether there is an index in this folder, of whatever state."""
-        return ever_committed(str(folder))
+    def exists(where: Path | Place) -> bool:
+        """Whether there is an index at this place, of whatever state; a first commit that was cut short has made none.
+
+        Raises:
+            IndexDamaged: its only head cannot be read.
+            StorageError: the object store cannot be reached, or refuses.
+        """
+        place = Place.of(where)
+        commit = newest_commit(files_of(place))
+        if not commit.endswith(FIRST):
+            return bool(commit)
+        with reading(place):
+            return read_head(connect(place), place) is not None
 
     @classmethod
-    def open(cls, folder: Path) -> Snapshot:
-        """The last committed state of `folder`.
+    def open(cls, where: Path | Place) -> Snapshot:
+        """The last committed state of the index at a place.
 
         Raises:
             IndexUnavailable: there is none.
             IndexDamaged: a file is missing or altered.
             IndexMismatch: written by a newer hoptrail.
+            StorageError: the object store cannot be reached, or refuses.
         """
-        absent = f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
-        if not cls.exists(folder):
+        place = Place.of(where)
+        absent = f"there is no index at {place}. Make one with `hoptrail index SOURCE... --index {place}`."
+        files = files_of(place)
+        if not (commit := newest_commit(files)):
             raise IndexUnavailable(absent)
-        descriptor = join_readers(folder)
+        descriptor = join_readers(place)
         try:
-            with reading(folder):
-                database = connect(folder)
-                head = read_head(database, str(folder))
+            with reading(place):
+                database = connect(place)
+                head = read_head(database, place)
                 if head is None:
                     raise IndexUnavailable(absent)
-                verify(folder, head.checksums or {})
-                snapshot = cls(folder, head, open_tables(database, head.tables))
+                verify(place, head.checksums or {})
+                snapshot = cls(place, head, open_tables(database, head.tables), commit, files)
         except BaseException:
             if descriptor is not None:
                 os.close(descriptor)
@@ -108,11 +125,24 @@ class Snapshot:
             weakref.finalize(snapshot, os.close, descriptor)
         return snapshot
 
+    @cached_property
+    def _files(self) -> Files:
+        """Held, because whoever makes them anew for an object store may have to get credentials first."""
+        return files_of(self.place)
+
     def is_current(self) -> bool:
         """Whether nothing has been published since this snapshot was opened; what a writer keeps for itself is no news."""
-        with reading(self.folder):
-            head = read_head(connect(self.folder), str(self.folder))
-        return head is not None and head.published == self.head.published
+        commit = newest_commit(self._files)
+        if commit == self._commit:
+            return bool(commit)
+        if not commit:
+            return False
+        with reading(self.place):
+            head = read_head(connect(self.place), self.place)
+        if head is None or head.published != self.head.published:
+            return False
+        self._commit = commit
+        return True
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -126,6 +156,18 @@ class Snapshot:
             DocumentEntry(row["id"], row["title"], tuple(row["sources"])) for batch in rows for row in batch.to_pylist()
         )
         return tuple(sorted(entries, key=lambda entry: entry.id))
+
+    def document_ids(self) -> set[str]:
+        return {id_ for batch in self._scan(layout.DOCUMENTS, ["id"]) for id_ in batch.column("id").to_pylist()}
+
+    def count_by_document(self, kind: Kind) -> Counter[str]:
+        """How many units of a kind have their first source in each document that has any."""
+        import pyarrow.compute as pc
+
+        counts: Counter[str] = Counter()
+        for batch in self._scan(layout.unit_table(kind), ["sources"]):
+            counts.update(pc.struct_field(pc.list_element(batch.column("sources"), 0), "document").to_pylist())
+        return counts
 
     def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
         """Documents as a stream, all or those of `ids`, in no particular order."""
@@ -149,6 +191,23 @@ class Snapshot:
         """Links as a stream, all or those of one kind, in no particular order."""
         for batch in self._scan(layout.LINKS, None, None if kind is None else [kind], by="kind"):
             yield from layout.links_from_rows(batch)
+
+    def links_from(self, ids: Collection[str], kind: str) -> Iterator[Link]:
+        """Links of one kind that lead from units of these ids, in no particular order."""
+        return self._links_at("source", ids, kind)
+
+    def links_to(self, ids: Collection[str], kind: str) -> Iterator[Link]:
+        """Links of one kind that lead to units of these ids, in no particular order."""
+        return self._links_at("target", ids, kind)
+
+    def _links_at(self, end: str, ids: Collection[str], kind: str) -> Iterator[Link]:
+        for batch in self._scan(layout.LINKS, None, ids, by=end, also=one_of("kind", [kind])):
+            yield from layout.links_from_rows(batch)
+
+    def count_links(self) -> Counter[str]:
+        """How many links there are of each kind."""
+        batches = self._scan(layout.LINKS, ["kind"])
+        return Counter(kind for batch in batches for kind in batch.column("kind").to_pylist())
 
     def link_rows(self, kind: str, ids: Sequence[str]) -> LinkRows:
         """Links of one kind with both ends among `ids`, in no particular order: for graphs too large for records."""
@@ -174,6 +233,21 @@ class Snapshot:
         """Ids of the passages whose entities and facts are stored."""
         return {id_ for batch in self._scan(layout.EXTRACTIONS, ["id"]) for id_ in batch.column("id").to_pylist()}
 
+    def terms(self, ids: Collection[str] | None = None) -> Iterator[layout.Term]:
+        """What is known of names and words, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.TERMS, None, ids):
+            yield from layout.terms_from_rows(batch)
+
+    @cached_property
+    def has_terms(self) -> bool:
+        """Whether the corpus is so large that its names and words are counted in the store."""
+        table = self._tables.get(layout.TERMS)
+        return table is not None and int(table.count_rows()) > 0
+
+    def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
+        """The vectors of some units, of those that there are; nothing is kept."""
+        return self._read_vectors(kind, ids)
+
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         if kind not in self._mirrors:
@@ -181,6 +255,24 @@ class Snapshot:
                 if kind not in self._mirrors:
                     self._mirrors[kind] = self._read_vectors(kind)
         return self._mirrors[kind]
+
+    def searches_vectors(self, kind: Kind) -> bool:
+        """Whether the vectors of a kind are so many that the store's index finds the nearest, nearly all of them."""
+        table = self._tables.get(layout.unit_table(kind))
+        return table is not None and self.derived((kind, "indexed"), lambda: has_vector_index(table))
+
+    def nearest(self, kind: Kind, vectors: FloatMatrix, limit: int) -> list[Found]:
+        """Of each row of `vectors` (unit length) the ids of the `limit` nearest units of a kind, with their cosines.
+
+        Exact, unless `searches_vectors` says otherwise.
+        """
+        limit = max(0, min(limit, self.count(kind)))
+        if not self.searches_vectors(kind):
+            return self.vectors(kind).nearest(vectors, limit)
+        if not limit:
+            return [[] for _ in vectors]
+        with reading(self.place):
+            return nearest_by_index(self._tables[layout.unit_table(kind)], vectors, limit)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another."""
@@ -202,7 +294,7 @@ class Snapshot:
             return []
         from lancedb.query import MatchQuery
 
-        with reading(self.folder):
+        with reading(self.place):
             # Its other arguments have defaults, which its own types do not tell.
             match = MatchQuery(words, "searchable")  # type: ignore[call-arg]
             query = table.search(match).select([*layout.UNIT_COLUMNS, "_score"])
@@ -211,32 +303,60 @@ class Snapshot:
         found = list(zip(layout.units_from_rows(rows, kind), scores, strict=True))
         return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:limit]
 
-    def _read_vectors(self, kind: Kind) -> VectorMirror:
-        ids: list[str] = []
-        blocks: list[FloatMatrix] = []
-        for batch in self._scan(layout.unit_table(kind), ["id", "vector"]):
-            ids += batch.column("id").to_pylist()
-            blocks.append(batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1))
-        if not ids:
+    def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
+        """All vectors of a kind, or those of `ids`, as a stream in no order: for a walk over more than memory holds."""
+        for batch in self._scan(layout.unit_table(kind), ["id", "vector"], ids):
+            if not batch.num_rows:  # of which no shape can be told
+                continue
+            matrix = batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
+            yield VectorMirror(tuple(batch.column("id").to_pylist()), matrix)
+
+    def _read_vectors(self, kind: Kind, ids: Collection[str] | None = None) -> VectorMirror:
+        blocks = list(self.vector_blocks(kind, ids))
+        if not blocks:
             return VectorMirror((), np.zeros((0, self.head.encoder.dimension), dtype=np.float32))
-        order = np.argsort(np.array(ids))
-        return VectorMirror(tuple(ids[row] for row in order), np.concatenate(blocks)[order])
+        found = [id_ for block in blocks for id_ in block.ids]
+        order = np.argsort(np.array(found))
+        return VectorMirror(
+            tuple(found[row] for row in order), np.concatenate([block.matrix for block in blocks])[order]
+        )
 
     def _scan(
-        self, name: str, columns: list[str] | None, values: Collection[str] | None = None, by: str = "id"
+        self,
+        name: str,
+        columns: list[str] | None,
+        values: Collection[str] | None = None,
+        by: str = "id",
+        also: str = "true",
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a table, all or those whose column `by` has one of `values`."""
+        """Rows of a table, all or those whose column `by` has one of `values`, that meet the condition `also`."""
         table = self._tables.get(name)
         if table is None:
             return
-        with reading(self.folder):
+        with reading(self.place):
+            if values is not None and len(values) > max(_ID_BLOCK, int(table.count_rows()) // _SHARE_READ_WHOLE):
+                yield from _read_whole(table, columns, frozenset(values), by, also)
+                return
             for wanted in _blocks(values):
                 query = table.search()
                 if columns is not None:
                     query = query.select(columns)
                 if wanted is not None:
-                    query = query.where(one_of(by, wanted))
+                    query = query.where(f"{one_of(by, wanted)} AND {also}")
                 yield from query.to_batches(batch_size=1024)
+
+
+def _read_whole(
+    table: Table, columns: list[str] | None, values: frozenset[str], by: str, also: str
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    query = table.search().where(also)
+    if columns is not None:
+        query = query.select(list(dict.fromkeys([*columns, by])))
+    for batch in query.to_batches(batch_size=1024):
+        kept = batch.filter(pa.array([value in values for value in batch.column(by).to_pylist()], pa.bool_()))
+        yield kept if columns is None else kept.select(columns)
 
 
 def _blocks(ids: Collection[str] | None) -> Iterator[list[str] | None]:

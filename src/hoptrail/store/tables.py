@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hoptrail.errors import HoptrailError, IndexDamaged, StorageError
+from hoptrail.errors import HoptrailError, IndexDamaged, StorageError, UsageError
+from hoptrail.store.files import RETRIES, RETRY_SECONDS, Files
+from hoptrail.store.place import Place, without_tls
+from hoptrail.store.refusals import first_line, known_refusal
 
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
@@ -17,11 +22,51 @@ if TYPE_CHECKING:
 HEAD_TAG = "head"
 """Marks, in each table, the version that the head names, so that sweeping never removes it."""
 
+CLOCKS = timedelta(hours=1)
+"""How much longer a version is kept than it need be: for clocks that differ, and for the time that sweeping itself takes."""
 
-def connect(folder: Path) -> DBConnection:
+
+@dataclass(frozen=True, slots=True)
+class StorageSettings:
+    """How an index is written.
+
+    Above `exact_up_to` vectors of a kind the store's index finds the nearest (`vectors.py`), up to it one product with all of
+    them. A build holds at most `units_held` units with their vectors before it writes them, about 3 kB each. The rest is for
+    object stores: what a commit has replaced is kept for `keep_hours`, because readers cannot be seen
+    there: one that holds on to a state for longer may find its files gone. A writer that has died keeps others out for
+    `lease_seconds`.
+    """
+
+    keep_hours: float = 48.0
+    lease_seconds: float = 60.0
+    exact_up_to: int = 200_000
+    units_held: int = 32_768
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.keep_hours < math.inf and 1 <= self.lease_seconds < math.inf):
+            raise UsageError("storage: keep_hours must be at least 0, and lease_seconds at least 1, both finite")
+        if self.exact_up_to < 1 or self.units_held < 1:
+            raise UsageError("storage: exact_up_to and units_held must be at least 1")
+
+
+INDEX_CACHE = 256 * 1024 * 1024
+"""What a connection keeps of indexes in memory at most; the store's own limit is some gigabytes."""
+
+
+def connect(place: Place | Path) -> DBConnection:
+    """The database at a place; one in an object store finds credentials and endpoint in the environment by itself."""
     import lancedb
 
-    return lancedb.connect(folder)
+    place = Place.of(place)
+    session = lancedb.Session(index_cache_size_bytes=INDEX_CACHE)
+    if place.is_local:
+        return lancedb.connect(place.folder, session=session)
+    options = {
+        "allow_http": str(without_tls()).lower(),
+        "client_max_retries": str(RETRIES),
+        "client_retry_timeout": str(RETRY_SECONDS),
+    }
+    return lancedb.connect(place.address, storage_options=options, session=session)
 
 
 def open_tables(database: DBConnection, versions: Mapping[str, int]) -> dict[str, Table]:
@@ -45,42 +90,101 @@ def sweep(table: Table) -> None:
     table.optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
 
 
-def tag_head(table: Table) -> None:
-    tags = table.tags
-    if HEAD_TAG in tags.list():
-        tags.update(HEAD_TAG, table.version)
+def untag_replaced(table: Table) -> None:
+    """Take away the marks of all versions but the one that the head names."""
+    for name in table.tags.list():
+        if name.startswith(f"{HEAD_TAG}-"):
+            table.tags.delete(name)
+
+
+def untag_after(table: Table, version: int) -> None:
+    """Take away the marks of versions that were to be published after this one, and were not."""
+    for name, tag in table.tags.list().items():
+        if int(tag["version"]) > version:
+            table.tags.delete(name)
+
+
+def sweep_stored(table: Table, files: Files, keep_hours: float, *, every: bool) -> None:
+    """`sweep_aged` on an object store; whoever keeps nothing for any time says that nobody reads meanwhile."""
+    if keep_hours:
+        sweep_aged(table, files, datetime.now(UTC) - timedelta(hours=keep_hours), every=every)
     else:
-        tags.create(HEAD_TAG, table.version)
+        untag_replaced(table)
+        sweep(table)
+
+
+def sweep_aged(table: Table, files: Files, moment: datetime, *, every: bool) -> None:
+    """Remove the versions of a table that were replaced before a moment. Readers may have opened the tagged ones, or,
+    of the head's own table, `every` one.
+
+    What counts is when a version was replaced, not when it was written: the newest published version that is older was
+    still the head at that moment, so only those before it go. It counts as replaced from when the table's next published
+    version was written; the head that names that one is committed a little later, when all tables are, so a replaced version
+    is kept for shorter than it should be by as long as the publishing took.
+    """
+    written = {
+        version: when
+        for name, when in files.written(f"{table.name}.lance/_versions/").items()
+        if (version := _version_of(name)) is not None
+    }
+    tags = {name: int(tag["version"]) for name, tag in table.tags.list().items()}
+    opened = set(written if every else tags.values()) & written.keys()
+    kept_from = max((version for version in opened if written[version] <= moment), default=min(written))
+    if kept_from == min(written):
+        return
+    for name, version in tags.items():
+        if version < kept_from:
+            table.tags.delete(name)
+    # The table store goes by the moment that a version itself names; reading those takes a request a version.
+    own = next(found["timestamp"] for found in table.list_versions() if found["version"] == kept_from)
+    table.optimize(cleanup_older_than=datetime.now(UTC) - own.astimezone() + CLOCKS)
+
+
+def _version_of(manifest: str) -> int | None:
+    """The version whose manifest has this name: the table format counts down from the largest 64-bit number."""
+    stem, _, ending = manifest.rpartition("/")[2].partition(".")
+    return 2**64 - 1 - int(stem) if ending == "manifest" and stem.isdigit() else None
+
+
+def tag_head(table: Table, *, as_well: bool = False) -> None:
+    """Mark the version that the next head names; with `as_well`, so that the one before stays marked, too."""
+    _tag(table, HEAD_TAG)
+    if as_well:
+        _tag(table, f"{HEAD_TAG}-{table.version}")
+
+
+def _tag(table: Table, name: str) -> None:
+    tags = table.tags
+    if name in tags.list():
+        tags.update(name, table.version)
+    else:
+        tags.create(name, table.version)
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[None]:
+def reading(place: Place) -> Iterator[None]:
     """Failures of the database while reading, as ours."""
     try:
         yield
     except HoptrailError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
-        raise IndexDamaged(
-            f"{folder} cannot be read: {first_line(error)}. Run `hoptrail repair --index {folder}`."
+        raise known_refusal(place, error) or IndexDamaged(
+            f"{place} cannot be read: {first_line(error)}. Run `hoptrail repair --index {place}`."
         ) from error
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(place: Place) -> Iterator[None]:
     """Failures of the database or the disk while writing, as ours. Nothing is committed before the head is."""
     try:
         yield
     except HoptrailError:
         raise
-    except (OSError, RuntimeError) as error:
-        raise StorageError(
-            f"cannot write to {folder}: {first_line(error)}. The index is as it was last committed; free space or mend the "
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, ValueError) and place.is_local:
+            raise
+        raise known_refusal(place, error) or StorageError(
+            f"cannot write to {place}: {first_line(error)}. The index is as it was last committed; free space or mend the "
             f"permissions, then run the same command again."
         ) from error
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of a message, without the library's source positions that follow it."""
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return text.split(", /", 1)[0][:300]

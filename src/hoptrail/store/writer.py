@@ -19,14 +19,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.head import Checksum, Head, check_encoder, read_head, write_head
-from hoptrail.store.integrity import checksums, verify
-from hoptrail.store.lock import readers_absent, writers_lock
+from hoptrail.store.files import files_of
+from hoptrail.store.head import Checksum, Head, HeadRecord, check_encoder
+from hoptrail.store.integrity import checksums, missing_table, verify
+from hoptrail.store.lock import StillHeld, readers_absent, writers_lock
+from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import connect, one_of, open_tables, reading, sweep, tag_head, writing
+from hoptrail.store.tables import (
+    StorageSettings,
+    connect,
+    one_of,
+    open_tables,
+    reading,
+    sweep,
+    sweep_stored,
+    tag_head,
+    untag_after,
+    writing,
+)
 from hoptrail.types import Document, Kind, Link, Unit, Usage
 
 if TYPE_CHECKING:
@@ -48,10 +62,21 @@ class Writer:
     `languages` those that a language made to its name; whoever builds one enters it before its first row.
     """
 
-    def __init__(self, folder: Path, database: DBConnection, head: Head) -> None:
-        self.folder = folder
+    def __init__(
+        self,
+        place: Place,
+        database: DBConnection,
+        record: HeadRecord,
+        head: Head,
+        held: StillHeld,
+        storage: StorageSettings,
+    ) -> None:
+        self.place = place
         self.head = head
         self._database = database
+        self._record = record
+        self._held = held
+        self.storage = storage
         self.structures = dict(head.pending_structures if head.pending else head.structures)
         self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
@@ -60,27 +85,63 @@ class Writer:
 
     def snapshot(self) -> Snapshot:
         """What has been written so far, committed or not."""
-        return Snapshot(self.folder, self.head, open_tables(self._database, self._versions()))
+        return Snapshot(self.place, self.head, open_tables(self._database, self._versions()))
+
+    def add_documents(self, documents: Sequence[Document]) -> None:
+        """Add documents whose ids are not there yet: nothing is looked up, so the cost does not grow with the index."""
+        if documents:
+            self._append(layout.DOCUMENTS, layout.documents_to_rows(documents))
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those of the same id (their sources may have changed; their text cannot)."""
         if documents:
             self._merge(layout.DOCUMENTS, layout.documents_to_rows(documents))
 
+    def add_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        """Add units of one kind whose ids are not there yet, as `add_documents` does."""
+        if units:
+            self._append(layout.unit_table(units[0].kind), layout.units_to_rows(units, vectors))
+
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add or replace units of one kind; `vectors` has one row a unit."""
         if units:
             self._merge(layout.unit_table(units[0].kind), layout.units_to_rows(units, vectors))
+
+    def add_links(self, links: Sequence[Link]) -> None:
+        """Add links that are not there yet, as `add_documents` does."""
+        if links:
+            self._append(layout.LINKS, layout.links_to_rows(links))
 
     def put_links(self, links: Sequence[Link]) -> None:
         """Add links, or replace those between the same two units with the same kind."""
         if links:
             self._merge(layout.LINKS, layout.links_to_rows(links))
 
+    def add_extractions(self, extractions: Mapping[str, Extraction]) -> None:
+        """Add what was found in passages of which nothing is stored yet, as `add_documents` does."""
+        if extractions:
+            self._append(layout.EXTRACTIONS, layout.extractions_to_rows(extractions))
+
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace what was found in passages, by their ids."""
         if extractions:
             self._merge(layout.EXTRACTIONS, layout.extractions_to_rows(extractions))
+
+    def add_terms(self, terms: Sequence[layout.Term]) -> None:
+        """Add terms that are not there yet, as `add_documents` does."""
+        if terms:
+            self._append(layout.TERMS, layout.terms_to_rows(terms))
+
+    def put_terms(self, terms: Sequence[layout.Term]) -> None:
+        """Add terms, or replace those of the same id."""
+        if terms:
+            self._merge(layout.TERMS, layout.terms_to_rows(terms))
+
+    def remove_terms(self, ids: Collection[str]) -> None:
+        self._delete(layout.TERMS, "id", ids)
+
+    def drop_terms(self) -> None:
+        self._drop(layout.TERMS)
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, every unit that has a source in one of them, what was found in it, and its links.
@@ -139,11 +200,11 @@ class Writer:
 
     def publish(self, spent: Usage) -> None:
         """Make everything written so far the state that readers see. `spent` is added to what the index has cost."""
-        with writing(self.folder):
+        with writing(self.place):
             for name, table in self._tables.items():
                 if int(table.version) != self.head.tables.get(name) or name in self._untidy:
                     self._tidy(name, table)
-                    tag_head(table)
+                    tag_head(table, as_well=not self.place.is_local)
             self._untidy.clear()
         known = self.head.checksums
         self._commit(
@@ -162,16 +223,45 @@ class Writer:
 
     def sweep(self) -> bool:
         """Remove what only earlier states needed; False where a reader may still need it, or work is pending."""
-        return not self.head.pending and self._sweep(self.head.checksums)
+        if self.head.pending:
+            return False
+        known = self.head.checksums
+        with writing(self.place):
+            self._tag_changed()
+        # Before anything is removed, the head names the versions that stay, and no file that only earlier states needed.
+        self._commit(replace(self.head, tables=self._versions(), checksums=None))
+        return self._sweep(known)
 
     def _sweep(self, known: Mapping[str, Checksum] | None) -> bool:
-        with writing(self.folder), readers_absent(self.folder) as absent:
+        with writing(self.place):
+            swept = self._sweep_folder() if self.place.is_local else self._sweep_aged()
+            self._tag_changed()  # sweeping joins small cells of a vector index: a version of its own with the same rows
+            sums = checksums(files_of(self.place), self._versions(), known)
+        self._commit(replace(self.head, tables=self._versions(), checksums=sums))
+        return swept
+
+    def _tag_changed(self) -> None:
+        """Mark the tables' versions that the head does not name, for the commit that is to come."""
+        for name, table in self._tables.items():
+            if int(table.version) != self.head.tables[name]:
+                tag_head(table, as_well=not self.place.is_local)
+
+    def _sweep_folder(self) -> bool:
+        with readers_absent(self.place.folder) as absent:
             if absent:
-                for table in [*self._tables.values(), self._database.open_table(layout.HEAD)]:
+                for table in self._swept_tables():
                     sweep(table)
-            sums = checksums(self.folder, self.head.tables, known)
-        self._commit(replace(self.head, checksums=sums))
         return absent
+
+    def _sweep_aged(self) -> bool:
+        """Readers are not seen on an object store: what was replaced is kept for a while, and nobody need come back for it."""
+        files = files_of(self.place)
+        for table in self._swept_tables():
+            sweep_stored(table, files, self.storage.keep_hours, every=table.name == layout.HEAD)
+        return True
+
+    def _swept_tables(self) -> list[Table]:
+        return [*self._tables.values(), *([self._record.table] if self._record.table is not None else [])]
 
     def _versions(self) -> dict[str, int]:
         return {name: int(table.version) for name, table in self._tables.items()}
@@ -182,7 +272,8 @@ class Writer:
         return bool(self._untidy) or self._versions() != self.head.tables or self.structures != self.head.structures
 
     def _tidy(self, name: str, table: Table) -> None:
-        """Write the table anew: few large files, no trace of deleted rows, keyword statistics of exactly the rows left.
+        """Write the table anew: few large files, no trace of deleted rows, keyword statistics of exactly the rows left, and
+        the indexes that a table of its size needs.
 
         The store's own compaction leaves a deleted row's text in place until a tenth of its file is deleted, and its cost
         does not fall with the size of the change either.
@@ -190,73 +281,118 @@ class Writer:
         import pyarrow as pa
 
         rows = table.search().to_batches(batch_size=_REWRITE_BLOCK)
-        table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
-        if name.startswith(layout.UNITS):
-            table.create_index("searchable", config=layout.keyword_index(), replace=True)
+        with self._changing(table):
+            table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
+        for column, config in layout.indexes_of(name, int(table.count_rows()), self.storage.exact_up_to).items():
+            with self._changing(table):
+                table.create_index(column, config=config, replace=True)
+
+    def _append(self, name: str, rows: pa.Table) -> None:
+        with writing(self.place):
+            table = self._table_for(name, rows.schema)
+            with self._changing(table):
+                table.add(rows)
 
     def _merge(self, name: str, rows: pa.Table) -> None:
-        with writing(self.folder):
-            if name not in self._tables:
-                self._tables[name] = self._database.create_table(name, schema=rows.schema)
-            table = self._tables[name]
-            later = [field for field in rows.schema if field.name not in table.schema.names]
-            if later:  # columns that there were not when the table was made: null in its old rows
+        with writing(self.place):
+            table = self._table_for(name, rows.schema)
+            with self._changing(table):
+                table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def _table_for(self, name: str, schema: pa.Schema) -> Table:
+        if name not in self._tables:
+            made = self._database.create_table(name, schema=schema)
+            if int(made.version) != 1:
+                raise self._overtaken(name)
+            self._tables[name] = made
+        table = self._tables[name]
+        later = [field for field in schema if field.name not in table.schema.names]
+        if later:  # columns that there were not when the table was made: null in its old rows
+            with self._changing(table):
                 table.add_columns(later)
-            table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        return table
 
     def _delete(self, name: str, column: str, values: Collection[str], condition: str = "true") -> None:
         """Delete the rows whose `column` has one of `values` and that meet the `condition`."""
         if name not in self._tables or not values:
             return
         ordered = sorted(values)
-        with writing(self.folder):
+        with writing(self.place):
             for start in range(0, len(ordered), _DELETE_BLOCK):
                 wanted = one_of(column, ordered[start : start + _DELETE_BLOCK])
-                self._tables[name].delete(f"{wanted} AND {condition}")
+                with self._changing(self._tables[name]):
+                    self._tables[name].delete(f"{wanted} AND {condition}")
 
     def _drop(self, name: str, condition: str = "true") -> None:
         if name in self._tables:
-            with writing(self.folder):
+            with writing(self.place), self._changing(self._tables[name]):
                 self._tables[name].delete(condition)
 
     def _commit(self, head: Head) -> None:
-        with writing(self.folder):
-            write_head(self._database, str(self.folder), head)
+        self._held()
+        with writing(self.place):
+            self._record.commit(head)
         self.head = head
+
+    @contextmanager
+    def _changing(self, table: Table) -> Iterator[None]:
+        """A change of a table, which is one version of it. Where it has moved further, somebody else has written to it, too: a
+        writer that was taken for dead and is not. What it wrote is rolled back by whoever opens the index next.
+        """
+        self._held()
+        before = int(table.version)
+        yield
+        if int(table.version) > before + 1:
+            raise self._overtaken(table.name)
+
+    def _overtaken(self, name: str) -> IndexBusy:
+        return IndexBusy(
+            f"{name} of {self.place} was written to by another process meanwhile. What was finished up to the last checkpoint "
+            f"is kept; run the same command again when the other has ended."
+        )
 
     def _roll_back(self) -> None:
         """Undo whatever the last writer did after its last commit."""
-        with writing(self.folder):
-            for name in self._database.list_tables().tables:
-                if name == layout.HEAD:
-                    continue
-                if name not in self.head.newest:
-                    self._database.drop_table(name)
-                    continue
+        newest = self.head.newest
+        with writing(self.place):
+            there = set(self._database.list_tables().tables) - {layout.HEAD}
+            if missing := sorted(newest.keys() - there):
+                raise missing_table(self.place, missing[0])
+            if there - newest.keys() and not self.place.is_local:
+                self._commit(self.head)  # the last writer may be alive: now it cannot commit what is dropped here
+            for name in sorted(there - newest.keys()):
+                self._database.drop_table(name)
+            for name, version in newest.items():
                 table = self._database.open_table(name)
-                if int(table.version) != self.head.newest[name]:
-                    table.checkout(self.head.newest[name])
+                if int(table.version) != version:
+                    table.checkout(version)
                     table.restore()
+                    untag_after(table, version)
                 self._tables[name] = table
 
 
 @contextmanager
-def writing_to(folder: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
-    """Write to the index in `folder`, which is made if it is not there.
+def writing_to(
+    where: Path | Place, encoder: EncoderIdentity, storage: StorageSettings | None = None
+) -> Iterator[Writer]:
+    """Write to the index at a place; a folder is made if it is not there, a bucket is not.
 
     Raises:
         IndexBusy: another process is writing.
         IndexMismatch: the index was made by another encoder, or by a newer hoptrail.
         IndexDamaged: a file is missing or altered.
-        StorageError: the disk refuses.
+        StorageError: the disk or the object store refuses.
     """
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with writers_lock(folder):
-        with reading(folder):
-            database = connect(folder)
-            head = read_head(database, str(folder))
+    place, storage = Place.of(where), storage or StorageSettings()
+    if place.is_local:
+        with writing(place):
+            place.folder.mkdir(parents=True, exist_ok=True)
+    with writers_lock(place, storage.lease_seconds) as held:
+        with reading(place):
+            database = connect(place)
+            record = HeadRecord(database, place)
+            head = record.head()
             if head is not None:
-                check_encoder(str(folder), head.encoder, encoder)
-                verify(folder, head.checksums or {})
-        yield Writer(folder, database, head or Head(encoder))
+                check_encoder(str(place), head.encoder, encoder)
+                verify(place, head.checksums or {})
+        yield Writer(place, database, record, head or Head(encoder), held, storage)

@@ -13,12 +13,13 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Task
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import kept_at_once
 from hoptrail.types import Kind, Unit
 
 T = TypeVar("T")
 
 BATCH = 256
-"""Passages whose outputs are kept at a time."""
+"""Passages whose outputs are kept at a time at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,13 @@ def ask_about(workshop: Workshop, ids: Collection[str], inquiry: Inquiry[T]) -> 
     if language is None or not ids:
         return
     snapshot = workshop.writer.snapshot()
-    ordered = [unit.id for unit in passages_in_order(snapshot, ids)]
-    for start in range(0, len(ordered), BATCH):
+    ordered = [id_ for _, id_ in sorted((unit.sources, unit.id) for unit in snapshot.units(Kind.PASSAGE, ids))]
+    size = kept_at_once(workshop, len(ordered), BATCH)
+    for start in range(0, len(ordered), size):
         workshop.pause()
         got: list[tuple[Unit, T]] = []
         try:
-            batch = passages_in_order(snapshot, ordered[start : start + BATCH])
+            batch = passages_in_order(snapshot, ordered[start : start + size])
             outputs = workshop.perform(language, map(inquiry.task, batch))
             for done, (unit, output) in enumerate(zip(batch, outputs, strict=True), start + 1):
                 if isinstance(output, TaskFailed):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from hoptrail.errors import TaskFailed
+from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.performing import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
@@ -53,7 +54,7 @@ class Workshop:
 
     `language` is None where nothing may be asked (removing a document never spends): structures then only take away.
     `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
-    `workers` tasks are asked at once.
+    `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes.
     """
 
     writer: Writer
@@ -63,14 +64,16 @@ class Workshop:
     language: Language | None = None
     workers: int = 1
     account: Account = field(default_factory=Account)
+    executor: Executor = HERE
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.
 
         Raises:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now.
+            WorkFailed: see `Executor.map`.
         """
-        for reply in perform_all(language, tasks, self.workers):
+        for reply in perform_all(language, tasks, self.workers, self.executor):
             self.account.enter(reply.usage or Usage())
             yield reply if isinstance(reply, TaskFailed) else reply.value
 

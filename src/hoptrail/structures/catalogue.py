@@ -10,7 +10,7 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.building import Structure
 from hoptrail.structures.extractions import Extractions, ExtractionSettings
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.mentions import MentionSettings, TitleMentions
 from hoptrail.structures.neighbours import (
     Bm25Neighbours,
     Bm25NeighbourSettings,
@@ -39,6 +39,7 @@ class StructureSettings:
     joint_tree: TreeSettings = field(default_factory=TreeSettings)
     entity_tree: TreeSettings = field(default_factory=TreeSettings)
     sentence_graph: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
+    mentions: MentionSettings = field(default_factory=MentionSettings)
     dense_neighbours: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
     bm25_neighbours: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
     profiles: ProfileSettings = field(default_factory=ProfileSettings)
@@ -63,7 +64,7 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
         EntityTree(settings.entity_tree),
         Sentences(),
         SentenceLinks(settings.sentence_graph),
-        TitleMentions(),
+        TitleMentions(settings.mentions),
         DenseNeighbours(settings.dense_neighbours),
         Bm25Neighbours(settings.bm25_neighbours),
         Triples(settings.triples),

@@ -89,14 +89,14 @@ def _missing(writer: Writer) -> set[str]:
 
 
 def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
-    writer.put_extractions({unit.id: extraction for unit, extraction in got})
+    writer.add_extractions({unit.id: extraction for unit, extraction in got})
 
 
 def _import(workshop: Workshop, file: Path, missing: set[str]) -> None:
     snapshot = workshop.writer.snapshot()
     imported = import_extractions(file, snapshot)
     wanted = {name: imported.extractions[name] for name in sorted(missing & imported.extractions.keys())}
-    workshop.writer.put_extractions(wanted)
+    workshop.writer.add_extractions(wanted)
     workshop.pause()
     workshop.report("importing extractions", len(wanted), len(missing))
     workshop.account.notes += imported.notes

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
 
 Rows = NDArray[np.int32]
@@ -37,6 +38,10 @@ DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
 
 
+Block = tuple[Rows, Rows]
+"""Rows and those that they are compared with, both rising."""
+
+
 @dataclass(frozen=True, slots=True)
 class Directed:
     """Edges from `sources` to `targets`, arrays of one length."""
@@ -50,7 +55,7 @@ class Directed:
 class Nearest:
     """Finds the `count` nearest other rows of `vectors` (unit length), or all others where there are fewer.
 
-    Ties go to the lower row. `pause` is called between blocks.
+    Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`.
     """
 
     vectors: FloatMatrix
@@ -59,29 +64,36 @@ class Nearest:
     probes: int
     seed: int
     pause: Callable[[], None] = lambda: None
+    executor: Executor = HERE
 
     def of(self, rows: Rows) -> Directed:
         """Edges from each of `rows` (rising) to its nearest."""
         size = len(self.vectors)
         if size <= self.exact_up_to:
-            return joined(list(self._compared(rows, np.arange(size, dtype=np.int32))))
+            return joined(list(self.executor.map(self._work, self._blocks(rows, np.arange(size, dtype=np.int32)))))
         parts = (rows[start : start + PART] for start in range(0, len(rows), PART))
         return joined([self._in_cells(part) for part in parts])
 
     def _in_cells(self, rows: Rows) -> Directed:
         probed = self._cells.near(self.vectors[rows], self.probes)
-        found: list[Directed] = []
-        for cell, members in enumerate(self._cells.members):
-            found += self._compared(rows[(probed == cell).any(axis=1)], members)
-        edges = joined(found)
+        blocks = (
+            block
+            for cell, members in enumerate(self._cells.members)
+            for block in self._blocks(rows[(probed == cell).any(axis=1)], members)
+        )
+        edges = joined(list(self.executor.map(self._work, blocks)))
         return best_of(edges, self.count, edges.targets)
 
-    def _compared(self, rows: Rows, candidates: Rows) -> Iterator[Directed]:
-        """Edges from `rows` to the nearest of `candidates`, block by block."""
+    def _blocks(self, rows: Rows, candidates: Rows) -> Iterator[Block]:
         step = max(1, BLOCK // max(1, len(candidates)))
         for start in range(0, len(rows), step):
             self.pause()
-            yield _strongest(self.vectors, rows[start : start + step], candidates, self.count)
+            yield rows[start : start + step], candidates
+
+    @cached_property
+    def _work(self) -> Work[Block, Directed]:
+        """One for all blocks, so that the vectors travel once."""
+        return Work("comparing", partial(_strongest, self.vectors, self.count), _name)
 
     @cached_property
     def _cells(self) -> Cells:
@@ -137,8 +149,13 @@ def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]]) -
     return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
 
 
-def _strongest(vectors: FloatMatrix, rows: Rows, candidates: Rows, count: int) -> Directed:
-    """Edges from `rows` to the `count` nearest of `candidates` (rising) that are not the row itself."""
+def _name(block: Block) -> str:
+    return f"rows {block[0][0]} to {block[0][-1]} with {len(block[1])} others"
+
+
+def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
+    """Edges from rows to the `count` nearest of the candidates that are not the row itself."""
+    rows, candidates = block
     cosines = np.rint((vectors[rows] @ vectors[candidates].T) * DECIMALS)
     places = np.minimum(np.searchsorted(candidates, rows), len(candidates) - 1)
     own = candidates[places] == rows

@@ -15,13 +15,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
@@ -30,10 +31,14 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, DECIMALS, Directed, Nearest, Rows, best_of, joined
+from hoptrail.structures.streaming import batches
 from hoptrail.types import Kind, Link
 
 BATCH = 8192
-"""Passages whose links are kept at a time: every batch is merged with all links, so that small ones cost more."""
+"""Passages whose links are kept at a time."""
+
+WRITTEN = 65_536
+"""Links held as records at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class ByVector:
     vectors: FloatMatrix
     settings: DenseNeighbourSettings
     pause: Callable[[], None] = lambda: None
+    executor: Executor = HERE
 
     def nearest(self, rows: Rows) -> Directed:
         return self._search.of(rows)
@@ -96,7 +102,9 @@ class ByVector:
     @cached_property
     def _search(self) -> Nearest:
         chosen = self.settings
-        return Nearest(self.vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, self.pause)
+        return Nearest(
+            self.vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, self.pause, self.executor
+        )
 
 
 @dataclass(frozen=True)
@@ -109,13 +117,10 @@ class ByKeywords:
     statistics: KeywordStatistics
     settings: Bm25NeighbourSettings
     pause: Callable[[], None] = lambda: None
+    executor: Executor = HERE
 
     def nearest(self, rows: Rows) -> Directed:
-        parts = []
-        for block in _blocks(rows, self._by_word.shape[1]):
-            self.pause()
-            parts.append(_best_stored(self._queries[block] @ self._by_word, block, self.settings.neighbours))
-        found = joined(parts)
+        found = joined(list(self.executor.map(self._work, self._blocks(rows))))
         many = np.bincount(found.sources, minlength=self._by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
         return joined([found, Directed(closed, closed, np.zeros(len(closed)))])
@@ -125,6 +130,17 @@ class ByKeywords:
         scores: NDArray[np.float64] = (self._queries[rows] @ worth).toarray()
         scores[scores <= 0] = -np.inf
         return np.rint(scores * DECIMALS) / DECIMALS
+
+    def _blocks(self, rows: Rows) -> Iterator[Rows]:
+        for block in _blocks(rows, self._by_word.shape[1]):
+            self.pause()
+            yield block
+
+    @cached_property
+    def _work(self) -> Work[Rows, Directed]:
+        """One for all blocks, so that the matrices travel once."""
+        function = partial(_best_scored, self._queries, self._by_word, self.settings.neighbours)
+        return Work("comparing", function, lambda rows: f"rows {rows[0]} to {rows[-1]} with all others")
 
     @cached_property
     def _by_word(self) -> Any:
@@ -147,6 +163,10 @@ def dearest_words(matrix: Any, count: int) -> Any:
     sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     kept = best_of(Directed(sources, matrix.indices, matrix.data), count, matrix.indices)
     return csr_matrix((np.ones(len(kept.sources)), (kept.sources, kept.targets)), shape=matrix.shape)
+
+
+def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed:
+    return _best_stored(queries[rows] @ by_word, rows, count)
 
 
 def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
@@ -190,7 +210,7 @@ class DenseNeighbours:
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot) -> ByVector:
-            return ByVector(snapshot.vectors(Kind.PASSAGE).matrix, self.settings, workshop.pause)
+            return ByVector(snapshot.vectors(Kind.PASSAGE).matrix, self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
@@ -219,7 +239,7 @@ class Bm25Neighbours:
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot) -> ByKeywords:
-            return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause)
+            return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
@@ -288,7 +308,8 @@ def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, afte
     changed = np.zeros(size, dtype=bool)
     changed[np.setxor1d(old, new) // size] = True
     writer.remove_links(name, {ids[row] for row in np.unique(before.sources[changed[before.sources]]).tolist()})
-    writer.put_links(list(_links(_of_sources(after, changed), name, ids)))
+    for links in batches(_links(_of_sources(after, changed), name, ids), WRITTEN):
+        writer.add_links(links)
 
 
 def _links(edges: Directed, name: str, ids: Sequence[str]) -> Iterator[Link]:

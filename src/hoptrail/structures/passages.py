@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import TypeVar
 
 from hoptrail.documents.splitting import PassageLimits, passages
+from hoptrail.executing.executor import Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
-from hoptrail.models.encoder import Progress
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.types import Document, Kind, Unit
 
+B = TypeVar("B")
+
 BATCH = 512
-"""Passages encoded and kept at a time: about ten seconds of work on two cores, which is what a kill can cost."""
+"""Passages kept at a time at least: about ten seconds of encoding on two cores, which is what a kill can cost."""
+
+SPLIT_DOCUMENTS = 128
+SPLIT_CHARACTERS = 1_000_000
+"""Documents split together: at most this many, or about this many characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +48,39 @@ class Passages:
         if not missing:
             return
         documents = workshop.writer.snapshot()
-        total = sum(len(passages(document, self.limits)) for document in documents.documents(missing))
-        done = 0
-        for batch in self._batches(documents.documents(missing)):
-            workshop.pause()
-            vectors = workshop.encoder.encode([unit.searchable for unit in batch], _progress(workshop, done, total))
-            workshop.writer.put_units(batch, vectors)
-            done += len(batch)
+        total = sum(_mapped(workshop.executor, partial(_count, self.limits), documents.documents(missing)))
+        split = _mapped(workshop.executor, partial(_split, self.limits), documents.documents(missing))
+        for batch, vectors in encode_batches(workshop, _batches(split, kept_at_once(workshop, total, BATCH)), total):
+            workshop.writer.add_units(batch, vectors)  # their documents have no passages yet
 
     def _missing(self, writer: Writer) -> set[str]:
         snapshot = writer.snapshot()
-        there = {unit.document for unit in snapshot.units(Kind.PASSAGE)}
-        return {entry.id for entry in snapshot.entries} - there
+        return snapshot.document_ids() - snapshot.count_by_document(Kind.PASSAGE).keys()
 
-    def _batches(self, documents: Iterable[Document]) -> Iterator[list[Unit]]:
-        """Passages of whole documents, at least BATCH at a time, so that a document is either all there or not at all."""
-        batch: list[Unit] = []
-        for document in documents:
-            batch += passages(document, self.limits)
-            if len(batch) >= BATCH:
-                yield batch
-                batch = []
-        if batch:
+
+def _mapped(
+    executor: Executor, function: Callable[[Sequence[Document]], B], documents: Iterable[Document]
+) -> Iterator[B]:
+    work = Work("splitting", function, lambda batch: from_to([f"{one.title!r} ({one.id})" for one in batch]))
+    batches = batched(documents, SPLIT_DOCUMENTS, lambda document: len(document.text), SPLIT_CHARACTERS)
+    return executor.map(work, batches)
+
+
+def _split(limits: PassageLimits, documents: Sequence[Document]) -> list[tuple[Unit, ...]]:
+    return [passages(document, limits) for document in documents]
+
+
+def _count(limits: PassageLimits, documents: Sequence[Document]) -> int:
+    return sum(len(passages(document, limits)) for document in documents)
+
+
+def _batches(split: Iterable[list[tuple[Unit, ...]]], size: int) -> Iterator[list[Unit]]:
+    """Passages of whole documents, at least `size` at a time, so that a document is either all there or not at all."""
+    batch: list[Unit] = []
+    for units in chain.from_iterable(split):
+        batch += units
+        if len(batch) >= size:
             yield batch
-
-
-def _progress(workshop: Workshop, before: int, total: int) -> Progress:
-    return lambda encoded, _: workshop.report("encoding", before + encoded, total)
+            batch = []
+    if batch:
+        yield batch

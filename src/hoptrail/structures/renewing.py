@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import encode_batches, kept_at_once
+from hoptrail.structures.streaming import Digests, batches
 from hoptrail.types import Kind, Unit
 
 BATCH = 512
-"""Units encoded and kept at a time."""
+"""Units kept at a time at least."""
 
 
 def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit]) -> None:
@@ -28,13 +34,34 @@ def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit]) -> None:
     encode_units(workshop, [changed[name] for name in sorted(changed)])
 
 
+def renew_in_stream(workshop: Workshop, kind: Kind, wanted: Callable[[], Iterable[Unit]]) -> None:
+    """What `renew_units` does, for units too many to hold at once: of each stored or wanted one 8 bytes are kept.
+
+    `wanted` gives them, all with ids of their own, and is called three times.
+    """
+    writer = workshop.writer
+    snapshot = writer.snapshot()
+    stored = Digests(map(hash, snapshot.units(kind)))
+    known = Digests(hash(unit.id) for unit in snapshot.units(kind))
+    ids = Digests(hash(unit.id) for unit in wanted())
+    writer.remove_units(kind, {unit.id for unit in snapshot.units(kind) if hash(unit.id) not in ids})
+    total = sum(1 for unit in wanted() if hash(unit) not in stored)
+    changed = (unit for unit in wanted() if hash(unit) not in stored)
+    for batch, vectors in encode_batches(workshop, batches(changed, kept_at_once(workshop, total, BATCH)), total):
+        _write(writer, batch, vectors, known)
+
+
+def _write(writer: Writer, batch: Sequence[Unit], vectors: FloatMatrix, known: Digests) -> None:
+    """Replace units whose ids are known and add the others, which costs less."""
+    old = np.array([hash(unit.id) in known for unit in batch])
+    for rows, write in ((np.flatnonzero(~old), writer.add_units), (np.flatnonzero(old), writer.put_units)):
+        write([batch[row] for row in rows.tolist()], vectors[rows])
+
+
 def encode_units(workshop: Workshop, units: list[Unit]) -> None:
     """Encode units of one kind and write them, in batches that are each kept."""
-    for start in range(0, len(units), BATCH):
-        workshop.pause()
-        batch = units[start : start + BATCH]
-        vectors = workshop.encoder.encode(
-            [unit.searchable for unit in batch],
-            lambda done, _, before=start: workshop.report("encoding", before + done, len(units)),  # type: ignore[misc]
-        )
+    if not units:
+        return
+    size = kept_at_once(workshop, len(units), BATCH)
+    for batch, vectors in encode_batches(workshop, batches(units, size), len(units)):
         workshop.writer.put_units(batch, vectors)

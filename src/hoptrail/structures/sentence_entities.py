@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.language.offline.entities import Shape, find_mentions
+from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
@@ -74,9 +74,9 @@ def shape_of(name: str) -> Shape:
     whole = squeeze(name).strip(" .,")
     if whole[:1].isalpha() and not _DIGIT.search(whole) and _SEPARATOR.split(whole, 1)[0] not in _NUMBER_WORDS:
         return Shape.NAME  # nearly all are: no need to look closer
-    for mention in find_mentions(whole):
-        if mention.text == whole and mention.shape in {Shape.DATE, Shape.NUMBER}:
-            return mention.shape
+    figure = figure_shape(whole)
+    if figure is not None:
+        return figure
     if _ORDINAL.fullmatch(whole) or not any(character.isalpha() for character in whole):
         return Shape.NUMBER
     return Shape.NAME

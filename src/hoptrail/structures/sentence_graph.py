@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
@@ -96,12 +97,14 @@ class Nodes:
     def adjacent(self) -> Pairs:
         return adjacent_pairs(self.passages, self.starts, self.settings.reach)
 
-    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None) -> Pairs:
+    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Pairs:
         """SS links with an end in `rows`."""
         if not len(rows):
             return no_pairs()
         chosen = self.settings
-        nearest = Nearest(self.vectors(), chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause)
+        nearest = Nearest(
+            self.vectors(), chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor
+        )
         return mutual_pairs(nearest.of, rows, len(self))
 
     def sharing(self, rows: Rows) -> Pairs:
@@ -166,7 +169,7 @@ class SentenceLinks:
         without_entities = _without_links([stored[EC]], len(nodes))
         missing = {
             EC: nodes.sharing(without_entities),
-            SS: nodes.similar(pending, workshop.pause),
+            SS: nodes.similar(pending, workshop.pause, workshop.executor),
             SA: adjacent.where(~contained(adjacent, stored[SA], len(nodes))),
         }
         turns = {EC: without_entities, SS: pending, SA: pending}
@@ -211,7 +214,7 @@ def _write(workshop: Workshop, places: SentencePlaces, missing: Mapping[str, Pai
         ]
         if links:
             workshop.pause()
-            workshop.writer.put_links(links)
+            workshop.writer.add_links(links)  # each has an end that no link of its kind touched, or was found missing
             workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
 
 

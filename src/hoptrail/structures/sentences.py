@@ -19,7 +19,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.names import PASSAGES, SENTENCES
 from hoptrail.structures.nearest import Rows
-from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.renewing import renew_in_stream
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 
@@ -37,8 +37,12 @@ class Sentences:
 
     def update(self, workshop: Workshop) -> None:
         """Encode and write the sentences that are not there yet."""
-        documents = workshop.writer.snapshot().documents()
-        renew_units(workshop, Kind.SENTENCE, (unit for document in documents for unit in sentence_units(document)))
+        snapshot = workshop.writer.snapshot()
+        renew_in_stream(
+            workshop,
+            Kind.SENTENCE,
+            lambda: (unit for document in snapshot.documents() for unit in sentence_units(document)),
+        )
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,11 @@ class SentencePlaces:
         return {document: sorted(found) for document, found in places.items()}
 
 
-def sentence_units(document: Document) -> Iterator[Unit]:
-    """The sentences of a document, in order."""
+def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
+    """The sentences of a document, or those that begin within a part of it, in order."""
     for span in document.sentences():
+        if within is not None and not within.start <= span.start < within.end:
+            continue
         whole = document.slice(span)
         text = whole.strip()
         if any(character.isalnum() for character in text):

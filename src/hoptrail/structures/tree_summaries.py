@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.tree_nodes import Children, Grove, Node
 from hoptrail.types import Kind, Span, Unit
 
@@ -68,7 +69,7 @@ class Summariser:
                 made.append(unit)  # noqa: PERF402 - one by one: those before an error count
         finally:  # it may have been paid for: kept, whatever stops the run
             if made:
-                grove.put_summaries(made, self.workshop.encoder.encode([unit.searchable for unit in made]))
+                grove.put_summaries(made, encode_texts(self.workshop, [unit.searchable for unit in made]))
                 self.workshop.writer.checkpoint()
 
     def _made(self, asked: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:

@@ -16,6 +16,7 @@ from typing import ClassVar
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.names import (
     AGGREGATES,
     ENTITY_TREE,
@@ -168,9 +169,8 @@ class EntityTree(Tree):
         if not any(grove.nodes[id_].kind is Kind.PASSAGE for id_ in ids):
             return grove.vectors(ids)
         entities = grove.entities()
-        return workshop.encoder.encode(
-            [template(entities[id_]) for id_ in ids], lambda done, total: workshop.report("encoding", done, total)
-        )
+        texts = [template(entities[id_]) for id_ in ids]
+        return encode_texts(workshop, texts, lambda done: workshop.report("encoding", done, len(texts)))
 
 
 def template(entities: Sequence[str]) -> str:

@@ -8,16 +8,19 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
+from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.lemmas import lemmatised
 from hoptrail.language.offline.text import squeeze
 from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
-from hoptrail.language.tasks import Triple
+from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -32,6 +35,9 @@ SEPARATOR = " | "
 
 LONGEST_SLOT = 200
 """Characters of a slot: what is longer is a sentence, not a name or a relation."""
+
+READ_TOGETHER = 128
+"""Passages whose facts are read together."""
 
 BATCH = 4096
 """Triples written at a time: nothing is encoded for them."""
@@ -84,7 +90,7 @@ class Triples:
         """
         writer = workshop.writer
         snapshot = writer.snapshot()
-        wanted = {unit.id: unit for unit in triple_units(snapshot, self.settings.extractor)}
+        wanted = {unit.id: unit for unit in triple_units(snapshot, self.settings.extractor, workshop.executor)}
         slots = slot_units(wanted.values(), self.settings)
         known = {unit.id for unit in snapshot.units(Kind.SLOT)}
         encode_units(workshop, [slots[name] for name in sorted(slots.keys() - known)])
@@ -94,17 +100,30 @@ class Triples:
         writer.remove_units(Kind.SLOT, known - slots.keys())
 
 
-def triple_units(snapshot: Snapshot, extractor: str) -> Iterator[Unit]:
+def triple_units(snapshot: Snapshot, extractor: str, executor: Executor = HERE) -> Iterator[Unit]:
     """The triples of all facts, in document order. The same triple of two sentences is two units."""
+    found = batched(stored_in_order(snapshot), READ_TOGETHER)
+    work = Work("reading triples off", partial(_read_off, extractor), _name)
+    read: Iterator[list[Unit]] = executor.map(work, found)
+    return chain.from_iterable(read)
+
+
+def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[Unit]:
     find = open_triple_finder(extractor)
-    for passage, extraction in stored_in_order(snapshot):
+    units = []
+    for passage, extraction in found:
         for fact in extraction.facts:
             for triple in find(fact, passage.title):
                 text = text_of(triple)
                 if text:
                     place = fact.source
                     name = content_id("r", text, place.document, str(place.start), str(place.end))
-                    yield Unit(name, Kind.TRIPLE, passage.title, text, (place,))
+                    units.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
+    return units
+
+
+def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
+    return from_to([f"{passage.title!r} ({passage.id})" for passage, _ in found])
 
 
 def slot_units(triples: Iterable[Unit], settings: TripleSettings) -> Mapping[str, Unit]:

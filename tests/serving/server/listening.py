@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.running import server_config
 
 

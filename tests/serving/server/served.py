@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.workspaces import Workspace
 from world import HashingEncoder
 

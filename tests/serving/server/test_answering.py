@@ -19,8 +19,8 @@ from hoptrail.errors import EndpointBusy, EndpointRefused, IndexDamaged
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Reply, Task
 from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import NORTH, QUESTION, MakeApp, client_of, ended
 

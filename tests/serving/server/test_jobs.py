@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.store.writer import writing_to

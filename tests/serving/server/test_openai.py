@@ -16,9 +16,9 @@ from openai import OpenAI
 
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.openai_shapes import UNSETTLED, harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening

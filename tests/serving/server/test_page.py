@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.page_files import read_page
 from hoptrail.serving.server.running import server_config
 from serving.server.served import NORTH, QUESTION, SOUTH, workspace

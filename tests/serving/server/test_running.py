@@ -20,9 +20,9 @@ import uvicorn
 
 from command import Hoptrail
 from hoptrail.errors import UsageError
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import is_loopback
 from hoptrail.serving.server.keys import Keys, find_keys, variable_of
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.running import check_address, server_config
 from serving.server.served import MakeApp
 
@@ -179,12 +179,15 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
 
 def test_limits_are_checked() -> None:
     assert ServerLimits(queue=0).queue == 0
-    for wrong in ({"asks": 0}, {"ask_seconds": 0.0}, {"queue": -1}, {"upload": 0}):
+    nan, endless = {"body_seconds": float("nan")}, {"header_seconds": float("inf")}
+    for wrong in ({"asks": 0}, {"ask_seconds": 0.0}, {"queue": -1}, {"upload": 0}, nan, endless):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             ServerLimits(**wrong)
 
 
-def test_the_command_serves_and_stops_when_told(tmp_path: Path, tiny: Path) -> None:
+def test_the_command_serves_by_its_settings_and_stops_when_told(tmp_path: Path, tiny: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f"{tiny.read_text()}\n[server]\nbody = 500\n", encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -196,7 +199,7 @@ def test_the_command_serves_and_stops_when_told(tmp_path: Path, tiny: Path) -> N
         "--port",
         str(port),
         "--settings",
-        tiny,
+        settings,
         "--name",
         "notes.example",
     ]
@@ -208,6 +211,7 @@ def test_the_command_serves_and_stops_when_told(tmp_path: Path, tiny: Path) -> N
             _wait_for(client)
             assert client.get("/api/show", headers={"Host": "notes.example"}).json()["workspace"] == "main"
             assert client.get("/api/show", headers={"Authorization": "Bearer no"}).status_code == 401
+            assert client.post("/api/ask", json={"question": "Why? " * 100}).status_code == 413
             job = client.post("/api/documents", json=[{"title": "Ash", "text": "The ash was felled in Dorn."}]).json()
             while client.get(f"/api/jobs/{job['id']}").json()["state"] != "done":
                 time.sleep(0.05)

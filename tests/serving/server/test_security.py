@@ -14,9 +14,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, new_app, upload
 
 Route = tuple[str, str]

@@ -76,6 +76,17 @@ def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = Fal
     return tuple(_with_possessives(text, taken) if question else taken)
 
 
+def figure_shape(text: str) -> Shape | None:
+    """Whether all of a text is one mention of a date or of a number, as `find_mentions` says, and which."""
+    if not (_DATE.fullmatch(text) or _NUMBER.fullmatch(text)):
+        return None
+    date = _DATE.match(text)
+    if date and date.end() == len(text) and ")" not in text:
+        return Shape.DATE  # nothing but a name in parentheses wins over a date
+    shapes = (mention.shape for mention in find_mentions(text) if mention.text == text)
+    return next((shape for shape in shapes if shape in {Shape.DATE, Shape.NUMBER}), None)
+
+
 def _with_possessives(text: str, mentions: list[Mention]) -> list[Mention]:
     """Two names with `'s` between them are one title: `Mama's Broken Heart`."""
     joined: list[Mention] = []

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from hoptrail.errors import TaskFailed
+from hoptrail.executing.executor import travels
 from hoptrail.language.offline.completing import complete
 from hoptrail.language.offline.concluding import make_plan, read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
@@ -72,6 +73,15 @@ class OfflineLanguage:
     def name(self) -> str:
         """`offline`, with the finder of entities where that is not the rules."""
         return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
+
+    @property
+    def travels(self) -> bool:
+        """Rules are the same in every process, if the encoder is there too; see `executing.executor.Travelling`."""
+        return self._encoder is None or travels(self._encoder)
+
+    def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings]]:
+        """Without the finder, which every process opens for itself."""
+        return type(self), (self._encoder, self._settings)
 
     @cached_property
     def _finder(self) -> EntityFinder:

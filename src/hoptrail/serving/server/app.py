@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import (
     openai_routes,
     page_files,
@@ -21,7 +22,6 @@ from hoptrail.serving.server import (
 )
 from hoptrail.serving.server.guard import Door, Guard
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -41,6 +41,8 @@ def create_app(
     agents_may_change: bool = False,
 ) -> FastAPI:
     """The server's ASGI app. `hosts` are the names that it answers to; without `keys` it is open to whoever reaches it.
+
+    `limits` hold for all workspaces together, so no index's own settings are looked at: hand `Settings.server` over.
 
     With `warm`, what questions need is opened in the background at the start. With `agents_may_change`, agents have tools
     that add and remove documents.

@@ -16,7 +16,7 @@ from typing import TypeVar
 from fastapi import Request
 
 from hoptrail.errors import Interrupted
-from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping
 

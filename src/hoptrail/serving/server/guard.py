@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, as_refusal, too_large
 

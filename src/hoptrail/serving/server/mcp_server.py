@@ -25,7 +25,6 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.serving import contract
-from hoptrail.serving.server.limits import ServerLimits
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
 from hoptrail.serving.server.refusals import as_refusal, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
@@ -181,7 +180,7 @@ class _Handed(Response):
 
 async def serve_stdio(workspace: Workspace, *, may_change: bool) -> None:
     """Serve one agent over standard input and output, until the input ends. Jobs are stopped then, finished work is kept."""
-    services = services_for([workspace], ServerLimits())
+    services = services_for([workspace], workspace.index.settings.server)
     jobs = services.jobs[workspace.name]
     caller = Caller(Place(workspace, jobs), services, Trails(), may_change)
     server = Agents(lambda _: caller).server()

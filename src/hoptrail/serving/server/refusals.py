@@ -22,6 +22,7 @@ from hoptrail.errors import (
     IndexUnavailable,
     Interrupted,
     ModelUnavailable,
+    NotBuilt,
     StorageError,
 )
 
@@ -96,13 +97,19 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     ),
     Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
     IndexBusy: (409, "busy", "Somebody else is writing to this workspace.", "Try again when that is done."),
+    NotBuilt: (
+        409,
+        "not_built",
+        "What this recipe searches was not built in this workspace.",
+        "Choose another recipe, or ask who runs the server to build it.",
+    ),
     IndexUnavailable: (
         503,
         "workspace_unavailable",
         "The index of this workspace cannot be used.",
         "Ask who runs the server: `hoptrail verify` tells more.",
     ),
-    StorageError: (507, "storage", "The server's disk refused.", "Ask who runs the server."),
+    StorageError: (507, "storage", "The server's disk or object store refused.", "Ask who runs the server."),
     EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask who runs the server."),
     ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask who runs the server."),
     HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),

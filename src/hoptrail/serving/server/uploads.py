@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, StorageError
-from hoptrail.serving.server.limits import ServerLimits
+from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
 from hoptrail.types import Document, content_id

@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from typing import Final
 
@@ -45,7 +44,7 @@ class Workspace:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever indexed here."""
-        return not Snapshot.exists(self.index.folder)
+        return not Snapshot.exists(self.index.place)
 
     def corpus(self) -> Corpus:
         """What is searched: the last committed state.
@@ -54,14 +53,15 @@ class Workspace:
             Refusal: nothing was indexed yet.
             IndexUnavailable: the index cannot be used.
         """
-        if self.is_empty:
-            raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
         with self._opening:
             now = time.monotonic()
             if self._corpus is None or now - self._looked > FRESH_SECONDS:
+                if self.is_empty:
+                    self._corpus = None
+                    raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
                 if self._corpus is None or not self._corpus.snapshot.is_current():
                     self._corpus = None
-                    self._corpus = Corpus(Snapshot.open(self.index.folder), lambda: self.index.encoder)
+                    self._corpus = Corpus(Snapshot.open(self.index.place), lambda: self.index.encoder)
                 self._looked = now
             return self._corpus
 
@@ -161,8 +161,8 @@ class Workspaces:
         for name in self._by_name:
             if not NAME.fullmatch(name):
                 raise UsageError(f"{name!r} is no name of a workspace: letters, digits, - and _, at most 64.")
-        folders = [Path(workspace.index.folder).resolve() for workspace in workspaces]
-        if len(set(folders)) != len(folders):
+        places = [workspace.index.place.identity for workspace in workspaces]
+        if len(set(places)) != len(places):
             raise UsageError("two workspaces have the same folder: each needs its own.")
 
     @property

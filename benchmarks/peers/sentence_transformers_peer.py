@@ -1,7 +1,8 @@
-"""The independent libraries that hoptrail is measured against: bm25s, and sentence-transformers with all-MiniLM-L6-v2.
+"""sentence-transformers with all-MiniLM-L6-v2 and its defaults. Environment: `sentence-transformers`.
 
-Both with their defaults. sentence-transformers runs in an interpreter that the caller names, in a process of its own
-(`python -m benchmarks.peers MODEL TEXTS.json VECTORS.npy`), because it brings a framework that hoptrail does not want.
+It runs in an interpreter that the caller names, in a process of its own
+(`python -m benchmarks.peers.sentence_transformers_peer MODEL TEXTS.json VECTORS.npy`), because it brings a framework that
+hoptrail does not want.
 """
 
 from __future__ import annotations
@@ -13,32 +14,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from benchmarks.common import Measured, run_measured
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
-
-
-class Bm25s:
-    """bm25s with its default settings (Lucene's BM25, k1 = 1.5, b = 0.75) and its English stop words."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        import bm25s
-
-        self._library = bm25s
-        self._index = bm25s.BM25()
-        self._index.index(self._tokens(texts), show_progress=False)
-
-    def search(self, question: str, limit: int) -> list[int]:
-        """Positions of the best texts, best first."""
-        found, _ = self._index.retrieve(self._tokens([question]), k=limit, show_progress=False)
-        return [int(position) for position in found[0]]
-
-    def _tokens(self, texts: Sequence[str]) -> Any:
-        return self._library.tokenize(list(texts), stopwords="en", show_progress=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +44,9 @@ def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder
 
     given, made = folder / "texts.json", folder / "vectors.npy"
     given.write_text(json.dumps(list(texts)), encoding="utf-8")
-    process = run_measured([python, "-m", "benchmarks.peers", packaged_folder(), given, made])
+    process = run_measured(
+        [python, "-m", "benchmarks.peers.sentence_transformers_peer", packaged_folder(), given, made]
+    )
     return Encoded(np.load(made), float(process.output), process)
 
 

@@ -1,7 +1,8 @@
-"""What one client may cost the server. One home for the numbers; the modules beside it obey them."""
+"""What one client may cost the server: the settings below `[server]`. What obeys them is in `serving/server/`."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from hoptrail.documents.limits import MIB
@@ -37,5 +38,6 @@ class ServerLimits:
     def __post_init__(self) -> None:
         for field in fields(self):
             least = 0 if field.name == "queue" else 1 if field.type == "int" else 0.001
-            if getattr(self, field.name) < least:
-                raise UsageError(f"the limit {field.name} must be at least {least}, not {getattr(self, field.name)}.")
+            value = getattr(self, field.name)
+            if value < least or not math.isfinite(value):
+                raise UsageError(f"the limit {field.name} must be at least {least} and finite, not {value}.")

@@ -1,0 +1,296 @@
+"""How building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall, exponents.
+
+    python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
+        [--peer-python PYTHON] [--out FILE.json]
+
+For each size a made corpus (`made_corpora.py`: its encoder hashes words, so that encoding is next to nothing) in DIR/N; what an
+earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
+
+    built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
+               folder has grown by, with its indexes; peak memory is of the whole process
+    asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
+               `recall` is the share of the gold passages among its hits
+    agreed     recall@10 of the store's approximate vector search against the exact product read in blocks; above
+               `exact_up_to` only
+    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be given twice): the same vectors
+               by faiss, flat and HNSW, the same texts by tantivy, by one thread; ratios are ours to theirs by medians. Ours
+               give units with texts and sources from disk, faiss and tantivy positions and ids
+
+An exponent is the slope of a line through the logarithms: 1 doubles with the corpus, 0 does not grow. Slopes of few and close
+sizes, and of seconds on a machine that does other work, are rough: CPU seconds are steadier. Does not measure answering.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import parser, percentile, print_table, run_measured, size_of, write_results
+from benchmarks.made_corpora import MadeCorpus, MadeQuestion, WordHashes, write_corpus
+
+LIMIT = 10
+WARM = 3
+BLOCK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One structure over one corpus. `disk_megabytes` is what it added."""
+
+    passages: int
+    structure: str
+    seconds: float
+    cpu_seconds: float
+    peak_megabytes: float
+    disk_megabytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One recipe over one corpus; milliseconds a question, `first` in seconds."""
+
+    passages: int
+    recipe: str
+    first: float
+    median: float
+    p95: float
+    cpu: float
+    recall: float
+    peak_megabytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The share of the ten nearest that approximate search finds, over the questions, and over passages with noise."""
+
+    passages: int
+    questions: float
+    passages_with_noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another library over the same vectors or texts: milliseconds a question, seconds of building."""
+
+    passages: int
+    peer: str
+    built: float
+    median: float
+    p95: float
+    ours: str
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exponent:
+    """By how much a quantity grows: its logarithm a unit of the logarithm of the number of passages."""
+
+    what: str
+    quantity: str
+    exponent: float
+
+
+def build(structure: str, folder: Path) -> None:
+    """In a process of its own."""
+    from hoptrail.documents.reading import ReadingLimits
+    from hoptrail.documents.splitting import PassageLimits
+    from hoptrail.indexing import Performer, Watcher, update_index
+    from hoptrail.language.opening import OFFLINE, LanguageContext, open_language
+    from hoptrail.structures.catalogue import structures_by_name, with_foundations
+
+    encoder = WordHashes()
+    performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
+    sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]
+    structures = with_foundations([structure], structures_by_name(PassageLimits()))
+    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+
+
+def measure_building(size: int, structures: Iterable[str], folder: Path) -> list[Built]:
+    """Kept beside the index, and measured only once."""
+    kept = folder / "built.json"
+    rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "corpus.jsonl").exists():
+        write_corpus(MadeCorpus(size), folder / "corpus.part")
+        (folder / "corpus.part").rename(folder / "corpus.jsonl")
+    for structure in structures:
+        if any(row.structure == structure for row in rows):
+            continue
+        before = size_of(folder / "index")
+        done = run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
+        disk = (size_of(folder / "index") - before) / 1e6
+        rows.append(Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, disk))
+        kept.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+    return rows
+
+
+def ask(recipe: str, folder: Path, size: int, number: int) -> None:
+    """In a process of its own: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
+    from hoptrail.index import Index
+
+    index = Index(folder / "index")
+    index.encoder = WordHashes()
+    questions = list(MadeCorpus(size).questions(number + WARM))
+    titles = {f"m{at}": MadeCorpus(size).title(at) for question in questions for at in numbers(question)}
+    started = time.perf_counter()
+    opened = index.recipe(recipe, limit=LIMIT)
+    opened.retrieve(questions[0].question)
+    first = time.perf_counter() - started
+    for question in questions[1:WARM]:
+        opened.retrieve(question.question)
+    processor, times, found = time.process_time(), [], []
+    for question in questions[WARM:]:
+        started = time.perf_counter()
+        ranking = opened.retrieve(question.question)
+        times.append(1000 * (time.perf_counter() - started))
+        wanted = {titles[name] for name in question.supporting}
+        found.append(len(wanted & {hit.unit.title for hit in ranking[:LIMIT]}) / len(wanted))
+    cpu = 1000 * (time.process_time() - processor) / number
+    print(json.dumps([first, percentile(times, 0.5), percentile(times, 0.95), cpu, sum(found) / number]))
+
+
+def numbers(question: MadeQuestion) -> list[int]:
+    return [int(name[1:]) for name in question.supporting]
+
+
+def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
+    for recipe in recipes:
+        command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
+        done = run_measured([str(part) for part in command])
+        first, median, p95, cpu, recall = json.loads(done.output)
+        yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes)
+
+
+def measure_agreement(size: int, folder: Path, number: int) -> Iterator[Agreed]:
+    from hoptrail.store.snapshot import Snapshot
+    from hoptrail.types import Kind
+
+    snapshot = Snapshot.open(folder / "index")
+    if not snapshot.searches_vectors(Kind.PASSAGE):
+        return
+    asked = WordHashes().encode([question.question for question in MadeCorpus(size).questions(number)])
+    places = np.random.default_rng(0).integers(0, size, number)
+    near = WordHashes().encode([MadeCorpus(size).passage(int(at)).searchable for at in places])
+    near += np.random.default_rng(1).standard_normal(near.shape, dtype=np.float32) * (0.5 / math.sqrt(near.shape[1]))
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    shares = []
+    for vectors in (asked, near):
+        best = np.full((number, LIMIT), -1, dtype=np.float32)
+        for block in snapshot.vector_blocks(Kind.PASSAGE):
+            best = np.sort(np.concatenate([best, vectors @ block.matrix.T], axis=1), axis=1)[:, -LIMIT:]
+        found = snapshot.nearest(Kind.PASSAGE, vectors, LIMIT)
+        # What is as near as the last of the exact ones is as good, whichever of them is given.
+        hits = [
+            sum(score >= least - 1e-6 for _, score in pairs) for pairs, least in zip(found, best[:, 0], strict=True)
+        ]
+        shares.append(sum(hits) / (LIMIT * number))
+    yield Agreed(size, *shares)
+
+
+def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
+    """Vectors and questions go out as files; each library prints seconds of building and milliseconds a question."""
+    given = folder / "peers"
+    given.mkdir(exist_ok=True)
+    questions = [question.question for question in MadeCorpus(size).questions(number)]
+    (given / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    np.save(given / "questions.npy", WordHashes().encode(questions))
+    vectors = np.lib.format.open_memmap(given / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
+    for start in range(0, size, BLOCK):
+        texts = [MadeCorpus(size).passage(at).searchable for at in range(start, min(size, start + BLOCK))]
+        vectors[start : start + BLOCK] = WordHashes().encode(texts)
+    vectors.flush()
+    for name, channel in (("faiss Flat", "dense"), ("faiss HNSW", "dense"), ("tantivy", "bm25")):
+        done = run_measured([python, "-m", "benchmarks.growth_peers", name, given, folder / "corpus.jsonl"])
+        if done.output.strip():
+            built, times = json.loads(done.output)
+            median = percentile(times, 0.5)
+            ours = next((row.median for row in asked if row.recipe == channel and row.passages == size), math.nan)
+            yield Peer(size, name, built, median, percentile(times, 0.95), channel, ours / median)
+    (given / "vectors.npy").unlink()
+
+
+def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
+    quantities: dict[str, Callable[[Built], float]] = {
+        "seconds": lambda row: row.seconds,
+        "CPU seconds": lambda row: row.cpu_seconds,
+        "peak memory": lambda row: row.peak_megabytes,
+        "disk": lambda row: row.disk_megabytes,
+    }
+    for structure in dict.fromkeys(row.structure for row in built):
+        for quantity, value in quantities.items():
+            points = [(row.passages, value(row)) for row in built if row.structure == structure]
+            yield from _exponent(structure, quantity, points)
+    for recipe in dict.fromkeys(row.recipe for row in asked):
+        rows = [row for row in asked if row.recipe == recipe]
+        yield from _exponent(recipe, "median", [(row.passages, row.median) for row in rows])
+        yield from _exponent(recipe, "CPU a question", [(row.passages, row.cpu) for row in rows])
+        yield from _exponent(recipe, "peak memory", [(row.passages, row.peak_megabytes) for row in rows])
+
+
+def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> Iterator[Exponent]:
+    points = [(size, value) for size, value in points if value > 0]
+    if len(points) > 1:
+        slope = np.polyfit(np.log([size for size, _ in points]), np.log([value for _, value in points]), 1)[0]
+        yield Exponent(what, quantity, float(slope))
+
+
+def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed], peers: Sequence[Peer]) -> None:
+    print("Building, each structure on what it stands on:\n")
+    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "disk MB")
+    print_table(header, [tuple(asdict(row).values()) for row in built])
+    print("Searching, milliseconds a question:\n")
+    header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB")
+    print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
+    print("Exponents:\n")
+    print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
+    if agreed:
+        print("Recall@10 of approximate search against exact:\n")
+        print_table(("passages", "questions", "passages with noise"), [tuple(asdict(row).values()) for row in agreed])
+    if peers:
+        print("Other libraries, milliseconds a question:\n")
+        header_peers = ("passages", "library", "built (s)", "median", "p95", "beside our", "ours to theirs")
+        print_table(header_peers, [tuple(asdict(row).values()) for row in peers])
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, metavar="DIR")
+    arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
+    arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order they are built")
+    arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
+    arguments.add_argument("--questions", type=int, default=100, metavar="N")
+    arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
+    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
+    arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
+    given = arguments.parse_args()
+    if given.build:
+        build(given.build[0], Path(given.build[1]))
+        return
+    if given.ask:
+        ask(given.ask[0], Path(given.ask[1]), int(given.ask[2]), int(given.ask[3]))
+        return
+    if given.work is None:
+        arguments.error("--work DIR says where the corpora and indexes are kept")
+    built: list[Built] = []
+    asked: list[Asked] = []
+    agreed: list[Agreed] = []
+    peers: list[Peer] = []
+    for size in map(int, given.sizes.split(",")):
+        folder = given.work.resolve() / str(size)
+        built += measure_building(size, given.structures.split(","), folder)
+        asked += measure_asking(size, given.recipes.split(","), folder, given.questions)
+        agreed += measure_agreement(size, folder, given.questions)
+        for python in given.peer_python:
+            peers += measure_peers(size, folder, given.questions, python, asked)
+    show(built, asked, agreed, peers)
+    write_results(given.out, {"built": built, "asked": asked, "agreed": agreed, "peers": peers})
+
+
+if __name__ == "__main__":
+    main()

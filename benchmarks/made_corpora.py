@@ -1,0 +1,262 @@
+"""Corpora of any size for measuring growth, with questions whose passages are known, and an encoder that costs next to nothing.
+
+    python -m benchmarks.made_corpora PASSAGES CORPUS.jsonl [--questions N QUESTIONS.jsonl]
+
+Passage number i is about thing number i. Its name, its sentences and the things that those name follow from the seed and i
+alone, so that a corpus of any size streams in constant memory, and a chain of questions can be worked out without it. What is
+made to be like real text: words by Zipf's law, most of them those of a topic; names of recurring parts; things that nearly every
+page names and things that hardly any does (the number of a named thing is log-uniform in half of the sentences that name one,
+and close by in the others). What is not: grammar, and that a word means anything.
+
+The encoder hashes words and knows nothing of meaning or of how frequent a word is; its identity says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import Passage, parser
+from numpy.typing import NDArray
+
+from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+
+SEED = 20260401
+DIMENSION = 384
+SYLLABLES = tuple(first + rest for first in "bdfgklmnprstvz" for rest in ("a", "el", "in", "o", "ur"))
+VOCABULARY = 50_000
+TOPICS = 400
+TOPIC_WORDS = 150
+WORDS = (35, 65)
+"""Words of a passage besides those of the sentences that name things: at least and at most."""
+NEAR = 1000
+"""How far the number of a thing lies at most that is named because it is close by."""
+
+RELATIONS = {
+    "founder": "{s} was founded by {v}.",
+    "teacher": "{s} was taught by {v}.",
+    "neighbour": "{v} lies beside {s}.",
+    "keeper": "The keeper of {s} is {v}.",
+    "rival": "{s} has long been the rival of {v}.",
+    "heir": "{v} is the heir of {s}.",
+    "maker": "{s} was made by {v}.",
+    "patron": "{v} paid for {s}.",
+}
+"""What a sentence says of a thing and another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeQuestion:
+    """`answer` is the name of a thing; `supporting` are ids of the passages on the way, in the order of the hops."""
+
+    id: str
+    question: str
+    answer: str
+    supporting: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MadeCorpus:
+    """`size` passages; those of a larger corpus are other ones, because any thing may be named in any passage."""
+
+    size: int
+    seed: int = SEED
+
+    def passages(self) -> Iterator[Passage]:
+        return (self.passage(number) for number in range(self.size))
+
+    def passage(self, number: int) -> Passage:
+        chance = random.Random(f"{self.seed} {self.size} {number}")
+        named = self._named(number, chance)
+        sentences = [f"{_name(number)} is a {_word(chance.randrange(200))} of {_word(chance.randrange(2000))}."]
+        words = self._words(chance)
+        for relation, other in named.items():
+            sentences.append(RELATIONS[relation].format(s=_name(number), v=_name(other)))
+            cut = chance.randint(6, 18)
+            sentences.append(_sentence(words[:cut]))
+            words = words[cut:]
+        sentences += [_sentence(words[start : start + 15]) for start in range(0, len(words), 15)]
+        return Passage(_id(number), _name(number), " ".join(sentences))
+
+    def title(self, number: int) -> str:
+        return _name(number)
+
+    def questions(self, number: int) -> Iterator[MadeQuestion]:
+        """Of one, two and three hops by turns."""
+        chance = random.Random(f"{self.seed} {self.size} questions")
+        made = 0
+        while made < number:
+            question = self._question(f"q{made}", made % 3 + 1, chance)
+            if question is not None:
+                yield question
+                made += 1
+
+    def _question(self, name: str, hops: int, chance: random.Random) -> MadeQuestion | None:
+        """None where the way comes back to a thing that it has passed."""
+        way = [chance.randrange(self.size)]
+        asked = _name(way[0])
+        for _ in range(hops):
+            relation, other = chance.choice(list(self._named(way[-1]).items()))
+            asked = f"the {relation} of {asked}"
+            way.append(other)
+        if len(set(way)) < len(way):
+            return None
+        return MadeQuestion(name, f"Who is {asked}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
+
+    def _named(self, number: int, chance: random.Random | None = None) -> dict[str, int]:
+        """The things that a passage names, by relation: the first that its chance decides."""
+        chance = chance or random.Random(f"{self.seed} {self.size} {number}")
+        relations = chance.sample(sorted(RELATIONS), chance.randint(2, 4))
+        return {relation: self._other(number, chance) for relation in relations}
+
+    def _other(self, number: int, chance: random.Random) -> int:
+        if chance.random() < 0.5:
+            return int(self.size ** chance.random()) % self.size
+        return (number + chance.randint(1, min(NEAR, self.size - 1))) % self.size
+
+    def _words(self, chance: random.Random) -> list[str]:
+        count = chance.randint(*WORDS)
+        topic = chance.randrange(TOPICS)
+        ranks = [bisect_left(_weights(), chance.random()) for _ in range(count // 3)]
+        about = [bisect_left(_topic_weights(), chance.random()) for _ in range(count - count // 3)]
+        words = [_word(rank) for rank in ranks] + [
+            _word((topic * 7919 + rank * 104_729) % VOCABULARY) for rank in about
+        ]
+        chance.shuffle(words)
+        return words
+
+
+@dataclass(frozen=True)
+class WordHashes:
+    """Encodes a text as the sum of its words' vectors; each has FEATURES places that its hash tells, with signs.
+
+    Words of fewer than three letters are left out, since nothing else says that they mean little.
+    """
+
+    dimension: int = DIMENSION
+    _places: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    @cached_property
+    def identity(self) -> EncoderIdentity:
+        name = "word-hashes: made for measuring growth, knows no meaning"
+        return EncoderIdentity(name, hashlib.sha256(name.encode()).hexdigest(), self.dimension)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        sums = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        sums[:, 0] = 1e-3  # a text without words has a direction too
+        for row, text in enumerate(texts):
+            places = [self._of(word) for word in text.lower().replace(".", " ").split() if len(word) > 2]
+            if places:
+                counts = np.bincount(np.concatenate(places), minlength=2 * self.dimension)
+                sums[row] += counts[: self.dimension] - counts[self.dimension :]
+        if progress is not None:
+            progress(len(texts), len(texts))
+        unit: FloatMatrix = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        return unit
+
+    def _of(self, word: str) -> NDArray[np.int64]:
+        """Places of a word; those above the dimension count negative."""
+        if word not in self._places:
+            digest = np.frombuffer(hashlib.blake2b(word.encode(), digest_size=4 * FEATURES).digest(), dtype=np.uint32)
+            self._places[word] = (digest % (2 * self.dimension)).astype(np.int64)
+        return self._places[word]
+
+
+FEATURES = 4
+"""Places of a word in a vector: enough to tell words apart that share some."""
+
+
+def write_corpus(corpus: MadeCorpus, path: Path) -> None:
+    _write(path, ({"id": one.id, "title": one.title, "text": one.text} for one in corpus.passages()))
+
+
+def write_questions(corpus: MadeCorpus, number: int, path: Path) -> None:
+    _write(
+        path,
+        (
+            {"id": one.id, "question": one.question, "answers": [one.answer], "supporting": list(one.supporting)}
+            for one in corpus.questions(number)
+        ),
+    )
+
+
+def _write(path: Path, lines: Iterable[dict[str, object]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def _id(number: int) -> str:
+    return f"m{number}"
+
+
+def _name(number: int) -> str:
+    """Two words, different for different numbers below the square of the number of two-syllable words, then three."""
+    base = len(SYLLABLES) ** 2
+    rest, last = divmod(number, base)
+    # A step without a common factor with the base spreads numbers that lie close over different words.
+    last = last * 1789 % base
+    parts = [_syllables(last, 2)]
+    while True:
+        rest, part = divmod(rest, base)
+        parts.append(_syllables((part * 1097 + last * 31 + 7) % base, 2))
+        if not rest:
+            return " ".join(part.capitalize() for part in reversed(parts))
+
+
+@cache
+def _word(rank: int) -> str:
+    """The word of a rank: frequent ones are short."""
+    return _syllables(rank, 1 if rank < len(SYLLABLES) else 0) + ("" if rank < len(SYLLABLES) else "sh")
+
+
+def _syllables(number: int, least: int) -> str:
+    text = ""
+    while number or least > 0:
+        number, place = divmod(number, len(SYLLABLES))
+        text += SYLLABLES[place]
+        least -= 1
+    return text
+
+
+def _sentence(words: list[str]) -> str:
+    return f"{' '.join(words).capitalize()}." if words else ""
+
+
+@cache
+def _weights() -> list[float]:
+    return _zipf(VOCABULARY)
+
+
+@cache
+def _topic_weights() -> list[float]:
+    return _zipf(TOPIC_WORDS)
+
+
+def _zipf(size: int) -> list[float]:
+    """Shares of words of rank 0, 1, ... added up."""
+    shares = list(accumulate(1 / (rank + 2) ** 1.05 for rank in range(size)))
+    return [share / shares[-1] for share in shares]
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("passages", type=int)
+    arguments.add_argument("corpus", type=Path)
+    arguments.add_argument("--questions", nargs=2, metavar=("N", "QUESTIONS.jsonl"))
+    given = arguments.parse_args()
+    corpus = MadeCorpus(given.passages)
+    write_corpus(corpus, given.corpus)
+    if given.questions:
+        write_questions(corpus, int(given.questions[0]), Path(given.questions[1]))
+
+
+if __name__ == "__main__":
+    main()

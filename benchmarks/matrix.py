@@ -1,0 +1,246 @@
+"""Every recipe on every data set, by rules and by the oracle: the figures of the README and of docs/results.md.
+
+    python -m benchmarks.matrix --work DIR [--data A,B] [--recipes A,B] [--limit N] [--oracle-limit N]
+    python -m benchmarks.matrix --tables
+    python -m benchmarks.matrix --check
+
+The first measures, one process a data set and language, and enters the rows into `results/matrix.json`; rows of the same recipe,
+data, language and number of questions are replaced, and what `hoptrail evaluate` has measured before in DIR/NAME is not
+measured again. The second writes the tables of the two documents anew from that file; the third fails where they are others. The
+oracle gives a gold answer exactly where what was found supports it: the share it answers is what a perfect reader could answer.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, data_folder, parser
+
+DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
+QUESTIONS, ORACLE_QUESTIONS = 200, 100
+RECIPES = (
+    "bm25", "dense", "hybrid", "closed-book", "cot", "selfask", "ircot", "iter-retgen", "flare", "hipporag", "graphrag",
+    "lightrag", "raptor", "sirerag", "chainrag", "hirag", "comprag", "sunar", "trail",
+)  # fmt: skip
+RESULTS = ROOT / "results" / "matrix.json"
+README = ROOT / "README.md"
+DOCUMENT = ROOT / "docs" / "results.md"
+BEGIN, END = "<!-- table from results/matrix.json -->", "<!-- end of table -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured."""
+
+    data: str
+    recipe: str
+    language: str
+    questions: int
+    failed: int
+    abstained: int
+    recall_5: float | None
+    recall_10: float | None
+    full_5: float | None
+    em: float
+    f1: float
+    f1_low: float
+    f1_high: float
+    calls: float
+    tokens: float
+    tasks: float
+    seconds: float
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        return self.data, self.recipe, self.language, self.questions
+
+
+def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> list[Row]:
+    """By `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "report.json")
+        given = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
+        kept = ["--work", str(work / name), "--out", str(out)]
+        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(data_folder(name)), *given, *kept]
+        if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
+            sys.exit(f"{recipes} on {name} by {language} ended with {done.returncode}")
+        report = json.loads(out.read_text(encoding="utf-8"))
+    return [_row(name, recipe, language, found) for recipe, found in report["recipes"].items()]
+
+
+def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row:
+    asked = found["n"]
+    retrieval = found.get("retrieval") or {}
+    low, high = found["intervals"]["f1"]
+    return Row(
+        data=name,
+        recipe=recipe,
+        language=language,
+        questions=asked,
+        failed=found["failed"],
+        abstained=found["abstained"],
+        recall_5=retrieval.get("recall@5"),
+        recall_10=retrieval.get("recall@10"),
+        full_5=retrieval.get("full@5"),
+        em=found["em"],
+        f1=found["f1"],
+        f1_low=low,
+        f1_high=high,
+        calls=found["calls"] / asked,
+        tokens=found["tokens"] / asked,
+        tasks=found["tasks"] / asked,
+        seconds=sum(found["seconds_per_question"].values()),
+    )
+
+
+def stored() -> list[Row]:
+    """The rows measured so far."""
+    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
+
+
+def enter(new: Iterable[Row]) -> None:
+    """Put rows into the results, in the order of DATA and RECIPES, in place of earlier ones."""
+    rows = {row.place: row for row in (*stored(), *new)}
+    order = sorted(rows.values(), key=lambda one: (*_rank(one), one.language, one.questions))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps([asdict(one) for one in order], indent=1) + "\n", encoding="utf-8")
+
+
+def _rank(row: Row) -> tuple[int, int, str]:
+    known = RECIPES.index(row.recipe) if row.recipe in RECIPES else len(RECIPES)
+    return DATA.index(row.data), known, row.recipe
+
+
+def summary(rows: Sequence[Row], data: Iterable[str] = DATA[:3]) -> str:
+    """The one table of the README: recall@5, F1 by rules, share answerable by the oracle, tasks a question."""
+    data = tuple(data)
+    header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
+    lines = [
+        [f"`{recipe}`", *(_three(rows, name, recipe) for name in data), _tasks(rows, data, recipe)]
+        for recipe in RECIPES
+    ]
+    return markdown(header, [line for line in lines if any(cell != "–" for cell in line[1:])])
+
+
+def _three(rows: Sequence[Row], name: str, recipe: str) -> str:
+    ours = {row.language: row for row in rows if (row.data, row.recipe) == (name, recipe)}
+    if "offline" not in ours:
+        return "–"
+    by_rules, oracle = ours["offline"], ours.get("oracle")
+    return f"{percent(by_rules.recall_5)} / {percent(by_rules.f1)} / {percent(oracle.em if oracle else None)}"
+
+
+def _tasks(rows: Sequence[Row], data: Sequence[str], recipe: str) -> str:
+    ours = [row.tasks for row in rows if row.recipe == recipe and row.language == "offline" and row.data in data]
+    return f"{sum(ours) / len(ours):.1f}" if ours else "–"
+
+
+def full(rows: Sequence[Row], name: str) -> str:
+    """All figures of one data set."""
+    header = [
+        "recipe",
+        "questions",
+        "recall@5",
+        "recall@10",
+        "full@5",
+        "EM",
+        "F1",
+        "95 %",
+        "no answer",
+        "tasks",
+        "s",
+        "oracle",
+        "tasks (oracle)",
+    ]
+    oracle = {row.recipe: row for row in rows if row.data == name and row.language == "oracle"}
+    return markdown(
+        header,
+        [
+            [
+                f"`{row.recipe}`",
+                str(row.questions),
+                *map(percent, (row.recall_5, row.recall_10, row.full_5, row.em, row.f1)),
+                f"{percent(row.f1_low)}–{percent(row.f1_high)}",
+                f"{row.abstained + row.failed}",
+                f"{row.tasks:.1f}",
+                f"{row.seconds:.2f}",
+                percent(oracle[row.recipe].em if row.recipe in oracle else None),
+                f"{oracle[row.recipe].tasks:.1f}" if row.recipe in oracle else "–",
+            ]
+            for row in rows
+            if row.data == name and row.language == "offline"
+        ],
+    )
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rule = "|---" + "|--:" * (len(header) - 1) + "|"
+    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
+
+
+def with_tables(text: str, tables: Iterator[str]) -> str:
+    """A document with each of its marked tables replaced by the next of `tables`."""
+    parts = text.split(BEGIN)
+    return parts[0] + "".join(f"{BEGIN}\n\n{next(tables)}\n\n{END}{part.partition(END)[2]}" for part in parts[1:])
+
+
+def largest(rows: Iterable[Row]) -> list[Row]:
+    """Of rows that differ in their number of questions alone, the one of most."""
+    found: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        known = found.setdefault((row.data, row.recipe, row.language), row)
+        if row.questions > known.questions:
+            found[row.data, row.recipe, row.language] = row
+    return list(found.values())
+
+
+def documents() -> Iterator[tuple[Path, str]]:
+    """The documents with tables, as the results have them."""
+    rows = largest(stored())
+    for path, tables in ((README, [summary(rows)]), (DOCUMENT, [full(rows, name) for name in DATA])):
+        yield path, with_tables(path.read_text(encoding="utf-8"), iter(tables))
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, metavar="DIR", help="indexes and results are kept in DIR/NAME")
+    arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
+    arguments.add_argument("--recipes", default=",".join(RECIPES), metavar="A,B")
+    arguments.add_argument("--limit", type=int, default=QUESTIONS, metavar="N")
+    arguments.add_argument(
+        "--oracle-limit", type=int, default=ORACLE_QUESTIONS, metavar="N", help="0: leave the oracle out"
+    )
+    arguments.add_argument(
+        "--tables", action="store_true", help="write the tables of README.md and docs/results.md anew"
+    )
+    arguments.add_argument("--check", action="store_true", help="fail where these tables are not those of the results")
+    given = arguments.parse_args()
+    if given.check:
+        stale = [path.name for path, text in documents() if path.read_text(encoding="utf-8") != text]
+        sys.exit(
+            f"{', '.join(stale)}: tables of other results; run `python -m benchmarks.matrix --tables`" if stale else 0
+        )
+    if given.work is None and not given.tables:
+        sys.exit("say --work DIR to measure, or --tables to write the tables of what was measured")
+    for name in given.data.split(",") if given.work else ():
+        for language, limit in (("offline", given.limit), ("oracle", given.oracle_limit)):
+            if limit:
+                enter(measure(name, given.recipes, language, limit, given.work))
+    if given.tables:
+        for path, text in list(documents()):
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The peers' environments: a virtual environment for each file in `requirements/`, outside the repository.
+
+    python -m benchmarks.peers.environments DIR [NAME...]
+
+makes DIR/NAME, all that are missing where none is named, from the registry that pip is set up for. What cannot be installed is
+told with pip's last words, and the peers that need it are left out by the commands beside this one. Importable without hoptrail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).parent / "requirements"
+NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))
+FINISHED = "finished"
+"""Stands in a folder whose packages are all there."""
+
+
+def interpreter(folder: Path, name: str) -> Path | None:
+    """The Python of an environment, None where it was not made."""
+    python = folder.absolute() / name / "bin" / "python"
+    return python if (folder / name / FINISHED).exists() else None
+
+
+def make(folder: Path, name: str) -> str | None:
+    """Make an environment unless it is there; why it cannot be made, None where it can."""
+    if interpreter(folder, name):
+        return None
+    place = folder / name
+    created = subprocess.run([sys.executable, "-m", "venv", place], capture_output=True, text=True, check=False)
+    if created.returncode:
+        return (created.stderr or created.stdout).strip()
+    install = [str(place / "bin" / "pip"), "install", "--quiet", "-r", str(REQUIREMENTS / f"{name}.txt")]
+    installed = subprocess.run(install, capture_output=True, text=True, check=False)
+    if installed.returncode:
+        return "\n".join(installed.stderr.strip().splitlines()[-3:])
+    (place / FINISHED).touch()
+    return None
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("folder", type=Path, metavar="DIR")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all where none is named")
+    given = arguments.parse_args()
+    if unknown := set(given.names) - set(NAMES):
+        sys.exit(f"there is no environment {', '.join(sorted(unknown))}. There are: {', '.join(NAMES)}.")
+    failed = False
+    for name in given.names or NAMES:
+        why = make(given.folder, name)
+        print(f"{name}: {why or 'ready'}", flush=True)
+        failed = failed or why is not None
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

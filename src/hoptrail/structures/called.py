@@ -1,0 +1,98 @@
+"""What passages are called, and where a text has such a name.
+
+The spellings of one name differ in case, accents and punctuation. A title is found where its words stand in a row, begun with a
+capital or a digit, whatever the case and the accents of the rest; of titles that overlap the longest counts, and a parenthesis
+(`The Game (1997 film)`) belongs to no name. Titles are found in languages with spaces between words only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hoptrail.language.offline.evidence import base_title
+from hoptrail.language.offline.lexicon import FUNCTION_WORDS
+from hoptrail.types import Unit
+
+MOST_WORDS = 12
+"""Words of the longest title that is looked for."""
+MOST_NAMESAKES = 20
+"""Documents of one title; a title that more have is a heading, not a name."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class TitleScanner:
+    """Finds known names in a text."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """`keys` as `name_key` gives them."""
+        self._longest: dict[str, int] = {}
+        self._keys = frozenset(key for key in keys if 0 < key.count(" ") + 1 <= MOST_WORDS)
+        for key in self._keys:
+            first, size = key.partition(" ")[0], key.count(" ") + 1
+            self._longest[first] = max(size, self._longest.get(first, 0))
+
+    def find(self, text: str) -> tuple[str, ...]:
+        """The keys of the names in `text`, in order and without repeats; none overlaps another."""
+        matches = list(_WORD.finditer(text))
+        words = [_plain(match.group()) for match in matches]
+        found: dict[str, None] = {}
+        at = 0
+        while at < len(words):
+            size = self._size_at(words, at) if _opens_name(text, matches[at].start()) else 0
+            if size and not (size == 1 and words[at] in FUNCTION_WORDS):
+                found[" ".join(words[at : at + size])] = None
+            at += max(size, 1)
+        return tuple(found)
+
+    def _size_at(self, words: list[str], at: int) -> int:
+        """Words of the longest name that begins at a place, or 0."""
+        for size in range(min(self._longest.get(words[at], 0), len(words) - at), 0, -1):
+            if " ".join(words[at : at + size]) in self._keys:
+                return size
+        return 0
+
+
+def possible_names(text: str) -> set[str]:
+    """The keys of all that a scanner could find in a text, whatever names it knows."""
+    matches = list(_WORD.finditer(text))
+    words = [_plain(match.group()) for match in matches]
+    opening = [at for at, match in enumerate(matches) if _opens_name(text, match.start())]
+    return {" ".join(words[at:end]) for at in opening for end in range(at + 1, min(at + MOST_WORDS, len(words)) + 1)}
+
+
+def name_key(name: str) -> str:
+    """What the spellings of one name have in common: its words in lower case without accents, one space between two."""
+    if name.isascii():
+        return " ".join(_WORD.findall(name.lower()))
+    return " ".join(_plain(match) for match in _WORD.findall(name))
+
+
+def passages_called(passages: Iterable[Unit]) -> dict[str, list[str]]:
+    """By the key of a title, without its parenthesis: the first passage of each document that has it, by rising id."""
+    first: dict[str, tuple[int, str, str]] = {}
+    for unit in passages:
+        place = (unit.sources[0].start, unit.id, unit.title)
+        known = first.setdefault(unit.document, place)
+        if place[0] < known[0]:
+            first[unit.document] = place
+    called: defaultdict[str, list[str]] = defaultdict(list)
+    for _, passage, title in sorted(first.values(), key=lambda place: place[1]):
+        key = name_key(base_title(title))
+        if any(character.isalpha() for character in key) or len(key) > 4:  # a year is a date before it is a title
+            called[key].append(passage)
+    return {key: ids for key, ids in called.items() if len(ids) <= MOST_NAMESAKES}
+
+
+def _opens_name(text: str, start: int) -> bool:
+    return text[start].isupper() or text[start].isdigit()
+
+
+def _plain(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    letters = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()

@@ -1,0 +1,100 @@
+"""Encoding many texts where the executor says, in batches that are the same wherever they are encoded.
+
+What is padded together moves the last bits of a vector, so that the same bytes everywhere want the same batches everywhere.
+The number of cores moves nothing (`tests/executing/test_executors.py`). An encoder that does not travel, such as an
+endpoint with its key, is asked by this process.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from hoptrail.executing.executor import HERE, Work, from_to, travels
+from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.structures.building import Workshop
+from hoptrail.types import Unit
+
+TOGETHER = 64
+"""Texts of one batch: some seconds of work on one core, which is what a killed worker costs."""
+
+
+COMMITS = 100
+"""A build keeps its work about so many times, until `units_held` allows no more at once: what a commit costs grows with those
+before it."""
+
+
+def kept_at_once(workshop: Workshop, total: int, least: int) -> int:
+    """How many of `total` units to encode before they are kept: at least `least`, and the hundredth part of a large build, but
+    no more than the settings let memory hold.
+    """
+    return min(workshop.writer.storage.units_held, max(least, total // COMMITS))
+
+
+def encode_batches(
+    workshop: Workshop, batches: Iterable[Sequence[Unit]], total: int
+) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+    """Each of `batches` with its vectors, in order; before each of them the workshop pauses. `total`: units in all.
+
+    Later batches are under way while the caller keeps one, as far as the executor has room.
+    """
+    drawn: deque[Sequence[Unit]] = deque()
+    vectors = _encoded(workshop, _pieces(batches, drawn))
+    done = 0
+    while True:
+        workshop.pause()
+        first = next(vectors, None)
+        if first is None:
+            return
+        batch = drawn.popleft()
+        parts = [first]
+        workshop.report("encoding", done + len(first), total)
+        for part in islice(vectors, -(-len(batch) // TOGETHER) - 1):
+            parts.append(part)
+            workshop.report("encoding", done + sum(map(len, parts)), total)
+        done += len(batch)
+        yield batch, np.concatenate(parts)
+
+
+def encode_texts(
+    workshop: Workshop, texts: Sequence[str], report: Callable[[int], None] = lambda _: None
+) -> FloatMatrix:
+    """Vectors of texts, shape (len(texts), dimension); `report` is told how many are done."""
+    pieces = ([(text[:_SHOWN], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
+    parts: list[FloatMatrix] = []
+    for part in _encoded(workshop, pieces):
+        parts.append(part)
+        report(sum(map(len, parts)))
+    return np.concatenate(parts) if parts else workshop.encoder.encode([])
+
+
+_SHOWN = 40
+"""Characters that stand for a text without a name."""
+
+_Piece = Sequence[tuple[str, str]]
+"""Texts of one batch, each after what it is called in errors."""
+
+
+def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> Iterator[_Piece]:
+    for batch in filter(None, batches):
+        drawn.append(batch)
+        for at in range(0, len(batch), TOGETHER):
+            yield [(f"{unit.title!r} ({unit.id})", unit.searchable) for unit in batch[at : at + TOGETHER]]
+
+
+def _encoded(workshop: Workshop, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
+    executor = workshop.executor if travels(workshop.encoder) else HERE
+    work = Work("encoding", partial(_vectors, workshop.encoder), _name)
+    return executor.map(work, pieces)
+
+
+def _vectors(encoder: Encoder, piece: _Piece) -> FloatMatrix:
+    return encoder.encode([text for _, text in piece])
+
+
+def _name(piece: _Piece) -> str:
+    return from_to([name for name, _ in piece])

@@ -1,0 +1,165 @@
+"""What the whole of a large corpus has of a name or a word, stored for searches that read a part of it.
+
+    name:KEY    which passages the name calls, how many have it in their sentences, and which, where they are few
+    word:WORD   how many passages have the word
+    words       how many words the passages have together
+
+What one passage alone has is left out, unless it calls one: whoever asks for it has found that passage. Occurrences of names go
+through files, a part of the names each, so that memory holds the titles and the vocabulary, but not the names. A name belongs to
+a passage when an entity of its extraction, or a title that one of its sentences mentions, is so spelt. Knows no question.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.language.offline.entities import Shape
+from hoptrail.language.offline.text import folded
+from hoptrail.store.layout import Term
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.called import name_key
+from hoptrail.structures.keyword_statistics import keyword_words
+from hoptrail.structures.sentence_entities import shape_of
+from hoptrail.structures.streaming import Digests, batches
+from hoptrail.types import Kind, Unit
+
+MOST_NAMERS = 40
+"""A name of more passages is counted, and not followed."""
+PASSAGES_A_PART = 50_000
+"""The names of about so many passages are in memory at a time."""
+BATCH = 4096
+
+ALL_WORDS = "words"
+
+
+def name_term(key: str) -> str:
+    return f"name:{key}"
+
+
+def word_term(word: str) -> str:
+    return f"word:{word}"
+
+
+@lru_cache(maxsize=100_000)
+def entity_key(entity: str) -> str:
+    """The key of the name that an extracted entity is; nothing for a date or a number."""
+    return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))
+
+
+class PassagePlaces:
+    """Which passage holds a sentence: some sixty bytes a passage, and four times as much while it is made."""
+
+    def __init__(self, passages: Iterable[Unit]) -> None:
+        spans = ((unit.sources[0], unit.id) for unit in passages)
+        rows = [(span.document.encode(), span.start, span.end, id_.encode()) for span, id_ in spans]
+        documents = np.array([row[0] for row in rows], dtype=np.bytes_)
+        starts = np.array([row[1] for row in rows], dtype=np.int64)
+        order = np.lexsort((starts, documents))
+        self._documents, self._starts = documents[order], starts[order]
+        self._ends = np.array([row[2] for row in rows], dtype=np.int64)[order]
+        self._ids: NDArray[np.bytes_] = np.array([row[3] for row in rows], dtype=np.bytes_)[order]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def holding(self, unit: Unit) -> str:
+        """The id of the passage that the unit's first source lies in; empty where it runs over a border."""
+        span = unit.sources[0]
+        document = span.document.encode()
+        first = int(np.searchsorted(self._documents, document))
+        last = int(np.searchsorted(self._documents, document, "right"))
+        row = first + int(np.searchsorted(self._starts[first:last], span.start, "right")) - 1
+        inside = row >= first and span.end <= self._ends[row]
+        return self._ids[row].decode() if inside else ""
+
+
+class Occurrences:
+    """Names with the passages that have them, in files of a folder."""
+
+    def __init__(self, folder: Path, passages: int) -> None:
+        self._paths = [folder / str(part) for part in range(1 + passages // PASSAGES_A_PART)]
+        self._files: list[TextIO] = []
+        self._open = ExitStack()
+
+    def __enter__(self) -> Occurrences:
+        self._files = [self._open.enter_context(path.open("w", encoding="utf-8")) for path in self._paths]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def add(self, keys: Iterable[str], passage: str) -> None:
+        """Enter names of one passage; an empty passage enters nothing."""
+        for key in keys if passage else ():
+            self._write(key, passage)
+
+    def add_called(self, keys: Iterable[str]) -> None:
+        """Enter names that need no passage that has them."""
+        for key in keys:
+            self._write(key, "")
+
+    def _write(self, key: str, passage: str) -> None:
+        self._files[zlib.crc32(key.encode()) % len(self._files)].write(f"{key}\t{passage}\n")
+
+    def parts(self) -> Iterator[Iterator[tuple[str, list[str]]]]:
+        """Keys in alphabetical order with their passages, rising; closes the files."""
+        self._open.close()
+        for path in self._paths:
+            pairs = sorted({tuple(line.split("\t")) for line in path.read_text("utf-8").splitlines()})
+            yield ((key, [passage for _, passage in found]) for key, found in groupby(pairs, lambda pair: pair[0]))
+
+
+def name_terms(occurrences: Occurrences, called: Mapping[str, Sequence[str]]) -> Iterator[Term]:
+    """Terms of the names; `called` are the passages that a name calls."""
+    occurrences.add_called(called)
+    for part in occurrences.parts():
+        for key, found in part:
+            namers = tuple(passage for passage in found if passage)
+            owners = tuple(sorted(called.get(key, ())))
+            if owners or len(namers) > 1:
+                yield Term(name_term(key), len(namers), owners, namers if len(namers) <= MOST_NAMERS else ())
+
+
+def add_entities(occurrences: Occurrences, snapshot: Snapshot) -> None:
+    """The entities of all extractions."""
+    for passage, extraction in snapshot.extractions():
+        entities = {entity for fact in extraction.facts for entity in fact.entities}
+        occurrences.add({entity_key(entity) for entity in entities} - {""}, passage)
+
+
+def word_terms(snapshot: Snapshot) -> Iterator[Term]:
+    counts: Counter[str] = Counter()
+    total = 0
+    for texts in batches((unit.searchable for unit in snapshot.units(Kind.PASSAGE)), BATCH):
+        for words in keyword_words(texts):
+            counts.update(set(words))
+            total += len(words)
+    yield Term(ALL_WORDS, total)
+    yield from (Term(word_term(word), count) for word, count in sorted(counts.items()) if count > 1)
+
+
+def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:
+    """Make the stored terms exactly these; what differs is written, what is not wanted goes."""
+    stored = Digests(map(hash, writer.snapshot().terms()))
+    known = Digests(hash(term.id) for term in writer.snapshot().terms())
+    kept = array("q")
+    for batch in batches(wanted, BATCH):
+        kept.extend(map(hash, batch))
+        changed = [term for term in batch if hash(term) not in stored]
+        writer.add_terms([term for term in changed if hash(term.id) not in known])
+        writer.put_terms([term for term in changed if hash(term.id) in known])
+    if stored:
+        wanted_now = Digests(kept)
+        writer.remove_terms([term.id for term in writer.snapshot().terms() if hash(term) not in wanted_now])

@@ -1,0 +1,122 @@
+"""Where an index may be, and what a refusal of an object store is told as."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hoptrail.errors import UsageError
+from hoptrail.store.place import Place, endpoint, without_tls
+from hoptrail.store.refusals import first_line, kind_of, known_refusal, refusal
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("s3://bucket/path/to/index/", "s3://bucket/path/to/index"),
+        ("s3://bucket", "s3://bucket"),
+        ("gs://bucket/ü with spaces", "gs://bucket/ü with spaces"),
+        ("az://container/x", "az://container/x"),
+    ],
+)
+def test_an_address_is_a_place_that_is_not_local(given: str, address: str) -> None:
+    place = Place.of(given)
+    assert (str(place), place.is_local, place.identity) == (address, False, address)
+    with pytest.raises(UsageError, match="a folder of this machine only"):
+        place.folder  # noqa: B018 - asking is the test
+
+
+def test_a_path_is_a_place_in_whatever_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert Place.of("~/index").folder == tmp_path / "index"
+    assert Place.of("index").identity == Place.of(tmp_path / "index").identity
+    assert Place.of(Place.of("index")) == Place.of("index")
+    assert Place.of("index").beside == Path("index")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "http://example.org/index",
+        "s3:///path",
+        "s3://user:password@bucket/path",
+        "s3://bucket:9000/path",
+        "s3://bucket/a//b",
+        "s3://bucket/../other",
+        "s3://bucket/index?versionId=1",
+        "s3://bucket/100%",
+        "s3://bucket/a#b",
+    ],
+)
+def test_what_is_no_place_is_refused_with_what_to_write(given: str) -> None:
+    with pytest.raises(UsageError, match=r"s3://") as caught:
+        Place.of(given)
+    assert "password@" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", ["az://bucket/index?se=2030&sig=secret", Path("az://bucket/x?sig=secret"), "s3://b#secret"]
+)
+def test_a_signature_in_an_address_is_not_shown(given: str | Path) -> None:
+    with pytest.raises(UsageError, match="b") as caught:
+        Place.of(given)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_address_that_became_a_path_is_not_taken_for_a_folder() -> None:
+    with pytest.raises(UsageError, match="as text"):
+        Place.of(Path("s3://bucket/index"))
+
+
+def test_what_stays_on_this_machine_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPTRAIL_DATA", str(tmp_path))
+    names = ["s3://bucket/a/b", "s3://bucket/a-b", "gs://bucket/a/b", "s3://bucket/" + "x" * 300]
+    folders = {Place.of(name).beside for name in names}
+    assert len(folders) == len(names)
+    for folder in folders:
+        folder.mkdir(parents=True)
+        assert tmp_path in folder.parents
+    monkeypatch.delenv("HOPTRAIL_DATA")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert "hoptrail" in Place.of("s3://bucket/a").beside.parts
+
+
+def test_the_endpoint_is_shown_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://user:pass%20word@minio.local:9000/")
+    assert endpoint() == "http://minio.local:9000"
+    assert without_tls()
+    assert "pass" not in first_line(ValueError("no route to http://user:pass%20word@minio.local:9000, or pass word"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://minio.local")
+    assert not without_tls()
+
+
+WORDS = {
+    "no bucket": "Server returned non-2xx status code: 404 Not Found: <Error><Code>NoSuchBucket</Code>",
+    "wrong": "403 Forbidden: <Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIAQUITEPRIVATE</AWSAccessKeyId>",
+    "none": "Error performing PUT http://169.254.169.254/latest/api/token in 8ms - 403 Forbidden: denied",
+    "forbidden": "The operation lacked the necessary privileges to complete for path q/x: AKIAQUITEPRIVATE",
+    "unreachable": "Error performing GET http://127.0.0.1:9/bucket, after 4 retries - HTTP error: error sending request",
+    "failing": 'inner: Status { status: 503, body: Some("injected") }',
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_each_refusal_says_what_to_do_and_shows_no_key(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAQUITEPRIVATE")
+    place = Place.of("s3://bucket/index")
+    told = str(refusal(place, RuntimeError(WORDS[kind])))
+    assert kind_of(RuntimeError(WORDS[kind])) == kind
+    assert "bucket" in told
+    assert any(word in told for word in ("Make it", "check", "set AWS_", "rights", "Check", "run the same command"))
+    assert "AKIAQUITEPRIVATE" not in told
+    assert known_refusal(Place.of("folder"), RuntimeError(WORDS[kind])) is None
+
+
+def test_a_refusal_of_no_known_kind_is_told_in_the_libraries_own_words_without_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "quite-a-private-key")
+    error = RuntimeError("odd: quite-a-private-key, /root/.cargo/registry/x.rs:1\nmore")
+    assert str(refusal(Place.of("az://container"), error)) == "az://container: odd: (key)"

@@ -1,0 +1,81 @@
+"""Units too many to hold are brought to what they should be: the same as if they were held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hoptrail.errors import Interrupted
+from hoptrail.store.writer import Writer, writing_to
+from hoptrail.structures import renewing
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.renewing import renew_in_stream, renew_units
+from hoptrail.types import Kind, Link, Span, Unit
+from world import Counting
+
+
+def unit(name: str, text: str = "", title: str = "Isle") -> Unit:
+    return Unit(name, Kind.SENTENCE, title, text or f"text of {name}", (Span("d", 0, 4),))
+
+
+def in_stream(workshop: Workshop, wanted: list[Unit]) -> None:
+    renew_in_stream(workshop, Kind.SENTENCE, lambda: iter(wanted))
+
+
+def at_once(workshop: Workshop, wanted: list[Unit]) -> None:
+    renew_units(workshop, Kind.SENTENCE, iter(wanted))
+
+
+Renew = Callable[[Workshop, list[Unit]], None]
+
+
+def stored(writer: Writer) -> list[Unit]:
+    return sorted(writer.snapshot().units(Kind.SENTENCE), key=lambda unit: unit.id)
+
+
+@pytest.mark.parametrize("renew", [in_stream, at_once])
+def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path: Path, renew: Renew) -> None:
+    encoder = Counting()
+    with writing_to(tmp_path, encoder.identity) as writer:
+        workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
+        first = [unit("a"), unit("b"), unit("c"), unit("d")]
+        renew(workshop, first)
+        writer.put_links([Link("b", "a", "names", 1.0), Link("c", "a", "names", 1.0)])
+        assert stored(writer) == first
+        encoder.texts.clear()
+        second = [unit("a"), unit("c", "another text"), unit("d", title="Island"), unit("e")]
+        renew(workshop, second)
+        assert stored(writer) == second
+        assert sorted(encoder.texts) == ["Island\ntext of d", "Isle\nanother text", "Isle\ntext of e"]
+        assert [link.source for link in writer.snapshot().links()] == ["c"]
+        versions = writer.head.newest
+        renew(workshop, second)
+        writer.checkpoint()
+        assert writer.head.newest == versions
+
+
+@pytest.mark.parametrize("renew", [in_stream, at_once])
+def test_a_stopped_run_goes_on_after_its_last_batch(
+    tmp_path: Path, renew: Renew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewing, "BATCH", 2)
+    encoder = Counting()
+    wanted = [unit(name) for name in "abcdefg"]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        left = iter([None, None])
+
+        def pause() -> None:
+            writer.checkpoint()
+            if next(left, "stop"):
+                raise Interrupted("stopped")
+
+        with pytest.raises(Interrupted):
+            renew(Workshop(writer, encoder, report_nothing, pause), wanted)
+        kept = len(stored(writer))
+        assert 0 < kept < len(wanted)
+        encoder.texts.clear()
+        renew(Workshop(writer, encoder, report_nothing, writer.checkpoint), wanted)
+        assert stored(writer) == wanted
+        assert len(encoder.texts) == len(wanted) - kept
