@@ -18,6 +18,7 @@ from hoptrail import Document, Index, Kind, Unit
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import HoptrailError, IndexUnavailable
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.store.integrity import verify
 from hoptrail.store.snapshot import Snapshot
 
 EDITIONS = ("edition1", "edition2")
@@ -119,7 +120,8 @@ def _look(snapshot: Snapshot, allowed: Collection[State], encoder: NotingEncoder
     state = {Path(document.sources[0]).name: document.text for document in documents}
     if state not in allowed or len(state) != len(documents):
         return Look(state, f"holds {len(documents)} documents that are none of the states allowed")
-    Index(snapshot.place.folder).verify()
+    if snapshot.head.checksums is not None:  # else a writer is between its commit and their making
+        verify(snapshot.place, snapshot.head.checksums, limit=None)
     return Look(state, _passage_fault(snapshot, documents, encoder) or _search_fault(snapshot, state))
 
 
