@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hoptrail import Document, Index, Kind, Unit
+from hoptrail import Document, Kind, Unit
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import HoptrailError, IndexUnavailable
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
