@@ -119,7 +119,7 @@ def _rank(row: Row) -> tuple[int, int, str]:
 
 
 def summary(rows: Sequence[Row], data: Iterable[str] = DATA[:3]) -> str:
-    """The one table of the README: recall@5, F1 by rules, share answerable by the oracle (* for fewer questions), tasks a question."""
+    """The one table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks a question."""
     data = tuple(data)
     header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
     lines = [
