@@ -21,7 +21,7 @@ from hoptrail.recipes.catalogue import made_by_rules, needed_structures, open_re
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
-from hoptrail.store.files import files_of
+from hoptrail.store.files import copy_files, files_of
 from hoptrail.store.head import FORMAT
 from hoptrail.store.integrity import verify
 from hoptrail.store.place import Place
@@ -148,7 +148,7 @@ class Index:
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.place):
-                files_of(self.place).copy_to(copy, lambda name: not name.startswith(FILE))
+                copy_files(files_of(self.place), copy, lambda name: not name.startswith(FILE))
             watcher = watcher or Watcher()
             report = update_index(
                 copy, list(sources), self.encoder, structures, self.settings.reading, watcher, Performer(rehearsal)

@@ -16,7 +16,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index
 from hoptrail.store import tables
-from hoptrail.store.files import StoredFiles, files_of
+from hoptrail.store.files import StoredFiles, copy_files, files_of
 from hoptrail.store.head import Head, HeadRecord
 from hoptrail.store.lease import OBJECT
 from hoptrail.store.place import Place
@@ -301,7 +301,7 @@ def test_an_index_copied_from_a_folder_to_an_object_store_works_there(
     tables_verify(Snapshot.open(stored))
     publish(stored, documents[3:])
     assert titles(stored) == set(FACTS)
-    files.copy_to(tmp_path / "back", lambda name: ".lance/" in name)
+    copy_files(files, tmp_path / "back", lambda name: ".lance/" in name)
     assert titles(Place.of(tmp_path / "back")) == set(FACTS)
 
 

@@ -7,7 +7,6 @@ What fails there becomes a StorageError that says what to do (`refusals.py`).
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from hoptrail.store.place import Place, without_tls
 from hoptrail.store.refusals import refusal
 
 if TYPE_CHECKING:
-    from obstore import UpdateVersion
+    from obstore import ObjectMeta, UpdateVersion
     from obstore.store import ObjectStore
 
 _BLOCK = 1 << 20
@@ -51,13 +50,17 @@ class Files(Protocol):
 
     def move(self, name: str, to: str) -> None: ...
 
-    def copy_to(self, folder: Path, keep: Callable[[str], bool]) -> None:
-        """Copy the files whose names `keep` wants into a folder of this machine."""
-        ...
-
 
 def files_of(place: Place) -> Files:
     return LocalFiles(place.folder) if place.is_local else StoredFiles(place)
+
+
+def copy_files(files: Files, folder: Path, keep: Callable[[str], bool]) -> None:
+    """Copy the files whose names `keep` wants into a folder of this machine."""
+    for name in filter(keep, files.sizes()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / name).open("wb") as file:
+            file.writelines(files.blocks(name))
 
 
 def crc_of(files: Files, name: str) -> int:
@@ -88,11 +91,6 @@ class LocalFiles:
 
     def move(self, name: str, to: str) -> None:
         (self._folder / name).rename(self._folder / to)
-
-    def copy_to(self, folder: Path, keep: Callable[[str], bool]) -> None:
-        for name in filter(keep, self.sizes()):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self._folder / name, folder / name)
 
     def _below(self, under: str) -> Iterator[tuple[str, os.stat_result]]:
         """The files below a folder, but for those that a sweep takes away while we look."""
@@ -128,17 +126,16 @@ class StoredFiles:
             )
 
     def sizes(self, under: str = "") -> dict[str, int]:
-        import obstore
-
-        with self._failing():
-            return {item["path"]: item["size"] for items in obstore.list(self._store, under or None) for item in items}
+        return {item["path"]: item["size"] for item in self._listed(under)}
 
     def written(self, under: str) -> dict[str, datetime]:
+        return {item["path"]: item["last_modified"] for item in self._listed(under)}
+
+    def _listed(self, under: str) -> list[ObjectMeta]:
         import obstore
 
         with self._failing():
-            listed = obstore.list(self._store, under or None)
-            return {item["path"]: item["last_modified"] for items in listed for item in items}
+            return [item for items in obstore.list(self._store, under or None) for item in items]
 
     def blocks(self, name: str) -> Iterator[bytes]:
         import obstore
@@ -152,12 +149,6 @@ class StoredFiles:
 
         with self._failing():
             obstore.rename(self._store, name, to)
-
-    def copy_to(self, folder: Path, keep: Callable[[str], bool]) -> None:
-        for name in filter(keep, self.sizes()):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            with (folder / name).open("wb") as file:
-                file.writelines(self.blocks(name))
 
     def read(self, name: str) -> tuple[bytes, UpdateVersion]:
         """A small object, and what tells whether it is still the same."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, RootModel, ValidationError
@@ -20,6 +19,7 @@ from hoptrail.store.files import Files, files_of
 from hoptrail.store.layout import HEAD
 from hoptrail.store.place import Place
 from hoptrail.store.refusals import first_line, known_refusal
+from hoptrail.store.tables import manifest_of, version_of
 from hoptrail.types import Usage
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table
 
-FIRST = f"{2**64 - 2}.manifest"
+FIRST = manifest_of(1)
 """The manifest of the head's first version: an empty table made for a first commit, or (once) that commit itself."""
 
 FORMAT = 1
@@ -154,7 +154,7 @@ def newest_commit(files: Files) -> str:
     tells that there was one where all versions have vanished.
     """
     names = sorted(files.sizes(f"{HEAD}.lance/_versions"))
-    manifests = [name for name in names if name.endswith(".manifest") and PurePosixPath(name).stem.isdigit()]
+    manifests = [name for name in names if version_of(name) is not None]
     hints = [name for name in names if name.endswith("/latest_version_hint.json")]
     return next(iter([*manifests, *hints]), "")  # the newest has the lowest number
 

@@ -15,6 +15,7 @@ from hoptrail.errors import IndexDamaged
 from hoptrail.store.files import Files, crc_of, files_of
 from hoptrail.store.head import Checksum
 from hoptrail.store.place import Place
+from hoptrail.store.tables import manifest_of
 
 _PARTS = ("data", "_indices", "_deletions")
 
@@ -68,8 +69,7 @@ def damaged_files(files: Files, expected: Mapping[str, Checksum], read_all: bool
 
 def _needed(files: Files, table: str, version: int) -> dict[str, int]:
     """The files that a version of a table may need, with their sizes."""
-    # The table format names a version's manifest by its distance from the largest 64-bit number.
-    manifest = f"{table}.lance/_versions/{2**64 - 1 - version}.manifest"
+    manifest = f"{table}.lance/_versions/{manifest_of(version)}"
     return {
         name: size
         for name, size in files.sizes(f"{table}.lance").items()

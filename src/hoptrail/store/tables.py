@@ -125,7 +125,7 @@ def sweep_aged(table: Table, files: Files, moment: datetime, *, every: bool) -> 
     written = {
         version: when
         for name, when in files.written(f"{table.name}.lance/_versions/").items()
-        if (version := _version_of(name)) is not None
+        if (version := version_of(name)) is not None
     }
     tags = {name: int(tag["version"]) for name, tag in table.tags.list().items()}
     opened = set(written if every else tags.values()) & written.keys()
@@ -140,8 +140,13 @@ def sweep_aged(table: Table, files: Files, moment: datetime, *, every: bool) -> 
     table.optimize(cleanup_older_than=datetime.now(UTC) - own.astimezone() + CLOCKS)
 
 
-def _version_of(manifest: str) -> int | None:
-    """The version whose manifest has this name: the table format counts down from the largest 64-bit number."""
+def manifest_of(version: int) -> str:
+    """The name of a version's manifest in a table's `_versions`: the format counts down from the largest 64-bit number."""
+    return f"{2**64 - 1 - version}.manifest"
+
+
+def version_of(manifest: str) -> int | None:
+    """The version whose manifest has this name, with or without folders before it; None for other files."""
     stem, _, ending = manifest.rpartition("/")[2].partition(".")
     return 2**64 - 1 - int(stem) if ending == "manifest" and stem.isdigit() else None
 

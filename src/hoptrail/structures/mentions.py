@@ -15,11 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import batched
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import TitleScanner, passages_called
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
-from hoptrail.structures.streaming import Digests, batches
+from hoptrail.structures.streaming import Digests
 from hoptrail.structures.terms import Occurrences, PassagePlaces, add_entities, name_terms, renew_terms, word_terms
 from hoptrail.types import Kind, Link, Unit
 
@@ -87,7 +88,7 @@ def _renew_links(
     wanted = array("q")
     missing: list[Link] = []
     done, total = 0, snapshot.count(Kind.SENTENCE)
-    for sentences in batches(snapshot.units(Kind.SENTENCE), READ):
+    for sentences in batched(snapshot.units(Kind.SENTENCE), READ):
         for sentence in sentences:
             keys = scanner.find(sentence.text)
             tell(sentence, keys)

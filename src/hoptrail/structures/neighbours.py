@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import HERE, Executor, Work
+from hoptrail.executing.executor import HERE, Executor, Work, batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
@@ -31,7 +31,6 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, DECIMALS, Directed, Nearest, Rows, best_of, joined
-from hoptrail.structures.streaming import batches
 from hoptrail.types import Kind, Link
 
 BATCH = 8192
@@ -308,7 +307,7 @@ def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, afte
     changed = np.zeros(size, dtype=bool)
     changed[np.setxor1d(old, new) // size] = True
     writer.remove_links(name, {ids[row] for row in np.unique(before.sources[changed[before.sources]]).tolist()})
-    for links in batches(_links(_of_sources(after, changed), name, ids), WRITTEN):
+    for links in batched(_links(_of_sources(after, changed), name, ids), WRITTEN):
         writer.add_links(links)
 
 

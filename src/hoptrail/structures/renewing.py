@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.streaming import Digests, batches
+from hoptrail.structures.streaming import Digests
 from hoptrail.types import Kind, Unit
 
 BATCH = 512
@@ -22,16 +23,8 @@ def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit]) -> None:
 
     A stopped run goes on after its last batch. Where nothing differs, nothing is written.
     """
-    writer = workshop.writer
-    changed = {unit.id: unit for unit in wanted}
-    gone = set()
-    for unit in writer.snapshot().units(kind):
-        if unit.id not in changed:
-            gone.add(unit.id)
-        elif unit == changed[unit.id]:
-            del changed[unit.id]
-    writer.remove_units(kind, gone)
-    encode_units(workshop, [changed[name] for name in sorted(changed)])
+    held = {unit.id: unit for unit in wanted}
+    renew_in_stream(workshop, kind, lambda: (held[name] for name in sorted(held)))
 
 
 def renew_in_stream(workshop: Workshop, kind: Kind, wanted: Callable[[], Iterable[Unit]]) -> None:
@@ -47,7 +40,7 @@ def renew_in_stream(workshop: Workshop, kind: Kind, wanted: Callable[[], Iterabl
     writer.remove_units(kind, {unit.id for unit in snapshot.units(kind) if hash(unit.id) not in ids})
     total = sum(1 for unit in wanted() if hash(unit) not in stored)
     changed = (unit for unit in wanted() if hash(unit) not in stored)
-    for batch, vectors in encode_batches(workshop, batches(changed, kept_at_once(workshop, total, BATCH)), total):
+    for batch, vectors in encode_batches(workshop, batched(changed, kept_at_once(workshop, total, BATCH)), total):
         _write(writer, batch, vectors, known)
 
 
@@ -63,5 +56,5 @@ def encode_units(workshop: Workshop, units: list[Unit]) -> None:
     if not units:
         return
     size = kept_at_once(workshop, len(units), BATCH)
-    for batch, vectors in encode_batches(workshop, batches(units, size), len(units)):
+    for batch, vectors in encode_batches(workshop, batched(units, size), len(units)):
         workshop.writer.put_units(batch, vectors)

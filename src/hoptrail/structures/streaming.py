@@ -1,21 +1,10 @@
-"""Going through more records than memory should hold: in batches, and knowing what is stored by its digests."""
+"""Going through more records than memory should hold: knowing what is stored by its digests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterable
 
 import numpy as np
-
-T = TypeVar("T")
-
-
-def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in their order, `size` at a time and the rest."""
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 class Digests:

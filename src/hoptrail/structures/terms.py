@@ -24,6 +24,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.text import folded
 from hoptrail.store.layout import Term
@@ -32,7 +33,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.structures.sentence_entities import shape_of
-from hoptrail.structures.streaming import Digests, batches
+from hoptrail.structures.streaming import Digests
 from hoptrail.types import Kind, Unit
 
 MOST_NAMERS = 40
@@ -142,7 +143,7 @@ def add_entities(occurrences: Occurrences, snapshot: Snapshot) -> None:
 def word_terms(snapshot: Snapshot) -> Iterator[Term]:
     counts: Counter[str] = Counter()
     total = 0
-    for texts in batches((unit.searchable for unit in snapshot.units(Kind.PASSAGE)), BATCH):
+    for texts in batched((unit.searchable for unit in snapshot.units(Kind.PASSAGE)), BATCH):
         for words in keyword_words(texts):
             counts.update(set(words))
             total += len(words)
@@ -155,7 +156,7 @@ def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:
     stored = Digests(map(hash, writer.snapshot().terms()))
     known = Digests(hash(term.id) for term in writer.snapshot().terms())
     kept = array("q")
-    for batch in batches(wanted, BATCH):
+    for batch in batched(wanted, BATCH):
         kept.extend(map(hash, batch))
         changed = [term for term in batch if hash(term) not in stored]
         writer.add_terms([term for term in changed if hash(term.id) not in known])
