@@ -14,6 +14,7 @@ from pathlib import Path
 from hoptrail.documents.reading import ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
 from hoptrail.executing.executor import HERE, Executor
+from hoptrail.language.identity import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
@@ -23,7 +24,7 @@ from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
-from hoptrail.types import Document, Usage
+from hoptrail.types import Document, Usage, content_id
 
 BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
@@ -109,36 +110,62 @@ def update_index(
             executor,
         )
         report = _read_all(sources, limits, workshop)
-        build(structures, workshop)
+        settled = build(structures, workshop, {} if writer.changed else writer.head.settled)
         if writer.changed:
-            writer.publish(replace(account.usage, seconds=time.perf_counter() - started))
-        elif writer.head.checksums is None and writer.head.tables:  # the sweep after the last publish was cut short
-            writer.sweep()
+            writer.publish(replace(account.usage, seconds=time.perf_counter() - started), settled)
+        elif writer.head.tables:
+            if settled != writer.head.settled:
+                writer.settle(settled)
+            if writer.head.checksums is None:  # the sweep after the last publish was cut short
+                writer.sweep()
         report.documents = writer.snapshot().count_documents()
     report.notes += account.notes
     report.usage = account.usage
     return report
 
 
-def build(structures: Iterable[Structure], workshop: Workshop) -> None:
+def build(structures: Iterable[Structure], workshop: Workshop, settled: Mapping[str, str]) -> dict[str, str]:
     """Bring structures up to date; one whose settings or language have changed is built anew.
 
     Without a language, those that need one keep what they have, except what removed documents have left behind.
+
+    `settled` says of structures to which nothing has happened since what they hung on when they wanted nothing more. One for
+    which that is still so, and for all that it is built from, is left alone: working out that nothing is to be done can take
+    as long as doing it. Gives the same of the state it leaves.
     """
-    writer = workshop.writer
+    left_alone: set[str] = set()
+    now: dict[str, str] = {}
     for structure in structures:
-        if structure.needs_language and workshop.language is None:
-            structure.update(workshop)
-            continue
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
-        changed = writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint
-        if changed or writer.languages.get(structure.name, maker) != maker:
-            structure.discard(writer)
-        writer.structures[structure.name] = structure.fingerprint
-        writer.languages.pop(structure.name, None)
-        if maker:
-            writer.languages[structure.name] = maker
+        hangs_on = _hangs_on(structure, maker)
+        if settled.get(structure.name) == hangs_on and left_alone.issuperset(structure.built_from):
+            left_alone.add(structure.name)
+            now[structure.name] = hangs_on
+            continue
+        notes = len(workshop.account.notes)
+        waits = structure.needs_language and not maker
+        if not waits:
+            _discard_outdated(structure, workshop.writer, maker)
         structure.update(workshop)
+        if not waits and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
+            now[structure.name] = hangs_on
+    return now
+
+
+def _hangs_on(structure: Structure, maker: str) -> str:
+    """Settings of all kinds, also those that only add; who performs language tasks; the code."""
+    return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
+
+
+def _discard_outdated(structure: Structure, writer: Writer, maker: str) -> None:
+    """Take away what other settings or another language have made, and enter those that go on."""
+    changed = writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint
+    if changed or writer.languages.get(structure.name, maker) != maker:
+        structure.discard(writer)
+    writer.structures[structure.name] = structure.fingerprint
+    writer.languages.pop(structure.name, None)
+    if maker:
+        writer.languages[structure.name] = maker
 
 
 def _check_makers(writer: Writer, structures: Iterable[Structure], language: str) -> None:
@@ -216,7 +243,7 @@ def repair_index(
             writer.renew_index(table)
         maker = _sole_maker(writer, language)
         workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
-        build((structure for name, structure in structures.items() if name in damage.structures), workshop)
+        build((structure for name, structure in structures.items() if name in damage.structures), workshop, {})
         if damage.files:
             writer.publish(Usage(seconds=time.perf_counter() - started))
     return list(damage.files)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from hoptrail.retrieval.adaptive import (
     AdaptiveSettings,
+    Neighbours,
     Placed,
     no_neighbours,
     no_penalty,
@@ -36,8 +37,8 @@ class Reader:
         return [name for batch in self.batches for name in batch]
 
 
-def around(graph: Graph) -> Callable[[str], Sequence[str]]:
-    return lambda name: graph.get(name, ())
+def around(graph: Graph) -> Neighbours:
+    return lambda names: {name: graph[name] for name in names if name in graph}
 
 
 def names(placed: Sequence[Placed]) -> list[str]:

@@ -82,6 +82,32 @@ def test_a_reader_that_searches_by_the_index_holds_no_vectors(folder: Path) -> N
     assert not snapshot._mirrors
 
 
+def test_the_nearest_of_some_are_exact_whatever_finds_the_nearest_of_all(folder: Path, tmp_path: Path) -> None:
+    with writing_to(tmp_path, IDENTITY, StorageSettings(exact_up_to=MANY)) as writer:
+        writer.put_units(units(0, MANY), drawn(MANY, 1))
+        writer.publish(Usage())
+    some = [f"p{at:05}" for at in range(0, MANY, 7)] + ["gone"]
+    asked = drawn(3, 2)
+    scores = drawn(MANY, 1)[::7] @ asked.T
+    for snapshot in (Snapshot.open(folder), Snapshot.open(tmp_path)):
+        for column, found in enumerate(snapshot.nearest(Kind.PASSAGE, asked, 9, among=some)):
+            assert [some.index(id_) for id_, _ in found] == np.argsort(-scores[:, column])[:9].tolist()
+        assert snapshot.nearest(Kind.PASSAGE, asked[:1], 9, among=[]) == [[]]
+
+
+def test_keyword_scores_of_some_are_those_that_a_search_gives(folder: Path) -> None:
+    snapshot = Snapshot.open(folder)
+    searched = {unit.id: score for unit, score in snapshot.search_keywords(Kind.PASSAGE, "text 7 1234", MANY)}
+    some = ["p00007", "p01234", "p00001", "gone"]
+    assert snapshot.keyword_scores(Kind.PASSAGE, "text 7 1234", some) == pytest.approx(
+        {id_: searched[id_] for id_ in some[:3]}
+    )
+    everyone = snapshot.keyword_scores(Kind.PASSAGE, "text 7 1234", [f"p{at:05}" for at in range(MANY)])
+    assert everyone == pytest.approx(searched)
+    assert snapshot.keyword_scores(Kind.PASSAGE, "unheard", some) == {}
+    assert snapshot.keyword_scores(Kind.SUMMARY, "text", some) == {}
+
+
 def test_equal_vectors_come_by_rising_id(tmp_path: Path) -> None:
     same = np.repeat(drawn(1, 3), MANY, axis=0)
     same[100:] = drawn(MANY - 100, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,7 @@ def test_again_is_the_same_and_another_order_is_the_same_groups(method: Clusteri
 
 GROUP_IN_A_PROCESS = """
 import sys
+import tracemalloc
 import numpy as np
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 vectors = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
@@ -208,15 +210,38 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
     np.fill_diagonal(similarity, -2)
     expected = np.argsort(-similarity, axis=1)[:, :6]
 
-    monkeypatch.setattr(leiden, "_BLOCK", 170)  # three rows at a time, and two in the end
-    near, how_near = nearest(vectors, 6)
+    monkeypatch.setattr(leiden, "_BLOCK", 170)  # links whose similarity is computed anew at a time
+    edges = nearest(vectors, 6, 0)
 
-    np.testing.assert_array_equal(near, expected)
-    np.testing.assert_allclose(how_near, np.take_along_axis(similarity, expected, 1), atol=1e-6)
+    assert edges.sources.tolist() == np.repeat(np.arange(50), 6).tolist()
+    np.testing.assert_array_equal(edges.targets.reshape(50, 6), expected)
+    np.testing.assert_allclose(edges.weights.reshape(50, 6), np.take_along_axis(similarity, expected, 1), atol=1e-6)
+
+
+def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
+    vectors = scattered(6000)
+    tracemalloc.start()
+    neighbour_graph(vectors, 5, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6000 * 6000 * 4
+
+
+def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = scattered(2000)
+    exact = nearest(vectors, 5, 0)
+    monkeypatch.setattr(leiden, "_EXACT_UP_TO", 1000)
+    monkeypatch.setattr(leiden, "_PROBES", 3)
+    found = nearest(vectors, 5, 0)
+    same = set(zip(exact.sources.tolist(), exact.targets.tolist(), strict=True)) & set(
+        zip(found.sources.tolist(), found.targets.tolist(), strict=True)
+    )
+    assert 0.5 * len(exact.sources) < len(same) < len(exact.sources)
+    check(grouped(vectors), 2000)
 
 
 def test_a_graph_has_every_link_in_both_directions_and_once() -> None:
-    graph = neighbour_graph(scattered(40), 4)
+    graph = neighbour_graph(scattered(40), 4, 0)
     links = dict(zip(zip(graph.rows.tolist(), graph.neighbours.tolist(), strict=True), graph.weights, strict=True))
     assert len(links) == len(graph.weights)
     assert all(links[there, here] == weight and here != there and weight > 0 for (here, there), weight in links.items())

@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.neighbourhood import Neighbourhood
+from hoptrail.retrieval.neighbourhood import LookedUpNeighbourhood, open_neighbourhood
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import neighbours
@@ -66,15 +66,21 @@ def built(folder: Path, graph: Graph, documents: list[Document]) -> Site:
     return site
 
 
+def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
+    """The neighbours of a passage as they are held, which must be those that are looked up."""
+    held = open_neighbourhood(site.snapshot, graph).around([name], most)
+    assert held == LookedUpNeighbourhood(site.snapshot, graph).around([name], most)
+    return held[name]
+
+
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
     site = built(tmp_path, dense(), make_documents(20))
     mirror = site.snapshot.vectors(Kind.PASSAGE)
     for row, name in enumerate(mirror.ids):
         cosines = np.round(mirror.matrix @ mirror.matrix[row], 5)
         order = sorted((other for other in range(20) if other != row), key=lambda other: (-cosines[other], other))
-        graph = Neighbourhood.of(site.snapshot, "dense-neighbours")
-        assert graph.around(name, 3) == tuple(mirror.ids[other] for other in order[:3])
-        assert graph.around(name, 1) == (mirror.ids[order[0]],)
+        assert around(site, "dense-neighbours", name, 3) == tuple(mirror.ids[other] for other in order[:3])
+        assert around(site, "dense-neighbours", name, 1) == (mirror.ids[order[0]],)
     weights = {round(link.weight, 5) for link in links(site, dense())}
     assert max(weights) <= 1.00001
 
@@ -83,12 +89,11 @@ def test_neighbours_by_keywords_are_the_best_by_bm25(tmp_path: Path) -> None:
     site = built(tmp_path, bm25(), make_documents(20))
     units = sorted(site.units(Kind.PASSAGE).values(), key=lambda unit: unit.id)
     statistics = KeywordStatistics([unit.searchable for unit in units])
-    graph = Neighbourhood.of(site.snapshot, "bm25-neighbours")
     for row, unit in enumerate(units):
         once = " ".join(dict.fromkeys(unit.searchable.lower().replace(".", " ").split()))
         scores = np.round(statistics.scores(once).astype(float), 4)
         order = sorted((other for other in range(20) if other != row), key=lambda other: (-scores[other], other))
-        found = graph.around(unit.id, 3)
+        found = around(site, "bm25-neighbours", unit.id, 3)
         assert [round(scores[[one.id for one in units].index(name)], 4) for name in found] == [
             round(scores[other], 4) for other in order[: len(found)]
         ]
@@ -212,16 +217,15 @@ def test_few_passages_have_as_many_neighbours_as_there_are(graph: Graph, count: 
     site = built(tmp_path, graph, documents)
     assert len(links(site, graph)) == count * (count - 1)
     for name in site.units(Kind.PASSAGE):
-        assert name not in Neighbourhood.of(site.snapshot, graph.name).around(name, 10)
+        assert name not in around(site, graph.name, name, 10)
 
 
 @pytest.mark.parametrize("graph", [dense(2), bm25(2)])
 def test_identical_passages_go_to_the_lowest_ids(graph: Graph, tmp_path: Path) -> None:
     site = built(tmp_path, graph, [make_document("", f"Alder birch.{' ' * number}") for number in range(6)])
     ids = sorted(site.units(Kind.PASSAGE))
-    walk = Neighbourhood.of(site.snapshot, graph.name)
     for name in ids:
-        assert walk.around(name, 9) == tuple(other for other in ids if other != name)[:2]
+        assert around(site, graph.name, name, 9) == tuple(other for other in ids if other != name)[:2]
 
 
 def test_who_shares_no_word_is_no_neighbour(tmp_path: Path) -> None:
@@ -274,8 +278,9 @@ def test_passages_cut_anew_are_linked_anew(tmp_path: Path) -> None:
 
 def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:
     site = built(tmp_path, dense(), make_documents(3))
-    with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
-        Neighbourhood.of(site.snapshot, dense().name).around("stranger", 1)
+    for graph in (open_neighbourhood(site.snapshot, dense().name), LookedUpNeighbourhood(site.snapshot, dense().name)):
+        with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
+            graph.around(["stranger"], 1)
 
 
 def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:

@@ -153,6 +153,8 @@ def _session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
     options.log_severity_level = 3  # errors; warnings about the machine's layout would reach the user's terminal
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # Threads that wait for work would keep their cores busy: for nothing between questions, and in others' way beside them.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for tensor in large.values()]
     options.add_external_initializers(list(large), values)
     try:

@@ -6,20 +6,16 @@ every answer "no" widens it by one step. With passages as units there is no grap
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import Reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search, nearest
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.sentence_graph import SentenceGraph
+from hoptrail.retrieval.sentence_graph import SentenceGraph, SentenceNeighbours, open_sentence_graph
 from hoptrail.types import Kind, Ranking, Unit, content_id
 
 LinkKind = Literal["EC", "SS", "SA"]
@@ -72,13 +68,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSearch:
-    """Searches for the sub-questions of one question. `rows` limits it to these rows of the vectors; `graph` may be missing."""
+    """Searches for the sub-questions of one question. `within` limits it to these sentences; `graph` may be missing."""
 
     corpus: Corpus
     settings: SentenceSearchSettings
     reranker: Reranker | None
-    graph: SentenceGraph | None
-    rows: NDArray[np.intp] | None
+    graph: SentenceNeighbours | None
+    within: Sequence[str] | None
 
     @classmethod
     def open(
@@ -88,13 +84,13 @@ class SentenceSearch:
         if settings.unit == "sentence" and settings.per_question:
             passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
             own = SentenceGraph.over(passages, corpus.snapshot, settings.links)
-            return cls(corpus, settings, reranker, own, _rows(corpus, own.ids))
-        stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
+            return cls(corpus, settings, reranker, own, own.ids)
+        stored = open_sentence_graph(corpus.snapshot, settings.links) if settings.walks else None
         return cls(corpus, settings, reranker, stored, None)
 
     def begin(self, asked: str) -> Found:
         """The units nearest to what is asked."""
-        best = self._best(asked, self.rows, self.settings.prefilter)
+        best = self._best(asked, self.within, self.settings.prefilter)
         seeds = tuple(hit.unit.id for hit in best[: self.settings.seed_k])
         return Found(best[: self.settings.context_k], seeds)
 
@@ -104,12 +100,12 @@ class SentenceSearch:
             return Found(found.hits, ())
         known = {hit.unit.id for hit in found.hits}
         around = [name for name in self.graph.neighbours(found.frontier) if name not in known]
-        added = self._best(asked, _rows(self.corpus, around), self.settings.expansion_k)
+        added = self._best(asked, around, self.settings.expansion_k)
         return Found(ranked((*found.hits, *added)), tuple(hit.unit.id for hit in added))
 
-    def _best(self, asked: str, rows: NDArray[np.intp] | None, limit: int) -> Ranking:
+    def _best(self, asked: str, among: Sequence[str] | None, limit: int) -> Ranking:
         depth = max(limit, self.settings.prefilter) if self.reranker else limit
-        hits = nearest(self.corpus, self._vector(asked), depth, self.settings.kind, rows)
+        hits = nearest(self.corpus, self._vector(asked), depth, self.settings.kind, among)
         return self.reranker.rerank(asked, hits, limit) if self.reranker else hits
 
     def _vector(self, asked: str) -> FloatMatrix:
@@ -137,9 +133,3 @@ def _as_one(sentences: Sequence[Unit]) -> Unit:
     text = "\n".join(" ".join(sentence.text.split()) for sentence in sentences)
     sources = tuple(sentence.sources[0] for sentence in sentences)
     return Unit(content_id("a", *(sentence.id for sentence in sentences)), Kind.AGGREGATE, first.title, text, sources)
-
-
-def _rows(corpus: Corpus, ids: Collection[str]) -> NDArray[np.intp]:
-    """The rows of the sentence vectors where these sentences stand, rising."""
-    known = corpus.snapshot.vectors(Kind.SENTENCE).ids
-    return np.array(sorted(bisect_left(known, name) for name in ids), dtype=np.intp)

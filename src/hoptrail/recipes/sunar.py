@@ -34,7 +34,7 @@ from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.retrieval.neighbourhood import Neighbourhood
+from hoptrail.retrieval.neighbourhood import Neighbourhood, open_neighbourhood
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passage_scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
 from hoptrail.retrieval.ranking import ranked
@@ -182,12 +182,12 @@ class Sunar(Hopwise):
     def _readable(self, hits: Ranking) -> Ranking:
         return pack(hits[: self.settings.kept], self.settings.evidence_tokens)
 
-    def _around(self, name: str) -> tuple[str, ...]:
-        return self._graph.around(name, self.settings.neighbours)
+    def _around(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return self._graph.around(names, self.settings.neighbours)
 
     @cached_property
     def _graph(self) -> Neighbourhood:
-        return Neighbourhood.of(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
+        return open_neighbourhood(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
 
     @cached_property
     def _scoring(self) -> PassageScoring:

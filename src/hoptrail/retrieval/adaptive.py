@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Neighbours = Callable[[str], Sequence[str]]
-"""The ids next to an id."""
+Neighbours = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
+"""The ids next to each id of a batch, nearest first; one that has none may be missing."""
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
 """A score between 0 and 1 for each id of a batch; ids come once."""
@@ -52,9 +52,9 @@ class Placed:
     score: float
 
 
-def no_neighbours(_: str) -> Sequence[str]:
+def no_neighbours(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Without a graph nothing but the first stage is reranked."""
-    return ()
+    return {}
 
 
 def no_penalty(batch: Sequence[str]) -> Sequence[float]:
@@ -130,11 +130,13 @@ class _Search:
 
         Those of an id worse than all before are let in only while there are fewer waiting than can still be scored.
         """
-        for name in sorted(priorities, key=lambda name: (-priorities[name], name)):
+        best_first = sorted(priorities, key=lambda name: (-priorities[name], name))
+        around = self.neighbours(best_first)
+        for name in best_first:
             priority = priorities[name]
             if len(self.frontier) >= self.left and priority < self.least:
                 continue
-            for neighbour in self.neighbours(name):
+            for neighbour in around.get(name, ()):
                 if neighbour not in self.scored and priority > self.frontier.get(neighbour, -math.inf):
                     self.frontier[neighbour] = priority
                     self.least = min(self.least, priority)

@@ -5,8 +5,9 @@ The store decides whether it looks at every vector or at most of the near ones (
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
@@ -27,17 +28,9 @@ def dense_search(corpus: Corpus, question: str, limit: int, kinds: tuple[Kind, .
 
 
 def nearest(
-    corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind, rows: NDArray[np.intp] | None = None
+    corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind, among: Collection[str] | None = None
 ) -> Ranking:
-    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those in `rows`.
-
-    Rows are those of the snapshot's vectors of that kind, in rising order; choosing by rows is always exact.
-    """
+    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those of some ids."""
     snapshot = corpus.snapshot
-    if rows is None:
-        wanted = dict(snapshot.nearest(kind, vector[np.newaxis], limit)[0])
-    else:
-        mirror = snapshot.vectors(kind)
-        scores = mirror.matrix @ vector
-        wanted = {mirror.ids[rows[at]]: float(scores[rows[at]]) for at in top_rows(scores[rows], limit)}
+    wanted = dict(snapshot.nearest(kind, vector[np.newaxis], limit, among)[0])
     return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in snapshot.units(kind, wanted))

@@ -7,11 +7,11 @@ the structures of path search.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
-from hoptrail.retrieval.adaptive import AdaptiveSettings, rerank_adaptively
+from hoptrail.retrieval.adaptive import AdaptiveSettings, Neighbours, rerank_adaptively
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.known_passages import KnownPassages
@@ -63,13 +63,13 @@ def search_frontier(
     )
 
 
-def _linking(snapshot: Snapshot, namers: int) -> Callable[[str], Sequence[str]]:
+def _linking(snapshot: Snapshot, namers: int) -> Neighbours:
     """Says which passages a passage leads to, in the order of the names: by the graph of all, or by look-ups."""
     if snapshot.has_terms:
         known = KnownPassages(snapshot)
-        return lambda passage: _looked_up(known, passage, namers)
+        return lambda passages: _looked_up(known, passages, namers)
     graph = PassageGraph.of(snapshot)
-    return lambda passage: _linked(graph, passage, namers)
+    return lambda passages: {passage: _linked(graph, passage, namers) for passage in passages}
 
 
 def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
@@ -83,13 +83,19 @@ def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
     return [graph.passages[other].id for other in found]
 
 
-def _looked_up(known: KnownPassages, passage: str, namers: int) -> Sequence[str]:
-    known.read_names([passage])
+def _looked_up(known: KnownPassages, passages: Sequence[str], namers: int) -> Mapping[str, Sequence[str]]:
+    known.read_names(passages)
+    found = {passage: _named(known, passage, namers) for passage in passages}
+    known.read_units({other for others in found.values() for other in others})
+    # What is gone since names were counted is left out.
+    return {passage: [other for other in others if other in known.units] for passage, others in found.items()}
+
+
+def _named(known: KnownPassages, passage: str, namers: int) -> Sequence[str]:
     found: dict[str, None] = {}
     for _, term in known.named(passage):
         found |= dict.fromkeys(term.owners)
         if term.passages <= namers:
             found |= dict.fromkeys(term.namers)
     found.pop(passage, None)
-    known.read_units(found)  # what is gone since names were counted is left out
-    return [other for other in found if other in known.units]
+    return list(found)

@@ -8,15 +8,11 @@ those that are named. Does not decide which chunk answers, nor when to go on to 
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.documents.splitting import words_in
 from hoptrail.language.offline.entities import Shape, find_mentions
@@ -126,8 +122,8 @@ class HierarchicalSearch:
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question of that vector; equal ones in rising order of id."""
-        rows = self._rows(page.title.documents)
-        passages = nearest(self._corpus, vector, len(rows), Kind.PASSAGE, rows)
+        own = [id_ for document in page.title.documents for id_ in self._passages_of.get(document, ())]
+        passages = nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
         if not self._settings.cuts:
             return [Chunk(hit.unit, hit.unit, hit.score) for hit in passages]
         cut = self._cut(page.title, [hit.unit for hit in passages])
@@ -171,18 +167,14 @@ class HierarchicalSearch:
         )
         return _Cut(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
 
-    def _rows(self, documents: Iterable[str]) -> NDArray[np.intp]:
-        places = [self._passages_of.get(document, ()) for document in documents]
-        return np.array(sorted(row for rows in places for row in rows), dtype=np.intp)
-
     @cached_property
     def _titles(self) -> TitleIndex:
         return TitleIndex.of(self._corpus.snapshot)
 
     @cached_property
-    def _passages_of(self) -> dict[str, tuple[int, ...]]:
+    def _passages_of(self) -> Mapping[str, Sequence[str]]:
         snapshot = self._corpus.snapshot
-        return snapshot.derived(("passages", "by document"), lambda: _rows_by_document(snapshot))
+        return snapshot.derived(("passages", "by document"), lambda: _by_document(snapshot))
 
 
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:
@@ -231,13 +223,12 @@ def _text(passage: Unit, start: int, end: int) -> str:
     return passage.text[start - before : end - before]
 
 
-def _rows_by_document(snapshot: Snapshot) -> dict[str, tuple[int, ...]]:
-    """Where the vectors of the passages of every document stand."""
-    ids = snapshot.vectors(Kind.PASSAGE).ids
-    rows: defaultdict[str, list[int]] = defaultdict(list)
+def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
+    """The passages of every document."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
     for unit in snapshot.units(Kind.PASSAGE):
-        rows[unit.document].append(bisect_left(ids, unit.id))
-    return {document: tuple(sorted(places)) for document, places in rows.items()}
+        found[unit.document].append(unit.id)
+    return dict(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What adaptive reranking reads passages with: scores between 0 and 1 for any passages, by id, whatever found them.
 
-hybrid        cosine and BM25, both already in memory: next to nothing a passage
+hybrid        cosine and BM25, held in memory or looked up: next to nothing a passage
 a reranker    reads question and passage together (`models.rerankers`): what a budget is for
 """
 
@@ -36,21 +36,37 @@ class HybridScoring:
     dense_weight: float = 0.5
 
     def scorer(self, question: str) -> Scorer:
-        mirror = self.corpus.snapshot.vectors(Kind.PASSAGE)
-        vector = self.corpus.encoder.encode([question])[0]
-        keywords = passage_keywords(self.corpus.snapshot).scores(question)
-        highest = float(keywords.max(initial=0)) or 1.0
+        snapshot = self.corpus.snapshot
+        vector = self.corpus.encoder.encode([question])
+        keywords = _looked_up_keywords if snapshot.searches_vectors(Kind.PASSAGE) else _held_keywords
+        shares_of = keywords(snapshot, question)
 
         def score(names: Sequence[str]) -> list[float]:
-            rows = [bisect_left(mirror.ids, name) for name in names]
-            cosines = (mirror.matrix[rows] @ vector).clip(0, 1).tolist()
-            shares = (keywords[rows] / highest).tolist()
+            cosines = dict(snapshot.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
             return [
-                self.dense_weight * cosine + (1 - self.dense_weight) * share
-                for cosine, share in zip(cosines, shares, strict=True)
+                self.dense_weight * min(max(cosines[name], 0.0), 1.0) + (1 - self.dense_weight) * share
+                for name, share in zip(names, shares_of(names), strict=True)
             ]
 
         return score
+
+
+def _held_keywords(snapshot: Snapshot, question: str) -> Scorer:
+    ids = snapshot.vectors(Kind.PASSAGE).ids
+    scores = passage_keywords(snapshot).scores(question)
+    highest = float(scores.max(initial=0)) or 1.0
+    return lambda names: [float(scores[bisect_left(ids, name)]) / highest for name in names]
+
+
+def _looked_up_keywords(snapshot: Snapshot, question: str) -> Scorer:
+    best = snapshot.search_keywords(Kind.PASSAGE, question, 1)
+    highest = best[0][1] if best else 1.0
+
+    def shares(names: Sequence[str]) -> list[float]:
+        found = snapshot.keyword_scores(Kind.PASSAGE, question, names)
+        return [found.get(name, 0.0) / highest for name in names]
+
+    return shares
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,17 @@ And dense and BM25 fused (`hybrid`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import nearest
+from hoptrail.retrieval.dense import CHANNEL, nearest
 from hoptrail.retrieval.fuse import convex_fusion
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.store.snapshot import Snapshot
@@ -27,6 +28,9 @@ Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
 
 FUSED_DEPTH = 100
 """Hits of each of the two rankings that are fused."""
+
+DEEPER = 4
+"""How many times more summaries are asked for where too many of the nearest are of other trees."""
 
 LATE_INTERACTION_DEPTH = 100
 """Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
@@ -84,14 +88,28 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
     vector = corpus.encoder.encode([question])[0]
     hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
     if pool.trees:
-        rows = corpus.snapshot.derived(("rows", pool.trees), lambda: _rows(corpus.snapshot, pool.trees))
-        hits += nearest(corpus, vector, limit, Kind.SUMMARY, rows)
+        summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool.trees)
+        units = corpus.snapshot.units(Kind.SUMMARY, summaries)
+        hits += [Hit(unit, summaries[unit.id], CHANNEL) for unit in units]
     return ranked(hits, limit)
 
 
-def _rows(snapshot: Snapshot, trees: tuple[str, ...]) -> NDArray[np.intp]:
-    wanted = summaries_of(snapshot, trees)
-    return np.flatnonzero([id_ in wanted for id_ in snapshot.vectors(Kind.SUMMARY).ids])
+def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, trees: tuple[str, ...]) -> dict[str, float]:
+    """Ids with cosines. Those of other trees are among the nearest, so that more are asked for until enough are left."""
+    depth, there = limit, snapshot.count(Kind.SUMMARY)
+    while True:
+        found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], depth)[0])
+        own = _belonging(snapshot, found, trees)
+        if len(own) >= limit or depth >= there:
+            return {id_: score for id_, score in found.items() if id_ in own}
+        depth *= DEEPER
+
+
+def _belonging(snapshot: Snapshot, summaries: Collection[str], trees: tuple[str, ...]) -> AbstractSet[str]:
+    """Those that are of these trees."""
+    if snapshot.searches_vectors(Kind.SUMMARY):
+        return {link.source for tree in trees for link in snapshot.links_from(summaries, tree)}
+    return summaries_of(snapshot, trees).intersection(summaries)
 
 
 class PoolKeywords:

@@ -1,7 +1,8 @@
 """The sentence graph as retrieval walks it: who is next to whom, over the whole corpus or over one question's candidates.
 
 ChainRAG (arXiv 2502.14245), retrieval expansion on the sentence graph. Chooses no seeds, reranks nothing, and does not decide
-when to stop: whoever walks does that. Links are held as arrays; texts stay on disk.
+when to stop: whoever walks does that. Texts stay on disk. Links are held as arrays; where the corpus is so large that its
+vectors are searched by the store's index (`Snapshot.searches_vectors`) they are looked up step by step.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,15 @@ class Adjacency:
 
     def around(self, row: int) -> slice:
         return slice(int(self.starts[row]), int(self.starts[row + 1]))
+
+
+class SentenceNeighbours(Protocol):
+    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
+
+        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
+        """
+        ...
 
 
 class SentenceGraph:
@@ -107,9 +118,7 @@ class SentenceGraph:
         return self._ids
 
     def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
-
-        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
+        """See `SentenceNeighbours`.
 
         Raises:
             UsageError: one of `ids` is not a sentence of this graph.
@@ -167,6 +176,36 @@ class SentenceGraph:
                 f"{name!r} is not among the {len(self._ids):,} sentences of this graph; use ids from `ids`."
             )
         return row
+
+
+@dataclass(frozen=True)
+class LookedUpGraph:
+    """The graph of the whole corpus by look-ups, so that memory does not grow with it."""
+
+    snapshot: Snapshot
+    kinds: Sequence[str]
+
+    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """See `SentenceNeighbours`. An id that is no sentence has no links."""
+        frontier = set(ids)
+        strongest: dict[str, float] = {}
+        for kind in self.kinds:
+            leading = [(link.target, link.weight) for link in self.snapshot.links_from(frontier, kind)]
+            leading += [(link.source, link.weight) for link in self.snapshot.links_to(frontier, kind)]
+            for name, weight in leading:
+                strongest[name] = max(weight, strongest.get(name, 0.0))
+        return tuple(sorted(strongest.keys() - frontier, key=lambda name: (-strongest[name], name)))
+
+
+def open_sentence_graph(snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceNeighbours:
+    """Whoever tells what is linked in the whole corpus.
+
+    Raises:
+        UsageError: there is no such kind of link.
+    """
+    if snapshot.searches_vectors(Kind.SENTENCE):
+        return LookedUpGraph(snapshot, _checked(kinds))
+    return SentenceGraph.of(snapshot, kinds)
 
 
 def _checked(kinds: Sequence[str]) -> Sequence[str]:

@@ -47,7 +47,9 @@ class Head:
     """`structures` maps each structure present to the fingerprint of its settings, `pending_structures` those of `pending`;
     `languages` maps those that a language made (published or pending) to its name; `spent` is what building cost so far.
 
-    `checksums` (path below the index folder to checksum) is None between a commit and the sweep that follows it.
+    `settled` maps those that wanted nothing more when they were last brought up to date to what they hung on; it holds for
+    the published state. `checksums` (path below the index folder to checksum) is None between a commit and the sweep that
+    follows it.
     """
 
     encoder: EncoderIdentity
@@ -56,6 +58,7 @@ class Head:
     pending: dict[str, int] = field(default_factory=dict)
     pending_structures: dict[str, str] = field(default_factory=dict)
     languages: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
     checksums: dict[str, Checksum] | None = None
 
@@ -67,7 +70,7 @@ class Head:
     @property
     def published(self) -> Head:
         """What readers go by: the same while a writer works."""
-        return replace(self, pending={}, pending_structures={}, languages={})
+        return replace(self, pending={}, pending_structures={}, languages={}, settled={})
 
 
 class _Payload(RootModel[Head]):

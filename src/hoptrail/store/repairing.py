@@ -60,7 +60,9 @@ def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None
         lost = set(damaged) - stale
         if lost:
             kept = {name: version for name, version in head.tables.items() if name not in lost}
-            record.commit(replace(head, tables=kept, structures={}, pending={}, pending_structures={}, checksums=None))
+            record.commit(
+                replace(head, tables=kept, structures={}, settled={}, pending={}, pending_structures={}, checksums=None)
+            )
         elif broken or stale:
             record.commit(replace(head, checksums=None))
         return Damage((*broken, *damaged_names), frozenset(head.structures), frozenset(stale))

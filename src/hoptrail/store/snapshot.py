@@ -245,8 +245,9 @@ class Snapshot:
         return table is not None and int(table.count_rows()) > 0
 
     def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
-        """The vectors of some units, of those that there are; nothing is kept."""
-        return self._read_vectors(kind, ids)
+        """The vectors of some units, of those that there are; looked up unless all are held already."""
+        held = self._mirrors.get(kind)
+        return held.of(ids) if held else self._read_vectors(kind, ids)
 
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
@@ -261,11 +262,16 @@ class Snapshot:
         table = self._tables.get(layout.unit_table(kind))
         return table is not None and self.derived((kind, "indexed"), lambda: has_vector_index(table))
 
-    def nearest(self, kind: Kind, vectors: FloatMatrix, limit: int) -> list[Found]:
+    def nearest(
+        self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
+    ) -> list[Found]:
         """Of each row of `vectors` (unit length) the ids of the `limit` nearest units of a kind, with their cosines.
 
-        Exact, unless `searches_vectors` says otherwise.
+        Exact, unless `searches_vectors` says otherwise. `among` limits it to units of these ids, and is always exact.
         """
+        if among is not None:
+            some = self.vectors_of(kind, among) if self.searches_vectors(kind) else self.vectors(kind).of(among)
+            return some.nearest(vectors, limit)
         limit = max(0, min(limit, self.count(kind)))
         if not self.searches_vectors(kind):
             return self.vectors(kind).nearest(vectors, limit)
@@ -302,6 +308,22 @@ class Snapshot:
         scores = rows.column("_score").to_pylist()
         found = list(zip(layout.units_from_rows(rows, kind), scores, strict=True))
         return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:limit]
+
+    def keyword_scores(self, kind: Kind, words: str, ids: Collection[str]) -> dict[str, float]:
+        """What `search_keywords` gives some units as score; one that shares no word has none."""
+        table = self._tables.get(layout.unit_table(kind))
+        if table is None:
+            return {}
+        from lancedb.query import MatchQuery
+
+        scores: dict[str, float] = {}
+        with reading(self.place):
+            match = MatchQuery(words, "searchable")  # type: ignore[call-arg]
+            for wanted in filter(None, _blocks(ids)):
+                query = table.search(match).where(one_of("id", wanted), prefilter=True).select(["id", "_score"])
+                rows = query.limit(len(wanted)).to_arrow()
+                scores |= zip(rows.column("id").to_pylist(), rows.column("_score").to_pylist(), strict=True)
+        return scores
 
     def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
         """All vectors of a kind, or those of `ids`, as a stream in no order: for a walk over more than memory holds."""

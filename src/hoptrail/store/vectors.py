@@ -10,6 +10,8 @@ Knows rows and vectors; knows nothing of encoders and texts.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -35,10 +37,16 @@ ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class VectorMirror:
-    """All vectors of one kind: `ids` in rising order, `matrix` of shape (len(ids), dimension)."""
+    """Vectors of one kind: `ids` in rising order, `matrix` of shape (len(ids), dimension)."""
 
     ids: tuple[str, ...]
     matrix: FloatMatrix
+
+    def of(self, ids: Iterable[str]) -> VectorMirror:
+        """Those of some ids; one that is not here has none."""
+        places = ((id_, bisect_left(self.ids, id_)) for id_ in sorted(set(ids)))
+        rows = [row for id_, row in places if row < len(self.ids) and self.ids[row] == id_]
+        return VectorMirror(tuple(self.ids[row] for row in rows), self.matrix[rows])
 
     def nearest(self, vectors: FloatMatrix, limit: int) -> list[Found]:
         """Of each row of `vectors` the `limit` nearest."""

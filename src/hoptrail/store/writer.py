@@ -198,8 +198,11 @@ class Writer:
                 )
             )
 
-    def publish(self, spent: Usage) -> None:
-        """Make everything written so far the state that readers see. `spent` is added to what the index has cost."""
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None) -> None:
+        """Make everything written so far the state that readers see.
+
+        `spent` is added to what the index has cost; `settled` is for the head, and nothing where it is not known.
+        """
         with writing(self.place):
             for name, table in self._tables.items():
                 if int(table.version) != self.head.tables.get(name) or name in self._untidy:
@@ -215,11 +218,16 @@ class Writer:
                 pending={},
                 pending_structures={},
                 languages=dict(sorted(self.languages.items())),
+                settled=dict(settled or {}),
                 spent=self.head.spent + spent,
                 checksums=None,
             )
         )
         self._sweep(known)
+
+    def settle(self, settled: Mapping[str, str]) -> None:
+        """Note what is settled where nothing was written."""
+        self._commit(replace(self.head, settled=dict(settled)))
 
     def sweep(self) -> bool:
         """Remove what only earlier states needed; False where a reader may still need it, or work is pending."""

@@ -3,7 +3,7 @@
 `leiden` (the default) cuts a graph of nearest neighbours into communities; `raptor` is the published recipe, UMAP and Gaussian
 mixtures, and needs the extra of that name. Both are wrapped in `capping`, which holds for every method: equal vectors go
 together, and no group is longer than the settings allow. Knows nothing of texts, trees or where vectors are stored. Not covered:
-adding rows to groups that stand (clustering starts anew), and more than about 100,000 rows (neighbours are found exactly).
+adding rows to groups that stand (clustering starts anew).
 """
 
 from hoptrail.structures.clustering.capping import Capped, Clusterer

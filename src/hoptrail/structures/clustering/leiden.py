@@ -3,7 +3,7 @@
 Rows are linked with their nearest neighbours; the graph is cut where its modularity at a resolution is highest, and the
 resolution follows from how large groups should be. A row is also in a second group when enough of its links lead there.
 Similarities of links are computed anew in double precision without BLAS and rounded, so that the number of threads does not
-change the graph. Exact neighbours: time grows with the square of the rows.
+change the graph.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering.groups import Rows, by_label
+from hoptrail.structures.nearest import Directed, Nearest, best_of
 
 _SPARE = 3
 """Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
 
-_BLOCK = 4 * 2**20
-"""Similarities held at a time."""
+_BLOCK = 1 << 16
+"""Links whose ends' vectors are held at a time."""
+
+_EXACT_UP_TO = 30_000
+_PROBES = 24
+"""Above so many rows neighbours are sought in so many cells (`nearest.py`), where a few are missed."""
 
 _LEAST = 1e-3
 _POWER = 3
@@ -67,7 +72,7 @@ class Leiden:
         """See `Method.group`. As many rows as the target size, or fewer, are one group."""
         if len(vectors) <= self.target:
             return [np.arange(len(vectors))]
-        graph = neighbour_graph(vectors, min(self.neighbours, len(vectors) - 1))
+        graph = neighbour_graph(vectors, min(self.neighbours, len(vectors) - 1), self.seed)
         community = join_small(graph, self._communities(graph), self.smallest)
         rows, groups = second_memberships(graph, community, self.share, self.memberships - 1)
         members = by_label(community)
@@ -89,37 +94,31 @@ class Leiden:
         return np.array([parts[row] for row in range(len(graph))], np.intp)
 
 
-def neighbour_graph(vectors: FloatMatrix, neighbours: int) -> Graph:
+def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Graph:
     """Links of every row with its nearest `neighbours` (fewer than rows), weighted by similarity.
 
     A link that both ends ask for weighs the same as one that only one end asks for.
     """
     count = len(vectors)
-    near, similarity = nearest(vectors, neighbours)
-    rows = np.repeat(np.arange(count), neighbours)
-    codes = np.concatenate([rows * count + near.ravel(), near.ravel() * count + rows])
+    near = nearest(vectors, neighbours, seed)
+    sources, targets = near.sources.astype(np.int64), near.targets.astype(np.int64)
+    codes = np.concatenate([sources * count + targets, targets * count + sources])
     links, first = np.unique(codes, return_index=True)
-    weights = np.tile(np.maximum(similarity.ravel(), _LEAST) ** _POWER, 2)[first]
+    weights = np.tile(np.maximum(near.weights, _LEAST) ** _POWER, 2)[first]
     starts = np.searchsorted(links, np.arange(count + 1) * count)
     return Graph(starts.astype(np.int64), (links % count).astype(np.int32), weights)
 
 
-def nearest(vectors: FloatMatrix, neighbours: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The nearest rows of each row, itself left out, and their similarity: both of shape (n, neighbours)."""
-    count = len(vectors)
-    looked_at = min(neighbours + _SPARE, count - 1)
-    step = max(1, _BLOCK // count)
-    found = [_nearest_of(vectors, start, min(start + step, count), looked_at) for start in range(0, count, step)]
-    near = np.sort(np.concatenate(found), axis=1)
-    exact = np.stack([np.einsum("ij,ij->i", vectors, vectors[column], dtype=np.float64) for column in near.T], axis=1)
-    order = np.argsort(-exact.round(9), axis=1, kind="stable")[:, :neighbours]
-    return np.take_along_axis(near, order, axis=1), np.take_along_axis(exact, order, axis=1).round(9)
-
-
-def _nearest_of(vectors: FloatMatrix, start: int, end: int, looked_at: int) -> NDArray[np.intp]:
-    similarity = vectors[start:end] @ vectors.T
-    similarity[np.arange(end - start), np.arange(start, end)] = -np.inf
-    return np.argpartition(-similarity, looked_at - 1, axis=1)[:, :looked_at]
+def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
+    """Edges from each row to the nearest other rows, weighted by similarity."""
+    looked_at = min(neighbours + _SPARE, len(vectors) - 1)
+    rows = np.arange(len(vectors), dtype=np.int32)
+    found = Nearest(vectors, looked_at, _EXACT_UP_TO, _PROBES, seed).of(rows)
+    blocks = (slice(start, start + _BLOCK) for start in range(0, len(found.sources), _BLOCK))
+    ends = ((vectors[found.sources[block]], vectors[found.targets[block]]) for block in blocks)
+    exact = [np.einsum("ij,ij->i", *both, dtype=np.float64) for both in ends]
+    edges = Directed(found.sources, found.targets, np.concatenate(exact).round(9))
+    return best_of(edges, neighbours, edges.targets)
 
 
 def join_small(graph: Graph, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:

@@ -1,0 +1,103 @@
+"""Where vectors are searched by the store's index, recipes find what they find in a small corpus, and hold no vectors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.recipes.catalogue import RecipeSettings, needed_structures, open_recipe
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import StorageSettings
+from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
+from hoptrail.structures.mentions import MentionSettings
+from hoptrail.types import Kind
+from world import FACTS, HashingEncoder
+
+RECIPES = (
+    *("bm25", "dense", "hybrid", "selfask", "trail:frontier", "raptor", "sirerag", "sirerag:a"),
+    *("chainrag", "chainrag:passages", "chainrag:no-ss", "sunar", "sunar:dense", "sunar:rerank-only"),
+)
+"""Those whose memory does not grow with the corpus."""
+
+QUESTIONS = (
+    "Which river flows through the town where the designer of the Tallow Bridge was born?",
+    "Who was the miller of Mill 17?",
+    "Where did Anna Reed of the Lindeth buy the millstones?",
+)
+
+WORDS = [
+    "alder",
+    "birch",
+    "cedar",
+    "dogwood",
+    "elm",
+    "fir",
+    "gorse",
+    "hazel",
+    "ivy",
+    "juniper",
+    "larch",
+    "maple",
+    "oak",
+    "pine",
+    "rowan",
+    "spruce",
+    "willow",
+    "yew",
+]
+
+
+def opened(folder: Path, exact_up_to: int, terms_above: int) -> Corpus:
+    encoder = HashingEncoder()
+    chance = random.Random(0)
+    pages = dict(FACTS)
+    for number in range(10, 70):  # a word of one letter is not counted in memory, but in the store
+        words = [" ".join(chance.sample(WORDS, chance.randint(3, 9))) for _ in range(2)]
+        pages[f"Mill {number}"] = (
+            f"Mill {number} stood beside {words[0]}. Its miller was Anna Reed, who sold {words[1]}."
+        )
+    for title, text in pages.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    known = structures_by_name(PassageLimits(), StructureSettings(mentions=MentionSettings(terms_above)))
+    update_index(
+        folder / "index",
+        sorted(folder.glob("*.txt")),
+        encoder,
+        with_foundations(needed_structures(RECIPES, RecipeSettings()), known),
+        ReadingLimits(),
+        Watcher(),
+        Performer(OfflineLanguage()),
+        storage=StorageSettings(exact_up_to=exact_up_to),
+    )
+    return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return opened(tmp_path_factory.mktemp("small"), 1000, 1000)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return opened(tmp_path_factory.mktemp("large"), 1, 0)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memory(
+    name: str, small: Corpus, large: Corpus
+) -> None:
+    assert not small.snapshot.searches_vectors(Kind.SENTENCE)
+    for question in QUESTIONS:
+        expected = open_recipe(name, small, OfflineLanguage(), RecipeSettings()).retrieve(question)
+        found = open_recipe(name, large, OfflineLanguage(), RecipeSettings()).retrieve(question)
+        assert [hit.unit for hit in found] == [hit.unit for hit in expected]
+        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+    assert all(large.snapshot.searches_vectors(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY))
+    assert not large.snapshot._mirrors

@@ -1,0 +1,129 @@
+"""A structure that wants nothing more is left alone until something that it hangs on has changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import Interrupted
+from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.building import Structure, Workshop
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.sentences import Sentences
+from world import HashingEncoder
+
+UPDATED: list[str] = []
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Does nothing, and keeps that it was asked to. `adds` is a setting that its fingerprint does not tell."""
+
+    name: str
+    built_from: tuple[str, ...] = ("passages",)
+    fingerprint: str = "1"
+    adds: int = 0
+    complains: bool = False
+    needs_language: bool = False
+
+    def discard(self, writer: Writer) -> None: ...
+
+    def update(self, workshop: Workshop) -> None:
+        workshop.pause()
+        UPDATED.append(self.name)
+        if self.complains:
+            workshop.account.notes.append("one item could not be done.")
+
+
+FIRST, SECOND = Noted("first"), Noted("second", ("first",))
+
+
+class Desk:
+    def __init__(self, folder: Path) -> None:
+        self.index = folder / "index"
+        self.documents = folder / "documents"
+        self.documents.mkdir()
+        self.write("a", "Alder.")
+
+    def write(self, name: str, text: str) -> None:
+        (self.documents / f"{name}.txt").write_text(text, encoding="utf-8")
+
+    def updated(self, *structures: Structure, limits: PassageLimits | None = None, stops: bool = False) -> list[str]:
+        """The structures that a run brought up to date."""
+        UPDATED.clear()
+        built = (Passages(limits or PassageLimits()), *structures)
+        watcher = Watcher(stopped=lambda: stops)
+        update_index(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher)
+        return list(UPDATED)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = Desk(tmp_path)
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    assert desk.updated(FIRST, SECOND) == []
+    return desk
+
+
+def test_new_changed_and_removed_documents_unsettle_all(desk: Desk) -> None:
+    for name, text in (("b", "Birch."), ("b", "Beech."), ("c", "Elm.")):
+        desk.write(name, text)
+        assert desk.updated(FIRST, SECOND) == ["first", "second"]
+        assert desk.updated(FIRST, SECOND) == []
+    (desk.documents / "c.txt").unlink()
+    remove_documents(desk.index, ["c"], HashingEncoder(), [Passages(PassageLimits()), FIRST, SECOND])
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    assert desk.updated(FIRST, SECOND) == []
+
+
+def test_a_setting_that_only_adds_unsettles_the_one_and_what_is_built_from_it(desk: Desk) -> None:
+    other = Noted("other")
+    assert desk.updated(FIRST, SECOND, other) == ["other"]
+    assert desk.updated(FIRST, Noted("second", ("first",), adds=1), other) == ["second"]
+    assert desk.updated(Noted("first", adds=1), Noted("second", ("first",), adds=1), other) == ["first", "second"]
+
+
+def test_a_foundation_cut_anew_unsettles_what_stands_on_it(desk: Desk) -> None:
+    assert desk.updated(FIRST, SECOND, limits=PassageLimits(words=50)) == ["first", "second"]
+
+
+def test_what_could_not_be_done_is_tried_again_with_all_that_is_built_from_it(desk: Desk) -> None:
+    failing = Noted("first", complains=True)
+    for _ in range(2):
+        assert desk.updated(failing, SECOND) == ["first", "second"]
+
+
+def test_a_run_that_was_stopped_leaves_nothing_settled(desk: Desk) -> None:
+    desk.write("b", "Birch.")
+    with pytest.raises(Interrupted):
+        desk.updated(FIRST, SECOND, stops=True)
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+
+
+def test_repairing_unsettles_what_was_lost(desk: Desk) -> None:
+    structures: list[Structure] = [Passages(PassageLimits()), Sentences(), FIRST, SECOND]
+    desk.updated(*structures[1:])
+    file = max((desk.index / "unit-sentence.lance" / "data").glob("*.lance"))
+    file.write_bytes(file.read_bytes()[:-7])
+    repair_index(desk.index, HashingEncoder(), {one.name: one for one in structures}, Watcher())
+    assert desk.updated(*structures[1:]) == ["first", "second"]
+
+
+def test_other_code_unsettles_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hoptrail.indexing.digest_of_code", lambda _: "other")
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+
+
+def test_an_index_without_marks_gets_them_and_readers_need_not_open_it_again(desk: Desk) -> None:
+    desk.updated(Noted("first", complains=True), SECOND)
+    reader = Snapshot.open(desk.index)
+    assert set(reader.head.settled) == {"passages"}
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    assert set(Snapshot.open(desk.index).head.settled) == {"passages", "first", "second"}
+    assert reader.is_current()
