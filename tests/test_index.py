@@ -143,7 +143,7 @@ def test_every_call_sees_the_last_committed_state(own: Index, tmp_path: Path) ->
 
 def test_the_snapshot_is_kept_while_nothing_changes(own: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     own.search("Isk")
-    monkeypatch.setattr(Snapshot, "_read_vectors", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(Snapshot, "_read_all_vectors", lambda *_: pytest.fail("read again"))
     assert own.search("Isk", "dense")
 
 

@@ -246,15 +246,20 @@ class Snapshot:
 
     def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
         """The vectors of some units, of those that there are; looked up unless all are held already."""
-        held = self._mirrors.get(kind)
-        return held.of(ids) if held else self._read_vectors(kind, ids)
+        if kind in self._mirrors:
+            return self._mirrors[kind].of(ids)
+        blocks = list(self.vector_blocks(kind, ids))
+        found = [id_ for block in blocks for id_ in block.ids]
+        order = np.argsort(np.array(found, dtype=np.str_))
+        matrix = np.concatenate([np.zeros((0, self.head.encoder.dimension), np.float32), *(b.matrix for b in blocks)])
+        return VectorMirror(tuple(found[row] for row in order), matrix[order])
 
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         if kind not in self._mirrors:
             with self._making:
                 if kind not in self._mirrors:
-                    self._mirrors[kind] = self._read_vectors(kind)
+                    self._mirrors[kind] = self._read_all_vectors(kind)
         return self._mirrors[kind]
 
     def searches_vectors(self, kind: Kind) -> bool:
@@ -333,15 +338,16 @@ class Snapshot:
             matrix = batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
             yield VectorMirror(tuple(batch.column("id").to_pylist()), matrix)
 
-    def _read_vectors(self, kind: Kind, ids: Collection[str] | None = None) -> VectorMirror:
-        blocks = list(self.vector_blocks(kind, ids))
-        if not blocks:
-            return VectorMirror((), np.zeros((0, self.head.encoder.dimension), dtype=np.float32))
-        found = [id_ for block in blocks for id_ in block.ids]
-        order = np.argsort(np.array(found))
-        return VectorMirror(
-            tuple(found[row] for row in order), np.concatenate([block.matrix for block in blocks])[order]
+    def _read_all_vectors(self, kind: Kind) -> VectorMirror:
+        """Ids first, then each vector to its row, so that they are held once."""
+        ids = sorted(
+            id_ for batch in self._scan(layout.unit_table(kind), ["id"]) for id_ in batch.column("id").to_pylist()
         )
+        matrix = np.empty((len(ids), self.head.encoder.dimension), dtype=np.float32)
+        known = np.array(ids, dtype=np.str_)
+        for block in self.vector_blocks(kind):
+            matrix[np.searchsorted(known, np.array(block.ids, dtype=np.str_))] = block.matrix
+        return VectorMirror(tuple(ids), matrix)
 
     def _scan(
         self,
