@@ -121,12 +121,14 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A Markdown table; floats get three significant digits."""
-    print("| " + " | ".join(header) + " |")
-    print("|---" + "|--:" * (len(header) - 1) + "|")
-    for row in rows:
-        print("| " + " | ".join(shown(cell) for cell in row) + " |")
-    print(flush=True)
+    """Floats get three significant digits."""
+    print(markdown(header, ([shown(cell) for cell in row] for row in rows)), end="\n\n", flush=True)
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    rule = "|---" + "|--:" * (len(header) - 1) + "|"
+    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
 def shown(value: object) -> str:

@@ -9,18 +9,20 @@ randomisation test of the difference to the rung below, uncorrected.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.common import data_folder, parser, print_table, write_results
+from benchmarks.common import ROOT, data_folder, markdown, parser, write_results
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.run_folder import Run
 
 MEASURES = ("recall@5", "full@5", "f1")
+RESULTS = ROOT / "results" / "ladder.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +116,30 @@ def main() -> None:
     reached = [
         one for name in given.data.split(",") for one in climb(name, rungs, given.work, given.language, given.limit)
     ]
-    for name in given.data.split(","):
-        print(f"\n{name}, language {given.language}\n")
-        print_table(("recipe", "adds", "to", *MEASURES), [_row(rung, name, reached) for rung in rungs])
+    for name, table in zip(given.data.split(","), tables(reached), strict=True):
+        print(f"\n{name}, language {given.language}\n\n{table}")
     write_results(given.out, reached)
 
 
-def _row(rung: Rung, name: str, reached: Sequence[Reached]) -> list[str]:
-    own = {one.measure: one for one in reached if (one.data, one.recipe) == (name, rung.recipe)}
-    return [rung.recipe, rung.adds, rung.below, *(_cell(own[measure]) for measure in MEASURES)]
+def stored() -> list[Reached]:
+    """What was measured for docs/results.md."""
+    return [Reached(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+
+
+def tables(reached: Sequence[Reached]) -> Iterator[str]:
+    """One a data set, in their order."""
+    for name in dict.fromkeys(one.data for one in reached):
+        rungs: dict[str, list[Reached]] = {}
+        for one in reached:
+            if one.data == name:
+                rungs.setdefault(one.recipe, []).append(one)
+        yield markdown(("recipe", "adds", "to", *MEASURES), map(_line, rungs.values()))
+
+
+def _line(rung: Sequence[Reached]) -> list[str]:
+    cells = {one.measure: _cell(one) for one in rung}
+    first = rung[0]
+    return [f"`{first.recipe}`", first.adds, first.below, *(cells[measure] for measure in MEASURES)]
 
 
 def _cell(one: Reached) -> str:

@@ -6,7 +6,8 @@
 
 The first measures, one process a data set and language, and enters the rows into `results/matrix.json`; rows of the same recipe,
 data, language and number of questions are replaced, and what `hoptrail evaluate` has measured before in DIR/NAME is not
-measured again. The second writes the tables of the two documents anew from that file; the third fails where they are others. The
+measured again. The second writes the tables of the two documents anew from that file, and those of `results/ladder.json`
+(`ladder.py --out`) under them; the third fails where they are others. The
 oracle gives a gold answer exactly where what was found supports it: the share it answers is what a perfect reader could answer.
 """
 
@@ -21,7 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, data_folder, parser
+from benchmarks import ladder
+from benchmarks.common import ROOT, data_folder, markdown, parser
 
 DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS, ORACLE_QUESTIONS = 200, 100
@@ -32,7 +34,7 @@ RECIPES = (
 RESULTS = ROOT / "results" / "matrix.json"
 README = ROOT / "README.md"
 DOCUMENT = ROOT / "docs" / "results.md"
-BEGIN, END = "<!-- table from results/matrix.json -->", "<!-- end of table -->"
+BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +187,6 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
 
-def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rule = "|---" + "|--:" * (len(header) - 1) + "|"
-    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
-
-
 def with_tables(text: str, tables: Iterator[str]) -> str:
     """A document with each of its marked tables replaced by the next of `tables`."""
     parts = text.split(BEGIN)
@@ -209,7 +206,8 @@ def largest(rows: Iterable[Row]) -> list[Row]:
 def documents() -> Iterator[tuple[Path, str]]:
     """The documents with tables, as the results have them."""
     rows = largest(stored())
-    for path, tables in ((README, [summary(rows)]), (DOCUMENT, [full(rows, name) for name in DATA])):
+    recipes, parts = [full(rows, name) for name in DATA], ladder.tables(ladder.stored())
+    for path, tables in ((README, [summary(rows)]), (DOCUMENT, [*recipes, *parts])):
         yield path, with_tables(path.read_text(encoding="utf-8"), iter(tables))
 
 

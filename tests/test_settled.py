@@ -10,7 +10,10 @@ import pytest
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index
+from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.store.place import Place
+from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Structure, Workshop
@@ -54,12 +57,15 @@ class Desk:
     def write(self, name: str, text: str) -> None:
         (self.documents / f"{name}.txt").write_text(text, encoding="utf-8")
 
-    def updated(self, *structures: Structure, limits: PassageLimits | None = None, stops: bool = False) -> list[str]:
+    def updated(
+        self, *structures: Structure, limits: PassageLimits | None = None, stops: bool = False, rebuild: bool = False
+    ) -> list[str]:
         """The structures that a run brought up to date."""
         UPDATED.clear()
         built = (Passages(limits or PassageLimits()), *structures)
         watcher = Watcher(stopped=lambda: stops)
-        update_index(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher)
+        performer = Performer(OfflineLanguage(), rebuild=rebuild)
+        update_index(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher, performer)
         return list(UPDATED)
 
 
@@ -113,6 +119,18 @@ def test_repairing_unsettles_what_was_lost(desk: Desk) -> None:
     file.write_bytes(file.read_bytes()[:-7])
     repair_index(desk.index, HashingEncoder(), {one.name: one for one in structures}, Watcher())
     assert desk.updated(*structures[1:]) == ["first", "second"]
+
+
+def test_setting_damage_aside_leaves_nothing_settled_should_repairing_be_stopped(desk: Desk) -> None:
+    file = max((desk.index / "unit-passage.lance" / "data").glob("*.lance"))
+    file.write_bytes(file.read_bytes()[:-7])
+    set_damage_aside(Place.of(desk.index))
+    assert Snapshot.open(desk.index).head.settled == {}
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+
+
+def test_rebuilding_looks_at_all(desk: Desk) -> None:
+    assert desk.updated(FIRST, SECOND, rebuild=True) == ["first", "second"]
 
 
 def test_other_code_unsettles_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

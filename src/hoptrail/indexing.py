@@ -65,7 +65,7 @@ class IndexingReport:
 class Performer:
     """Who performs language tasks while building, at most `workers` at once.
 
-    What another language has made is refused, unless `rebuild` says that it shall be made anew.
+    What another language has made is refused, unless `rebuild` says that it shall be made anew; nothing counts as settled then.
     """
 
     language: Language
@@ -110,7 +110,8 @@ def update_index(
             executor,
         )
         report = _read_all(sources, limits, workshop)
-        settled = build(structures, workshop, {} if writer.changed else writer.head.settled)
+        anew = writer.changed or (performer is not None and performer.rebuild)
+        settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(replace(account.usage, seconds=time.perf_counter() - started), settled)
         elif writer.head.tables:
@@ -153,7 +154,7 @@ def build(structures: Iterable[Structure], workshop: Workshop, settled: Mapping[
 
 
 def _hangs_on(structure: Structure, maker: str) -> str:
-    """Settings of all kinds, also those that only add; who performs language tasks; the code."""
+    """Settings of all kinds, also those that only add; who performs language tasks; the code. Not covered: other packages."""
     return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
 
 

@@ -17,6 +17,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
+from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Kind
 from world import FACTS, HashingEncoder
 
@@ -101,3 +102,11 @@ def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memo
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-4)
     assert all(large.snapshot.searches_vectors(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY))
     assert not large.snapshot._mirrors
+    whole = {
+        ("neighbourhood", "dense-neighbours"),
+        (SENTENCES, "places"),
+        (SENTENCE_GRAPH, "EC"),
+        "keywords of passages",
+    }
+    assert whole & small.snapshot._derived.keys() or name not in {"chainrag", "sunar"}
+    assert not whole & large.snapshot._derived.keys()

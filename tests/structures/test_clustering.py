@@ -123,7 +123,6 @@ def test_again_is_the_same_and_another_order_is_the_same_groups(method: Clusteri
 
 GROUP_IN_A_PROCESS = """
 import sys
-import tracemalloc
 import numpy as np
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 vectors = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)

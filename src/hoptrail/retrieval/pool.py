@@ -52,8 +52,8 @@ class Pool:
 
     def size(self, snapshot: Snapshot) -> int:
         """How many units there are to choose from."""
-        summaries = len(summaries_of(snapshot, self.trees) & set(snapshot.vectors(Kind.SUMMARY).ids))
-        return sum(snapshot.count(kind) for kind in self.kinds) + summaries
+        own = summaries_of(snapshot, self.trees) if self.trees else ()
+        return sum(snapshot.count(kind) for kind in self.kinds) + sum(1 for _ in snapshot.units(Kind.SUMMARY, own))
 
 
 def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
@@ -95,14 +95,13 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
 
 
 def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, trees: tuple[str, ...]) -> dict[str, float]:
-    """Ids with cosines. Those of other trees are among the nearest, so that more are asked for until enough are left."""
-    depth, there = limit, snapshot.count(Kind.SUMMARY)
-    while True:
+    """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
+    for depth in (limit, limit * DEEPER):
         found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], depth)[0])
         own = _belonging(snapshot, found, trees)
-        if len(own) >= limit or depth >= there:
+        if len(own) >= limit:
             return {id_: score for id_, score in found.items() if id_ in own}
-        depth *= DEEPER
+    return dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, trees))[0])
 
 
 def _belonging(snapshot: Snapshot, summaries: Collection[str], trees: tuple[str, ...]) -> AbstractSet[str]:

@@ -248,7 +248,7 @@ class Snapshot:
         """The vectors of some units, of those that there are; looked up unless all are held already."""
         if kind in self._mirrors:
             return self._mirrors[kind].of(ids)
-        blocks = list(self.vector_blocks(kind, ids))
+        blocks = list(self.vector_blocks(kind, set(ids)))
         found = [id_ for block in blocks for id_ in block.ids]
         order = np.argsort(np.array(found, dtype=np.str_))
         matrix = np.concatenate([np.zeros((0, self.head.encoder.dimension), np.float32), *(b.matrix for b in blocks)])
@@ -343,7 +343,7 @@ class Snapshot:
         ids = sorted(
             id_ for batch in self._scan(layout.unit_table(kind), ["id"]) for id_ in batch.column("id").to_pylist()
         )
-        matrix = np.empty((len(ids), self.head.encoder.dimension), dtype=np.float32)
+        matrix = np.zeros((len(ids), self.head.encoder.dimension), dtype=np.float32)
         known = np.array(ids, dtype=np.str_)
         for block in self.vector_blocks(kind):
             matrix[np.searchsorted(known, np.array(block.ids, dtype=np.str_))] = block.matrix

@@ -3,7 +3,7 @@
 Rows are linked with their nearest neighbours; the graph is cut where its modularity at a resolution is highest, and the
 resolution follows from how large groups should be. A row is also in a second group when enough of its links lead there.
 Similarities of links are computed anew in double precision without BLAS and rounded, so that the number of threads does not
-change the graph.
+change the graph (up to `_EXACT_UP_TO` rows: cells are found by BLAS).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hoptrail.structures.nearest import Directed, Nearest, best_of
 _SPARE = 3
 """Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 13
 """Links whose ends' vectors are held at a time."""
 
 _EXACT_UP_TO = 30_000
