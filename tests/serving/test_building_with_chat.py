@@ -152,10 +152,10 @@ def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "index"
-    few = write_settings(tiny, tmp_path / "few.toml", limit_calls=25)
+    few = write_settings(tiny, tmp_path / "few.toml", limit_calls=20)
     stopped = build(hoptrail, folder, few)
     assert stopped.code == 3, stopped.err
-    assert 20 <= fake.bill.calls <= 25
+    assert 18 < fake.bill.calls <= 20, "all passages, and summaries begun"
     enough = write_settings(tiny, tmp_path / "enough.toml")
     assert build(hoptrail, folder, enough).code == 0
     paid = fake.bill.calls
