@@ -7,8 +7,8 @@
 The first measures, one process a data set and language, and enters the rows into `results/matrix.json`; rows of the same recipe,
 data, language and number of questions are replaced, and what `hoptrail evaluate` has measured before in DIR/NAME is not
 measured again. The second writes the tables of the two documents anew from that file, and those of `results/ladder.json`
-(`ladder.py --out`) under them; the third fails where they are others. The
-oracle gives a gold answer exactly where what was found supports it: the share it answers is what a perfect reader could answer.
+(`ladder.py --out`) under them; the third fails where they are others. The oracle gives a gold answer exactly where what was
+found supports it: the share it answers is what a perfect reader could answer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,14 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = around_centres(100, 5)
     Nearest(vectors, 5, 1000, 1, 0, lambda: paused.append(1)).of(all_rows(vectors))
     assert len(paused) == 10
+
+
+def test_the_nearest_cells_of_many_rows_are_kept_without_the_order_of_all_cells() -> None:
+    vectors = np.random.default_rng(0).standard_normal((12_000, 8)).astype(np.float32)
+    cells = Cells(tuple(np.zeros(1, dtype=np.int32) for _ in range(3000)), vectors[:3000])
+    tracemalloc.start()
+    near = cells.near(vectors, 2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert near.shape == (12_000, 2)
+    assert peak < 12_000 * 3000 * 8

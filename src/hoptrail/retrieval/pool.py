@@ -52,8 +52,8 @@ class Pool:
 
     def size(self, snapshot: Snapshot) -> int:
         """How many units there are to choose from."""
-        own = summaries_of(snapshot, self.trees) if self.trees else ()
-        return sum(snapshot.count(kind) for kind in self.kinds) + sum(1 for _ in snapshot.units(Kind.SUMMARY, own))
+        made = summaries_of(snapshot, self.trees).intersection(snapshot.unit_ids(Kind.SUMMARY)) if self.trees else ()
+        return sum(snapshot.count(kind) for kind in self.kinds) + len(made)
 
 
 def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:

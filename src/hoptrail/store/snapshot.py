@@ -34,6 +34,7 @@ from hoptrail.types import Document, Kind, Link, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from lancedb.query import MatchQuery
     from lancedb.table import Table
 
 T = TypeVar("T")
@@ -158,7 +159,7 @@ class Snapshot:
         return tuple(sorted(entries, key=lambda entry: entry.id))
 
     def document_ids(self) -> set[str]:
-        return {id_ for batch in self._scan(layout.DOCUMENTS, ["id"]) for id_ in batch.column("id").to_pylist()}
+        return set(self._ids(layout.DOCUMENTS))
 
     def count_by_document(self, kind: Kind) -> Counter[str]:
         """How many units of a kind have their first source in each document that has any."""
@@ -178,6 +179,10 @@ class Snapshot:
         """Units of a kind as a stream, all or those of `ids`, in no particular order."""
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
             yield from layout.units_from_rows(batch, kind)
+
+    def unit_ids(self, kind: Kind) -> Iterator[str]:
+        """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
+        return self._ids(layout.unit_table(kind))
 
     def count(self, kind: Kind) -> int:
         table = self._tables.get(layout.unit_table(kind))
@@ -231,7 +236,7 @@ class Snapshot:
 
     def extracted(self) -> set[str]:
         """Ids of the passages whose entities and facts are stored."""
-        return {id_ for batch in self._scan(layout.EXTRACTIONS, ["id"]) for id_ in batch.column("id").to_pylist()}
+        return set(self._ids(layout.EXTRACTIONS))
 
     def terms(self, ids: Collection[str] | None = None) -> Iterator[layout.Term]:
         """What is known of names and words, all or those of `ids`, in no particular order."""
@@ -303,12 +308,8 @@ class Snapshot:
         limit = min(limit, self.count(kind))  # the store breaks on limits far above what there is
         if table is None or limit < 1:
             return []
-        from lancedb.query import MatchQuery
-
         with reading(self.place):
-            # Its other arguments have defaults, which its own types do not tell.
-            match = MatchQuery(words, "searchable")  # type: ignore[call-arg]
-            query = table.search(match).select([*layout.UNIT_COLUMNS, "_score"])
+            query = table.search(_matching(words)).select([*layout.UNIT_COLUMNS, "_score"])
             rows = query.limit(2 * limit + 16).to_arrow()
         scores = rows.column("_score").to_pylist()
         found = list(zip(layout.units_from_rows(rows, kind), scores, strict=True))
@@ -319,13 +320,12 @@ class Snapshot:
         table = self._tables.get(layout.unit_table(kind))
         if table is None:
             return {}
-        from lancedb.query import MatchQuery
-
         scores: dict[str, float] = {}
         with reading(self.place):
-            match = MatchQuery(words, "searchable")  # type: ignore[call-arg]
             for wanted in filter(None, _blocks(ids)):
-                query = table.search(match).where(one_of("id", wanted), prefilter=True).select(["id", "_score"])
+                query = (
+                    table.search(_matching(words)).where(one_of("id", wanted), prefilter=True).select(["id", "_score"])
+                )
                 rows = query.limit(len(wanted)).to_arrow()
                 scores |= zip(rows.column("id").to_pylist(), rows.column("_score").to_pylist(), strict=True)
         return scores
@@ -340,14 +340,16 @@ class Snapshot:
 
     def _read_all_vectors(self, kind: Kind) -> VectorMirror:
         """Ids first, then each vector to its row, so that they are held once."""
-        ids = sorted(
-            id_ for batch in self._scan(layout.unit_table(kind), ["id"]) for id_ in batch.column("id").to_pylist()
-        )
+        ids = sorted(self.unit_ids(kind))
         matrix = np.zeros((len(ids), self.head.encoder.dimension), dtype=np.float32)
         known = np.array(ids, dtype=np.str_)
         for block in self.vector_blocks(kind):
             matrix[np.searchsorted(known, np.array(block.ids, dtype=np.str_))] = block.matrix
         return VectorMirror(tuple(ids), matrix)
+
+    def _ids(self, name: str) -> Iterator[str]:
+        for batch in self._scan(name, ["id"]):
+            yield from batch.column("id").to_pylist()
 
     def _scan(
         self,
@@ -372,6 +374,14 @@ class Snapshot:
                 if wanted is not None:
                     query = query.where(f"{one_of(by, wanted)} AND {also}")
                 yield from query.to_batches(batch_size=1024)
+
+
+def _matching(words: str) -> MatchQuery:
+    """The words as they are, in what is searched of a unit."""
+    from lancedb.query import MatchQuery
+
+    # Its other arguments have defaults, which its own types do not tell.
+    return MatchQuery(words, "searchable")  # type: ignore[call-arg]
 
 
 def _read_whole(

@@ -82,7 +82,7 @@ def stored_in_order(snapshot: Snapshot) -> list[tuple[Unit, Extraction]]:
 def _missing(writer: Writer) -> set[str]:
     """Ids of the passages without an extraction; extractions without a passage are removed."""
     snapshot = writer.snapshot()
-    there = {unit.id for unit in snapshot.units(Kind.PASSAGE)}
+    there = set(snapshot.unit_ids(Kind.PASSAGE))
     done = snapshot.extracted()
     writer.remove_units(Kind.PASSAGE, done - there)
     return there - done

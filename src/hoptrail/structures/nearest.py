@@ -125,7 +125,8 @@ class Cells:
         probes = min(probes, len(self.members))
         step = max(1, BLOCK // len(self.members))
         blocks = [
-            np.argpartition(-(vectors[start : start + step] @ self.centres.T), probes - 1, axis=1)[:, :probes]
+            # Copied, because a view would keep the order of all cells.
+            np.argpartition(-(vectors[start : start + step] @ self.centres.T), probes - 1, axis=1)[:, :probes].copy()
             for start in range(0, len(vectors), step)
         ]
         return np.concatenate(blocks)

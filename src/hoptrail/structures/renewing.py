@@ -35,9 +35,9 @@ def renew_in_stream(workshop: Workshop, kind: Kind, wanted: Callable[[], Iterabl
     writer = workshop.writer
     snapshot = writer.snapshot()
     stored = Digests(map(hash, snapshot.units(kind)))
-    known = Digests(hash(unit.id) for unit in snapshot.units(kind))
+    known = Digests(map(hash, snapshot.unit_ids(kind)))
     ids = Digests(hash(unit.id) for unit in wanted())
-    writer.remove_units(kind, {unit.id for unit in snapshot.units(kind) if hash(unit.id) not in ids})
+    writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in ids})
     total = sum(1 for unit in wanted() if hash(unit) not in stored)
     changed = (unit for unit in wanted() if hash(unit) not in stored)
     for batch, vectors in encode_batches(workshop, batched(changed, kept_at_once(workshop, total, BATCH)), total):

@@ -62,7 +62,7 @@ class Topics:
         """
         snapshot = workshop.writer.snapshot()
         there = {topic_id(unit.id): unit.id for unit in snapshot.units(Kind.PASSAGE)}
-        done = {unit.id for unit in snapshot.units(Kind.TOPIC)}
+        done = set(snapshot.unit_ids(Kind.TOPIC))
         workshop.writer.remove_units(Kind.TOPIC, done - there.keys())
         missing = {there[topic] for topic in there.keys() - done}
         inquiry = Inquiry(

@@ -92,9 +92,9 @@ class Triples:
         snapshot = writer.snapshot()
         wanted = {unit.id: unit for unit in triple_units(snapshot, self.settings.extractor, workshop.executor)}
         slots = slot_units(wanted.values(), self.settings)
-        known = {unit.id for unit in snapshot.units(Kind.SLOT)}
+        known = set(snapshot.unit_ids(Kind.SLOT))
         encode_units(workshop, [slots[name] for name in sorted(slots.keys() - known)])
-        stored = {unit.id for unit in snapshot.units(Kind.TRIPLE)}
+        stored = set(snapshot.unit_ids(Kind.TRIPLE))
         writer.remove_units(Kind.TRIPLE, stored - wanted.keys())
         _write(workshop, [wanted[name] for name in sorted(wanted.keys() - stored)])
         writer.remove_units(Kind.SLOT, known - slots.keys())
