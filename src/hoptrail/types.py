@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+ID_DIGITS = 20
+
 
 def content_id(prefix: str, *parts: str) -> str:
     """An identifier that depends on `parts` alone: `prefix` and 20 hex digits (80 bits) of their SHA-256.
@@ -19,7 +21,7 @@ def content_id(prefix: str, *parts: str) -> str:
     in) is hashed as it stands.
     """
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
-    return prefix + digest.hexdigest()[:20]
+    return prefix + digest.hexdigest()[:ID_DIGITS]
 
 
 class Kind(StrEnum):

@@ -19,8 +19,9 @@ from hoptrail.retrieval.composition import CompositionSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.hybrid import hybrid_search
+from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
-from hoptrail.retrieval.triple_index import StoredTriples, TripleSpaceSettings
+from hoptrail.retrieval.triple_index import TripleSpaceSettings
 from hoptrail.retrieval.unbinding import UnbindingSettings, fillers
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Structure
@@ -103,7 +104,7 @@ def test_direction_is_not_seen_by_what_commutes(method: str, corpus: Corpus) -> 
     found = comprag(corpus, settings, depth=1).retrieve("Who praised Milo Fen?")
     if method == "mean":
         assert score(found, "Letters") == pytest.approx(score(found, "Diaries"), abs=1e-5)
-    space = comprag(corpus, settings).space
+    space = comprag(corpus, settings).space("")
     there, back = space.vectors_of(
         [Pattern("Ada Quill", "praised", "Milo Fen"), Pattern("Milo Fen", "praised", "Ada Quill")]
     )
@@ -138,7 +139,7 @@ def test_entities_of_too_many_triples_link_nothing(corpus: Corpus) -> None:
 
 def test_links_by_likeness_are_weighted_by_it(corpus: Corpus) -> None:
     graph = local_graph(
-        comprag(corpus, CompragSettings(space=TripleSpaceSettings(CompositionSettings(centred=False)))).space,
+        comprag(corpus, CompragSettings(space=TripleSpaceSettings(CompositionSettings(centred=False)))).space(""),
         question_triples("Who praised Milo Fen?"),
         TripleGraphSettings(depth=2, seed_k=1, branching_k=1, links=("similarity",)),
     )
@@ -159,7 +160,7 @@ def test_pagerank_is_a_distribution_that_favours_seeds_and_what_they_lead_to() -
 
 def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
     for method in ("roles", "shift-sum", "concatenation"):
-        space = comprag(corpus, composed(method)).space
+        space = comprag(corpus, composed(method)).space("")
         settings = UnbindingSettings(triples=2, sharpness=8)
         patterns = [
             Pattern(None, "designed", "Tallow Bridge"),

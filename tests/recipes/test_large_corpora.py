@@ -12,12 +12,13 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import RecipeSettings, needed_structures, open_recipe
+from hoptrail.retrieval import triples_around
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
-from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES
+from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES, TRIPLES
 from hoptrail.types import Kind
 from world import FACTS, HashingEncoder
 
@@ -26,6 +27,20 @@ RECIPES = (
     *("chainrag", "chainrag:passages", "chainrag:no-ss", "sunar", "sunar:dense", "sunar:rerank-only"),
 )
 """Those whose memory does not grow with the corpus."""
+
+OF_TRIPLES = (
+    *(
+        "graphrag",
+        "graphrag:no-neighbours",
+        "lightrag",
+        "lightrag:mix",
+        "hipporag",
+        "hipporag:one",
+        "hipporag:two-unfiltered",
+    ),
+    *("comprag", "comprag:poster", "comprag:unbinding", "comprag:hybrid", "comprag:pagerank"),
+)
+"""Those that look up the triples around a question."""
 
 QUESTIONS = (
     "Which river flows through the town where the designer of the Tallow Bridge was born?",
@@ -71,7 +86,7 @@ def opened(folder: Path, exact_up_to: int, terms_above: int) -> Corpus:
         folder / "index",
         sorted(folder.glob("*.txt")),
         encoder,
-        with_foundations(needed_structures(RECIPES, RecipeSettings()), known),
+        with_foundations(needed_structures(RECIPES + OF_TRIPLES, RecipeSettings()), known),
         ReadingLimits(),
         Watcher(),
         Performer(OfflineLanguage()),
@@ -90,16 +105,44 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return opened(tmp_path_factory.mktemp("large"), 1, 0)
 
 
+def check_alike(name: str, small: Corpus, large: Corpus, hits: int) -> None:
+    for question in QUESTIONS:
+        expected = open_recipe(name, small, OfflineLanguage(), RecipeSettings()).retrieve(question)[:hits]
+        found = open_recipe(name, large, OfflineLanguage(), RecipeSettings()).retrieve(question)[:hits]
+        assert [hit.unit for hit in found] == [hit.unit for hit in expected]
+        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", OF_TRIPLES)
+def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_all(
+    name: str, small: Corpus, large: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("NEAREST", "A_NAME", "LOOKED_AT", "REACHED", "SPEAKING"):
+        monkeypatch.setattr(triples_around, limit, 10_000)
+    check_alike(name, small, large, 10)
+    assert large.snapshot.searches_vectors(Kind.SLOT)
+    assert not large.snapshot._mirrors
+    assert (TRIPLES, "stored") in small.snapshot._derived
+    assert (TRIPLES, "stored") not in large.snapshot._derived
+
+
+def test_few_triples_around_a_question_are_enough(large: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triples_around, "NEAREST", 5)
+    monkeypatch.setattr(triples_around, "REACHED", 20)
+    monkeypatch.setattr(triples_around, "SPEAKING", 5)
+    found = triples_around.triples_around(large, ["Who was the miller of Mill 17?", "Mill 17"])
+    assert not found.whole
+    assert 5 < len(found) < large.snapshot.count(Kind.TRIPLE) / 2
+    best = open_recipe("graphrag:passages", large, OfflineLanguage(), RecipeSettings()).retrieve(QUESTIONS[1])[0]
+    assert best.unit.title == "Mill 17"
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memory(
     name: str, small: Corpus, large: Corpus
 ) -> None:
     assert not small.snapshot.searches_vectors(Kind.SENTENCE)
-    for question in QUESTIONS:
-        expected = open_recipe(name, small, OfflineLanguage(), RecipeSettings()).retrieve(question)
-        found = open_recipe(name, large, OfflineLanguage(), RecipeSettings()).retrieve(question)
-        assert [hit.unit for hit in found] == [hit.unit for hit in expected]
-        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+    check_alike(name, small, large, 20)
     assert all(large.snapshot.searches_vectors(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY))
     assert not large.snapshot._mirrors
     whole = {

@@ -151,8 +151,11 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
         "relatedness-tree",
         "dense-neighbours",
         "mentions",
+        "triple-end",
+        "triple-stated",
     }
-    assert set(given["links"]) - {"EC", "SS", "SA"} < set(given["structures"])
+    own_names = {"EC", "SS", "SA", "triple-end", "triple-stated"}
+    assert set(given["links"]) - own_names < set(given["structures"])
 
 
 def test_recipes(hoptrail: Hoptrail) -> None:

@@ -1,4 +1,4 @@
-"""Places for indexes: a folder, and an address on an object store."""
+"""Places for indexes: a folder, and addresses on object stores of two protocols."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import cloud_storage
+from cloud_storage import CloudStorage
 from hoptrail.store.place import Place
 from object_store import FaultyStore, serving, use
 
@@ -36,10 +38,25 @@ def stored(object_store: FaultyStore) -> Place:
     return Place.of(f"s3://{bucket}/the index")
 
 
-@pytest.fixture(params=["folder", "object store"])
+@pytest.fixture(scope="session")
+def cloud_storage_server() -> Iterator[CloudStorage]:
+    with cloud_storage.serving() as storage:
+        yield storage
+
+
+@pytest.fixture
+def in_cloud(
+    cloud_storage_server: CloudStorage, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Place:
+    """A place in a new bucket of a server that speaks Google's protocol."""
+    cloud_storage.use(cloud_storage_server, tmp_path_factory.mktemp("account"), monkeypatch)
+    return Place.of(f"gs://bucket-{next(BUCKETS)}/the index")
+
+
+@pytest.fixture(params=["folder", "s3", "gs"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """A place of either kind: what a test says of it holds for both."""
+    """A place of each kind: what a test says of it holds for all."""
     if request.param == "folder":
         return Place.of(tmp_path)
-    found: Place = request.getfixturevalue("stored")
+    found: Place = request.getfixturevalue({"s3": "stored", "gs": "in_cloud"}[request.param])
     return found

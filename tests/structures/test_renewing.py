@@ -1,8 +1,7 @@
-"""Units too many to hold are brought to what they should be: the same as if they were held."""
+"""Stored units are brought to what they should be, also where they are too many to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hoptrail.errors import Interrupted
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import renewing
 from hoptrail.structures.building import Workshop, report_nothing
-from hoptrail.structures.renewing import renew_in_stream, renew_units
+from hoptrail.structures.renewing import renew_units
 from hoptrail.types import Kind, Link, Span, Unit
 from world import Counting
 
@@ -20,23 +19,15 @@ def unit(name: str, text: str = "", title: str = "Isle") -> Unit:
     return Unit(name, Kind.SENTENCE, title, text or f"text of {name}", (Span("d", 0, 4),))
 
 
-def in_stream(workshop: Workshop, wanted: list[Unit]) -> None:
-    renew_in_stream(workshop, Kind.SENTENCE, lambda: iter(wanted))
-
-
-def at_once(workshop: Workshop, wanted: list[Unit]) -> None:
+def renew(workshop: Workshop, wanted: list[Unit]) -> None:
     renew_units(workshop, Kind.SENTENCE, iter(wanted))
-
-
-Renew = Callable[[Workshop, list[Unit]], None]
 
 
 def stored(writer: Writer) -> list[Unit]:
     return sorted(writer.snapshot().units(Kind.SENTENCE), key=lambda unit: unit.id)
 
 
-@pytest.mark.parametrize("renew", [in_stream, at_once])
-def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path: Path, renew: Renew) -> None:
+def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path: Path) -> None:
     encoder = Counting()
     with writing_to(tmp_path, encoder.identity) as writer:
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
@@ -56,10 +47,7 @@ def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path:
         assert writer.head.newest == versions
 
 
-@pytest.mark.parametrize("renew", [in_stream, at_once])
-def test_a_stopped_run_goes_on_after_its_last_batch(
-    tmp_path: Path, renew: Renew, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_goes_on_after_its_last_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renewing, "BATCH", 2)
     encoder = Counting()
     wanted = [unit(name) for name in "abcdefg"]

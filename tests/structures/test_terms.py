@@ -22,13 +22,13 @@ from hoptrail.structures.keyword_statistics import (
     passage_keywords,
 )
 from hoptrail.structures.mentions import MentionSettings, TitleMentions
+from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.terms import (
     ALL_WORDS,
     MOST_NAMERS,
     PASSAGES_A_PART,
     Occurrences,
-    PassagePlaces,
     name_term,
     name_terms,
     word_term,

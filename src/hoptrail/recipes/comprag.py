@@ -116,15 +116,16 @@ class Comprag(SinglePass):
         asked = self.asked(question)
         if not asked.patterns:
             return ()
+        space = self.space(question)
         if self.settings.channel == "unbinding":
-            return search_by_unbinding(self.corpus, self.space, asked, limit, self.settings.unbinding)
-        return search_triples(self.corpus, self.space, asked, limit, self.settings.graph)
+            return search_by_unbinding(self.corpus, space, asked, limit, self.settings.unbinding)
+        return search_triples(self.corpus, space, asked, limit, self.settings.graph)
 
     def asked(self, question: str) -> QuestionTriples:
         """The question's own triples."""
         return question_triples(question, noun_phrases=self.settings.noun_phrases)
 
-    @property
-    def space(self) -> TripleSpace:
-        """The composed triples of the corpus, made when first needed."""
-        return TripleSpace.of(self.corpus, self.settings.space)
+    def space(self, question: str) -> TripleSpace:
+        """The composed triples of the corpus, or of what lies around the question where that is large."""
+        slots = (slot for pattern in self.asked(question).patterns for slot in pattern.slots if slot)
+        return TripleSpace.of(self.corpus, self.settings.space, [question, *slots])

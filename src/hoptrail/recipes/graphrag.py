@@ -13,7 +13,7 @@ global search, which answers from reports alone. An entity is compared by its na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -69,18 +69,19 @@ class Graphrag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
-        graph, chosen = EntityGraph.of(self.corpus), self.settings
-        facts = self._facts(question, graph)
+        chosen = self.settings
+        texts = [*(mention.text for mention in find_mentions(question, question=True)), question]
+        graph = EntityGraph.of(self.corpus, texts)
+        facts = self._facts(question, texts, graph)
         if not facts:
             return dense_search(self.corpus, question, chosen.k)
         passages = passages_of(graph, facts, chosen.k)
         return interleave([passages, hits_of(self.corpus, graph, facts, chosen.facts_read)], chosen.k)
 
-    def _facts(self, question: str, graph: EntityGraph) -> dict[int, float]:
-        """Facts with the entities of the question, and with those that these lead to."""
+    def _facts(self, question: str, texts: Sequence[str], graph: EntityGraph) -> dict[int, float]:
+        """Facts with the entities nearest to `texts`, and with those that these lead to."""
         chosen = self.settings
-        names = [mention.text for mention in find_mentions(question, question=True)]
-        nearest = graph.nearest([*names, question], chosen.entities)
+        nearest = graph.nearest(texts, chosen.entities)
         best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]
         entities = {number: nearest[number] for number in best if nearest[number] > 0}
         facts = facts_about(self.corpus, graph, entities, question, chosen.facts)

@@ -19,7 +19,7 @@ that comes along compares a question better with names than with triples.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -84,18 +84,18 @@ class Hipporag(SinglePass):
         return self.search(question, Meter(self.language))
 
     def search(self, question: str, meter: Meter) -> Ranking:
-        graph, chosen = EntityGraph.of(self.corpus, self.settings.graph), self.settings
+        chosen, names = self.settings, _names(question)
+        graph = EntityGraph.of(self.corpus, [question, *names], chosen.graph)
         by_entities = chosen.start == "entities"
-        seeds = self._entities(question, graph) if by_entities else self._entities_of_facts(question, graph, meter)
+        seeds = self._entities(names, graph) if by_entities else self._entities_of_facts(question, graph, meter)
         if not seeds:
             return dense_search(self.corpus, question, chosen.k)
         likeness = graph.passage_likeness(question) if chosen.passage_weight else None
         passages = None if likeness is None else chosen.passage_weight * likeness
         return graph.passages(graph.walked(seeds, passages, chosen.damping), chosen.k)
 
-    def _entities(self, question: str, graph: EntityGraph) -> dict[int, float]:
+    def _entities(self, names: Sequence[str], graph: EntityGraph) -> dict[int, float]:
         """Version 1: the nearest entity to each name, one over the number of passages that name it as its weight."""
-        names = [mention.text for mention in find_mentions(question, question=True)]
         return {number: 1 / float(graph.spread[number]) for number in graph.nearest(names, 1)}
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
@@ -105,7 +105,7 @@ class Hipporag(SinglePass):
             TaskFailed: recognition failed.
         """
         scores: defaultdict[int, list[float]] = defaultdict(list)
-        for hit in self._facts(question, meter):
+        for hit in (hit for hit in self._facts(question, meter) if hit.unit.id in graph.fact_rows):
             for number in {int(end) for end in graph.ends[graph.fact_rows[hit.unit.id]]}:
                 scores[number].append(hit.score)
         weights = {
@@ -120,3 +120,7 @@ class Hipporag(SinglePass):
         if not least:
             return found
         return tuple(hit for hit in found if meter.perform(Assess(question, (hit.unit,))) >= least)
+
+
+def _names(question: str) -> list[str]:
+    return [mention.text for mention in find_mentions(question, question=True)]

@@ -70,19 +70,21 @@ class Lightrag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
-        found = [self._level(level, question) for level in self.settings.levels]
+        names, topics = keywords(question)
+        texts = (*(names or (question,)), *([", ".join(topics)] if topics else []))
+        graph = EntityGraph.of(self.corpus, texts)
+        found = [self._level(level, question, graph) for level in self.settings.levels]
         return interleave(found, self.settings.k) or dense_search(self.corpus, question, self.settings.k)
 
-    def _level(self, level: Level, question: str) -> Ranking:
-        graph, chosen = EntityGraph.of(self.corpus), self.settings
+    def _level(self, level: Level, question: str, graph: EntityGraph) -> Ranking:
+        chosen = self.settings
+        names, topics = keywords(question)
         match level:
             case "local":
-                names, _ = keywords(question)
                 nearest = graph.nearest(names or (question,), chosen.nearest)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
                 facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
             case "global":
-                _, topics = keywords(question)
                 facts = (
                     facts_like(self.corpus, graph, ", ".join(topics), chosen.nearest, chosen.least) if topics else {}
                 )

@@ -27,16 +27,20 @@ def facts_about(
     if not rows:
         return {}
     vector = corpus.encoder.encode([question])[0]
-    vectors = corpus.snapshot.vectors(Kind.TRIPLE).matrix[graph.fact_vectors[rows]]
+    vectors = graph.fact_vectors(rows)
     weights = np.array([max(entities.get(int(end), 0.0) for end in graph.ends[row]) for row in rows])
     scores = (1 + (vectors @ vector).astype(np.float64)) / 2 * weights
     return {rows[place]: float(scores[place]) for place in top_rows(scores, limit) if scores[place] > 0}
 
 
 def facts_like(corpus: Corpus, graph: EntityGraph, text: str, limit: int, least: float) -> dict[int, float]:
-    """The `limit` facts nearest to a text whose cosine with it is at least `least`, which is above 0."""
+    """The `limit` facts nearest to a text whose cosine with it is at least `least`, which is above 0; those in the graph."""
     found = dense_search(corpus, text, limit, (Kind.TRIPLE,))
-    return {graph.fact_rows[hit.unit.id]: hit.score for hit in found if hit.score >= least}
+    return {
+        graph.fact_rows[hit.unit.id]: hit.score
+        for hit in found
+        if hit.score >= least and hit.unit.id in graph.fact_rows
+    }
 
 
 def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> dict[int, float]:

@@ -1,8 +1,9 @@
-"""Entities and passages of the whole corpus, joined by the triples they stand in: what HippoRAG, GraphRAG and LightRAG search.
+"""Entities and passages, joined by the triples they stand in: what HippoRAG, GraphRAG and LightRAG search.
 
 Nodes are the subjects and objects of the stored triples (case and white space do not part them) and, where the settings say so,
 the passages. Edges join the two ends of a triple, an entity and a passage that has a triple of it, and names that are alike. Made
-from a snapshot when first asked for and kept with it; knows no question, and holds no text but names.
+of the whole corpus when first asked for and kept with the snapshot; or, where that is large, of the triples around a question
+(`triples_around.py`), where a home far from the question and the rarity of a name are those among these. Holds no text but names.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.triple_index import StoredTriples
+from hoptrail.retrieval.stored_triples import StoredTriples
+from hoptrail.retrieval.triples_around import triples_around
+from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.nearest import Nearest, Rows
 from hoptrail.structures.triples import slot_id
 from hoptrail.types import Hit, Kind, Ranking
@@ -51,8 +54,8 @@ class EntityGraphSettings:
 class EntityGraph:
     """Entities by number, in alphabetical order, passages by their row in `StoredTriples.passage_ids`. Use `of`."""
 
-    def __init__(self, corpus: Corpus, settings: EntityGraphSettings) -> None:
-        self.triples = StoredTriples.of(corpus.snapshot)
+    def __init__(self, corpus: Corpus, settings: EntityGraphSettings, triples: StoredTriples) -> None:
+        self.triples = triples
         self.names = tuple(sorted(self.triples.entities))
         self._corpus = corpus
         self._settings = settings
@@ -62,10 +65,13 @@ class EntityGraph:
         """Of each triple the numbers of its subject and its object: shape (n, 2)."""
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
-        """Made once a snapshot."""
+    def of(cls, corpus: Corpus, texts: Sequence[str], settings: EntityGraphSettings | None = None) -> EntityGraph:
+        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large."""
         chosen = settings or EntityGraphSettings()
-        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus, chosen))
+        triples = triples_around(corpus, texts)
+        if not triples.whole:
+            return cls(corpus, chosen, triples)
+        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus, chosen, triples))
 
     @cached_property
     def mentions(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
@@ -88,7 +94,7 @@ class EntityGraph:
         if not texts or not self.names:
             return best
         for vector in self._corpus.encoder.encode(texts):
-            scores = (self._slots @ vector)[self._rows]
+            scores = (self._slots.matrix @ vector)[self._rows]
             for number in top_rows(scores, limit):
                 best[number] = max(float(scores[number]), best.get(number, -1.0))
         return best
@@ -101,7 +107,7 @@ class EntityGraph:
     def passage_likeness(self, question: str) -> NDArray[np.float64]:
         """Of each passage its cosine with the question, scaled to 0 for the least and 1 for the highest."""
         vector = self._corpus.encoder.encode([question])[0]
-        scores = (self._corpus.snapshot.vectors(Kind.PASSAGE).matrix @ vector)[self._passage_rows].astype(np.float64)
+        scores = (self._passages.matrix @ vector)[self._passage_rows].astype(np.float64)
         scaled: NDArray[np.float64] = (scores - scores.min()) / max(scores.max() - scores.min(), 1e-12)
         return scaled
 
@@ -148,7 +154,7 @@ class EntityGraph:
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
-        vectors = self._slots[self._rows]
+        vectors = self._slots.matrix[self._rows]
         nearest = Nearest(vectors, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
         found = nearest.of(np.arange(len(self.names), dtype=np.int32))
         near = found.weights >= self._settings.synonyms
@@ -161,28 +167,38 @@ class EntityGraph:
         """Of each triple, by its unit's id, its row."""
         return {name: row for row, name in enumerate(self.triples.ids)}
 
+    def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
+        """The vectors of triples, whose rows rise: shape (len(rows), dimension)."""
+        ids = [self.triples.ids[row] for row in rows]
+        return self.triples.vectors(self._corpus.snapshot, Kind.TRIPLE, lambda: ids).of(ids).matrix
+
     @cached_property
-    def fact_vectors(self) -> NDArray[np.intp]:
-        """Of each triple the row of its vector."""
-        rows = {name: row for row, name in enumerate(self._corpus.snapshot.vectors(Kind.TRIPLE).ids)}
-        return np.array([rows[name] for name in self.triples.ids], dtype=np.intp)
+    def _passages(self) -> VectorMirror:
+        return self.triples.vectors(self._corpus.snapshot, Kind.PASSAGE, lambda: self.triples.passage_ids)
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
         """Of each passage the row of its vector."""
-        rows = {name: row for row, name in enumerate(self._corpus.snapshot.vectors(Kind.PASSAGE).ids)}
+        rows = {name: row for row, name in enumerate(self._passages.ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)
 
-    @property
-    def _slots(self) -> FloatMatrix:
-        return self._corpus.snapshot.vectors(Kind.SLOT).matrix
+    @cached_property
+    def _slots(self) -> VectorMirror:
+        return self.triples.vectors(
+            self._corpus.snapshot, Kind.SLOT, lambda: [slot_id(text) for text in self._written.values()]
+        )
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
-        """Of each entity the row of its name, as it is written first, among the slots."""
-        rows = {name: row for row, name in enumerate(self._corpus.snapshot.vectors(Kind.SLOT).ids)}
+        """Of each entity the row of its name's vector."""
+        rows = {name: row for row, name in enumerate(self._slots.ids)}
+        return np.array([rows[slot_id(self._written[name])] for name in self.names], dtype=np.intp)
+
+    @cached_property
+    def _written(self) -> Mapping[str, str]:
+        """Each entity as it is written first."""
         written: dict[str, str] = {}
         for subject, _, object_ in self.triples.slots:
             written.setdefault(folded(subject), subject)
             written.setdefault(folded(object_), object_)
-        return np.array([rows[slot_id(written[name])] for name in self.names], dtype=np.intp)
+        return written

@@ -1,14 +1,13 @@
-"""The triples of a corpus in memory: which slots each has, where it stands, its composed vector; and searching them.
+"""The composed vectors of triples, and searching them.
 
-Made from the store when first needed and kept with the snapshot: a composition costs seconds, and another one needs nothing
-built anew. Search is an exact product up to a size, above it within the nearest cells. Chooses no way through the graph.
+Made when first needed and kept with the snapshot, or made for each question where only the triples around it are in memory
+(`triples_around.py`): a composition costs seconds, and another one needs nothing built anew. Search is an exact product up to a
+size, above it within the nearest cells. Chooses no way through the graph.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,16 +17,17 @@ from numpy.typing import NDArray
 from hoptrail.errors import NotBuilt
 from hoptrail.language.offline.lemmas import lemmatised
 from hoptrail.language.offline.question_triples import Pattern
-from hoptrail.language.offline.text import folded
+from hoptrail.language.tasks import Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.retrieval.stored_triples import StoredTriples
+from hoptrail.retrieval.triples_around import sample_of_triples, triples_around
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.nearest import Cells, Rows
-from hoptrail.structures.triples import said, slot_id, triple_of
-from hoptrail.types import Kind, Unit
+from hoptrail.structures.triples import said, slot_id
+from hoptrail.types import Kind
 
 SUBJECT, RELATION, OBJECT = range(SLOTS)
 
@@ -48,58 +48,39 @@ class TripleSpaceSettings:
             raise ValueError("exact_up_to is at least 0 and probes at least 1")
 
 
-@dataclass(frozen=True)
-class StoredTriples:
-    """All triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage holds it."""
-
-    ids: tuple[str, ...]
-    slots: tuple[tuple[str, str, str], ...]
-    passages: Rows
-    passage_ids: tuple[str, ...]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> StoredTriples:
-        """Read once a snapshot."""
-        return snapshot.derived((TRIPLES, "stored"), lambda: _read(snapshot))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @cached_property
-    def entities(self) -> Mapping[str, Rows]:
-        """Rows of the triples with this subject or object, rising; case and white space do not matter."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for row, (subject, _, object_) in enumerate(self.slots):
-            for key in {folded(subject), folded(object_)}:
-                found[key].append(row)
-        return {key: np.array(rows, dtype=np.int32) for key, rows in found.items()}
-
-    def named_by(self, row: int) -> tuple[str, str]:
-        """Keys of its subject and its object in `entities`."""
-        subject, _, object_ = self.slots[row]
-        return folded(subject), folded(object_)
-
-
 class TripleSpace:
-    """The composed vectors of all triples, and of patterns in the same space. Use `of`."""
+    """The composed vectors of triples, and of patterns in the same space. Use `of`."""
 
-    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings) -> None:
-        self.triples = StoredTriples.of(corpus.snapshot)
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
+        self.triples = triples
         self.settings = settings
         self._corpus = corpus
-        mirror = corpus.snapshot.vectors(Kind.SLOT)
+        mirror = triples.vectors(corpus.snapshot, Kind.SLOT, self._compared)
         self._vectors = mirror.matrix
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
         self._rows = {name: row for row, name in enumerate(mirror.ids)}
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
-        """Made once a snapshot.
+    def of(cls, corpus: Corpus, settings: TripleSpaceSettings, texts: Sequence[str]) -> TripleSpace:
+        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large.
 
         Raises:
             NotBuilt: the index does not hold what the settings compare.
         """
-        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus, settings))
+        triples = triples_around(corpus, texts)
+        if not triples.whole:
+            return cls(corpus, settings, triples)
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus, settings, triples))
+
+    def _compared(self) -> set[str]:
+        """Ids of all slots that the triples are compared by."""
+        written = lemmatised if self.settings.lemmatise else str
+        whole = {said(Triple(*slots)) for slots in self.triples.slots} if self._by_text else set[str]()
+        return {slot_id(written(slot)) for slots in self.triples.slots for slot in slots} | set(map(slot_id, whole))
+
+    @property
+    def _by_text(self) -> bool:
+        return self.settings.composition.method == "text"
 
     @cached_property
     def slot_rows(self) -> NDArray[np.intp]:
@@ -117,6 +98,8 @@ class TripleSpace:
         dimension = self._vectors.shape[1]
         if not self.settings.composition.centred or not len(self.triples):
             return np.zeros((SLOTS, dimension), dtype=np.float32)
+        if self._sample is not None:
+            return self._sample.means
         counts = [np.bincount(column, minlength=len(self._vectors)) for column in self.slot_rows.T]
         return np.stack([(count / len(self.triples)).astype(np.float32) @ self._vectors for count in counts])
 
@@ -124,8 +107,8 @@ class TripleSpace:
     def matrix(self) -> FloatMatrix:
         """One vector of length 1 a triple: shape (n, length of the composition)."""
         composition = self.settings.composition
-        if composition.method == "text":
-            return unit_length(self._texts - self._text_mean)
+        if self._by_text:
+            return unit_length(self._texts - self.text_mean)
         everything = np.ones((BLOCK, SLOTS), dtype=bool)
         made = np.empty((len(self.triples), length_of(self._vectors.shape[1], composition)), dtype=np.float32)
         for start in range(0, len(made), BLOCK):
@@ -161,9 +144,9 @@ class TripleSpace:
 
     def vectors_of(self, patterns: Sequence[Pattern]) -> FloatMatrix:
         """One vector a pattern: shape (len(patterns), length of the composition)."""
-        if self.settings.composition.method == "text":
+        if self._by_text:
             texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
-            return unit_length(self._corpus.encoder.encode(texts) - self._text_mean)
+            return unit_length(self._corpus.encoder.encode(texts) - self.text_mean)
         return compose(*self.known(patterns), self.settings.composition)
 
     def nearest(self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None) -> list[Found]:
@@ -194,14 +177,23 @@ class TripleSpace:
 
     @cached_property
     def _texts(self) -> FloatMatrix:
-        units = self._corpus.snapshot.units(Kind.TRIPLE)
-        texts = {unit.id: said(triple_of(unit)) for unit in units}
-        return self._vectors[[self._row(texts[name], "texts") for name in self.triples.ids]]
+        return self._vectors[[self._row(said(Triple(*slots)), "texts") for slots in self.triples.slots]]
 
     @cached_property
-    def _text_mean(self) -> FloatMatrix:
+    def text_mean(self) -> FloatMatrix:
         centred = self.settings.composition.centred and len(self.triples) > 0
+        if centred and self._sample is not None:
+            return self._sample.text_mean
         return self._texts.mean(axis=0) if centred else np.zeros(self._vectors.shape[1], dtype=np.float32)
+
+    @cached_property
+    def _sample(self) -> TripleSpace | None:
+        """What tells the means of all triples where only some are here; nothing where all are."""
+        sample = sample_of_triples(self._corpus.snapshot) if not self.triples.whole else self.triples
+        if sample is self.triples:
+            return None
+        key = (TRIPLES, "sample", self.settings)
+        return self._corpus.snapshot.derived(key, lambda: TripleSpace(self._corpus, self.settings, sample))
 
     def _row(self, text: str, setting: str) -> int:
         row = self._rows.get(slot_id(text))
@@ -225,27 +217,3 @@ def _best(scores: FloatMatrix, rows: Rows | None, limit: int) -> Found:
     places = [place for place in top_rows(scores, limit) if scores[place] > -np.inf]
     chosen = np.array(places, dtype=np.int32)
     return Found(chosen if rows is None else rows[chosen], scores[chosen].astype(np.float32))
-
-
-def _read(snapshot: Snapshot) -> StoredTriples:
-    units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
-    passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources)
-    holding = _holder(passages)
-    texts = ((triple.subject, triple.relation, triple.object) for triple in map(triple_of, units))
-    places = np.array([holding(unit) for unit in units], dtype=np.int32)
-    return StoredTriples(
-        tuple(unit.id for unit in units), tuple(texts), places, tuple(passage.id for passage in passages)
-    )
-
-
-def _holder(passages: Sequence[Unit]) -> Callable[[Unit], int]:
-    """Finds the place of the passage in which a unit's source begins, -1 where there is none; `passages` rise by source."""
-    starts = [(passage.sources[0].document, passage.sources[0].start) for passage in passages]
-
-    def holding(unit: Unit) -> int:
-        source = unit.sources[0]
-        place = bisect_right(starts, (source.document, source.start)) - 1
-        inside = place >= 0 and passages[place].document == source.document
-        return place if inside and source.start < passages[place].sources[0].end else -1
-
-    return holding

@@ -9,6 +9,7 @@ show nowhere, and where this machine keeps what belongs to an index that is else
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -140,4 +141,17 @@ def secrets() -> tuple[str, ...]:
 
 
 def _endpoints() -> list[str]:
-    return [value for name, value in sorted(os.environ.items()) if _ENDPOINT.match(name)]
+    named = [value for name, value in sorted(os.environ.items()) if _ENDPOINT.match(name)]
+    return [*named, *_server_of_google()]
+
+
+def _server_of_google() -> list[str]:
+    """Another server that a service account names, which is where the libraries look for one."""
+    for name in ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH"):
+        try:
+            account = json.loads(Path(os.environ[name]).read_text(encoding="utf-8"))
+        except (KeyError, OSError, ValueError):  # the libraries say what is wrong with it
+            continue
+        if isinstance(account, dict) and isinstance(account.get("gcs_base_url"), str):
+            return [account["gcs_base_url"]]
+    return []

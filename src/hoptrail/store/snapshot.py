@@ -28,9 +28,10 @@ from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
 from hoptrail.store.lock import join_readers
 from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.tables import connect, one_of, open_tables, reading
 from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
-from hoptrail.types import Document, Kind, Link, Unit
+from hoptrail.types import ID_DIGITS, Document, Kind, Link, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,12 +68,20 @@ class Snapshot:
     """One committed state of an index (or, inside a writer, the state it has reached)."""
 
     def __init__(
-        self, place: Place, head: Head, tables: Mapping[str, Table], commit: str = "", files: Files | None = None
+        self,
+        place: Place,
+        head: Head,
+        tables: Mapping[str, Table],
+        commit: str = "",
+        files: Files | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
+        """A writer's has `scratch` for vectors that are too many to be held."""
         self.place = place
         self.head = head
         self._tables = tables
         self._commit = commit
+        self._scratch = scratch
         if files is not None:
             self._files = files
         self._mirrors: dict[Kind, VectorMirror] = {}
@@ -183,6 +192,17 @@ class Snapshot:
     def unit_ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
         return self._ids(layout.unit_table(kind))
+
+    def sample(self, kind: Kind, count: int) -> Iterator[Unit]:
+        """About so many units of a kind (all, where there are fewer), as good as drawn by lot and the same every time: those of
+        the lowest ids, which are digests.
+        """
+        first = next(self.unit_ids(kind), "")
+        highest = count * 16**ID_DIGITS // max(1, count, self.count(kind)) - 1
+        for batch in self._scan(
+            layout.unit_table(kind), layout.UNIT_COLUMNS, also=f"id <= '{first[:1]}{highest:0{ID_DIGITS}x}'"
+        ):
+            yield from layout.units_from_rows(batch, kind)
 
     def count(self, kind: Kind) -> int:
         table = self._tables.get(layout.unit_table(kind))
@@ -341,11 +361,16 @@ class Snapshot:
     def _read_all_vectors(self, kind: Kind) -> VectorMirror:
         """Ids first, then each vector to its row, so that they are held once."""
         ids = sorted(self.unit_ids(kind))
-        matrix = np.zeros((len(ids), self.head.encoder.dimension), dtype=np.float32)
-        known = np.array(ids, dtype=np.str_)
+        matrix = self.room_for_vectors(len(ids))
+        known = np.array(ids, dtype=np.bytes_)
         for block in self.vector_blocks(kind):
-            matrix[np.searchsorted(known, np.array(block.ids, dtype=np.str_))] = block.matrix
+            matrix[np.searchsorted(known, np.array(block.ids, dtype=np.bytes_))] = block.matrix
         return VectorMirror(tuple(ids), matrix)
+
+    def room_for_vectors(self, count: int) -> FloatMatrix:
+        """Zeros for so many vectors of this index, in a file where they are too many to be held: shape (count, dimension)."""
+        dimension = self.head.encoder.dimension
+        return self._scratch.vectors(count, dimension) if self._scratch else np.zeros((count, dimension), np.float32)
 
     def _ids(self, name: str) -> Iterator[str]:
         for batch in self._scan(name, ["id"]):
@@ -357,7 +382,7 @@ class Snapshot:
         columns: list[str] | None,
         values: Collection[str] | None = None,
         by: str = "id",
-        also: str = "true",
+        also: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a table, all or those whose column `by` has one of `values`, that meet the condition `also`."""
         table = self._tables.get(name)
@@ -371,8 +396,9 @@ class Snapshot:
                 query = table.search()
                 if columns is not None:
                     query = query.select(columns)
-                if wanted is not None:
-                    query = query.where(f"{one_of(by, wanted)} AND {also}")
+                conditions = [*([one_of(by, wanted)] if wanted is not None else []), *([also] if also else [])]
+                if conditions:
+                    query = query.where(" AND ".join(conditions))
                 yield from query.to_batches(batch_size=1024)
 
 
@@ -385,11 +411,11 @@ def _matching(words: str) -> MatchQuery:
 
 
 def _read_whole(
-    table: Table, columns: list[str] | None, values: frozenset[str], by: str, also: str
+    table: Table, columns: list[str] | None, values: frozenset[str], by: str, also: str | None
 ) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    query = table.search().where(also)
+    query = table.search() if also is None else table.search().where(also)
     if columns is not None:
         query = query.select(list(dict.fromkeys([*columns, by])))
     for batch in query.to_batches(batch_size=1024):

@@ -28,6 +28,7 @@ from hoptrail.store.head import Checksum, Head, HeadRecord, check_encoder
 from hoptrail.store.integrity import checksums, missing_table, verify
 from hoptrail.store.lock import StillHeld, readers_absent, writers_lock
 from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import (
     StorageSettings,
@@ -77,6 +78,7 @@ class Writer:
         self._record = record
         self._held = held
         self.storage = storage
+        self.scratch = Scratch(place, storage.exact_up_to)
         self.structures = dict(head.pending_structures if head.pending else head.structures)
         self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
@@ -85,7 +87,8 @@ class Writer:
 
     def snapshot(self) -> Snapshot:
         """What has been written so far, committed or not."""
-        return Snapshot(self.place, self.head, open_tables(self._database, self._versions()))
+        tables = open_tables(self._database, self._versions())
+        return Snapshot(self.place, self.head, tables, scratch=self.scratch)
 
     def add_documents(self, documents: Sequence[Document]) -> None:
         """Add documents whose ids are not there yet: nothing is looked up, so the cost does not grow with the index."""

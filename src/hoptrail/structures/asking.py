@@ -14,6 +14,7 @@ from hoptrail.language.tasks import Task
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
+from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Unit
 
 T = TypeVar("T")
@@ -32,10 +33,7 @@ class Inquiry(Generic[T]):
 
 
 def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
-    """Passages, all or those of `ids`, by rising document id, then by place in the document.
-
-    The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
-    """
+    """Passages, all or those of `ids`, in the order of `PassagePlaces`."""
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
@@ -49,13 +47,13 @@ def ask_about(workshop: Workshop, ids: Collection[str], inquiry: Inquiry[T]) -> 
     if language is None or not ids:
         return
     snapshot = workshop.writer.snapshot()
-    ordered = [id_ for _, id_ in sorted((unit.sources, unit.id) for unit in snapshot.units(Kind.PASSAGE, ids))]
+    ordered = PassagePlaces(snapshot.units(Kind.PASSAGE, ids))
     size = kept_at_once(workshop, len(ordered), BATCH)
     for start in range(0, len(ordered), size):
         workshop.pause()
         got: list[tuple[Unit, T]] = []
         try:
-            batch = passages_in_order(snapshot, ordered[start : start + size])
+            batch = passages_in_order(snapshot, ordered.ids(start, start + size))
             outputs = workshop.perform(language, map(inquiry.task, batch))
             for done, (unit, output) in enumerate(zip(batch, outputs, strict=True), start + 1):
                 if isinstance(output, TaskFailed):

@@ -6,7 +6,7 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,11 @@ from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.imported import digest_of, import_extractions
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
+from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Unit
+
+READ = 8192
+"""Passages read at a time with what was found in them."""
 
 SHOWN = 3
 """Passages without a line that are named."""
@@ -73,10 +77,11 @@ class Extractions:
             ask_about(workshop, missing, inquiry)
 
 
-def stored_in_order(snapshot: Snapshot) -> list[tuple[Unit, Extraction]]:
-    """Every passage that has an extraction, with it, in document order."""
-    found = dict(snapshot.extractions())
-    return [(unit, found[unit.id]) for unit in passages_in_order(snapshot) if unit.id in found]
+def stored_in_order(snapshot: Snapshot) -> Iterator[tuple[Unit, Extraction]]:
+    """Every passage that has an extraction, with it, in document order, as a stream."""
+    for ids in PassagePlaces(snapshot.units(Kind.PASSAGE)).batches(READ):
+        found = dict(snapshot.extractions(ids))
+        yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
 
 
 def _missing(writer: Writer) -> set[str]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.structures.nearest import Directed, Rows, best_of, joined
+from hoptrail.structures.nearest import Directed, Rows, best_of, is_among, joined
 from hoptrail.structures.sentence_entities import Mentions
 
-EXPANSION = 1 << 22
+EXPANSION = 1 << 20
 """Pairs of sentences that share an entity looked at a time."""
 
 
@@ -53,7 +53,7 @@ def no_pairs() -> Pairs:
 
 def contained(pairs: Pairs, others: Pairs, size: int) -> NDArray[np.bool_]:
     """Which of `pairs` are among `others`, whatever their weights."""
-    return np.isin(pairs.keys(size), others.keys(size))
+    return is_among(pairs.keys(size), others.keys(size))
 
 
 def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Pairs:
@@ -74,12 +74,15 @@ def mutual_pairs(best: Callable[[Rows], Directed], rows: Rows, size: int) -> Pai
     """The pairs with one end in `rows` at least in which each is among the `best` of the other."""
     own = best(rows)
     edges = joined([own, best(np.setdiff1d(own.targets, rows).astype(np.int32))])
-    forth = edges.sources.astype(np.int64) * size + edges.targets
-    back = edges.targets.astype(np.int64) * size + edges.sources
+    keys = np.minimum(edges.sources, edges.targets).astype(np.int64) * size
+    keys += np.maximum(edges.sources, edges.targets)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    firsts = order[:-1][keys[1:] == keys[:-1]]  # a mutual pair has an edge from either end
     fresh = np.zeros(size, dtype=bool)
     fresh[rows] = True
-    mutual = np.isin(back, forth) & fresh[edges.sources]  # a mutual pair has an edge from either end
-    return unordered(Directed(edges.sources[mutual], edges.targets[mutual], edges.weights[mutual]), size)
+    firsts = firsts[fresh[edges.sources[firsts]] | fresh[edges.targets[firsts]]]
+    return unordered(Directed(edges.sources[firsts], edges.targets[firsts], edges.weights[firsts]), size)
 
 
 class SharedEntities:

@@ -7,7 +7,7 @@ neighbours are missed. Which way is taken depends on the number of rows alone, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -30,6 +30,9 @@ SAMPLE = 40
 
 PART = 25_000
 """Rows whose neighbours in several cells are held at a time."""
+
+HELD = 1 << 21
+"""Edges that are held before those are dropped that are not the best: 32 MiB."""
 
 BLOCK = 1 << 23
 """Cosines held at a time: 32 MiB."""
@@ -81,7 +84,21 @@ class Nearest:
             for cell, members in enumerate(self._cells.members)
             for block in self._blocks(rows[(probed == cell).any(axis=1)], members)
         )
-        edges = joined(list(self.executor.map(self._work, blocks)))
+        return self._best(self.executor.map(self._work, blocks))
+
+    def _best(self, parts: Iterable[Directed]) -> Directed:
+        """The best of all edges, of which about HELD are kept at a time."""
+        waiting: list[Directed] = []
+        room = HELD
+        for part in parts:
+            waiting.append(part)
+            room -= len(part.sources)
+            if room < 0:
+                waiting, room = [self._best_of(waiting)], HELD
+        return self._best_of(waiting)
+
+    def _best_of(self, parts: list[Directed]) -> Directed:
+        edges = joined(parts)
         return best_of(edges, self.count, edges.targets)
 
     def _blocks(self, rows: Rows, candidates: Rows) -> Iterator[Block]:
@@ -130,6 +147,16 @@ class Cells:
             for start in range(0, len(vectors), step)
         ]
         return np.concatenate(blocks)
+
+
+def is_among(numbers: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of `numbers` are among `others`, which rise."""
+    if not len(others):
+        return np.zeros(len(numbers), dtype=bool)
+    places = np.searchsorted(others, numbers)
+    places[places == len(others)] = 0
+    found: NDArray[np.bool_] = others[places] == numbers
+    return found
 
 
 def joined(parts: list[Directed]) -> Directed:

@@ -11,37 +11,33 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.streaming import Digests
+from hoptrail.structures.streaming import Digests, Sifted
 from hoptrail.types import Kind, Unit
 
 BATCH = 512
 """Units kept at a time at least."""
 
 
-def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit]) -> None:
+def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], digest: Callable[[Unit], int] = hash) -> None:
     """Make the stored units of `kind` exactly these: what differs is encoded and written, what is not wanted goes.
 
-    A stopped run goes on after its last batch. Where nothing differs, nothing is written.
-    """
-    held = {unit.id: unit for unit in wanted}
-    renew_in_stream(workshop, kind, lambda: (held[name] for name in sorted(held)))
-
-
-def renew_in_stream(workshop: Workshop, kind: Kind, wanted: Callable[[], Iterable[Unit]]) -> None:
-    """What `renew_units` does, for units too many to hold at once: of each stored or wanted one 8 bytes are kept.
-
-    `wanted` gives them, all with ids of their own, and is called three times.
+    Units differ where their `digest` does. Of several with one id the first counts. In memory are some bytes of each unit that
+    is stored or wanted, and a batch; what differs is set aside meanwhile. A stopped run goes on after its last batch. Where
+    nothing differs, nothing is written.
     """
     writer = workshop.writer
     snapshot = writer.snapshot()
-    stored = Digests(map(hash, snapshot.units(kind)))
+    stored = Digests(map(digest, snapshot.units(kind)))
     known = Digests(map(hash, snapshot.unit_ids(kind)))
-    ids = Digests(hash(unit.id) for unit in wanted())
-    writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in ids})
-    total = sum(1 for unit in wanted() if hash(unit) not in stored)
-    changed = (unit for unit in wanted() if hash(unit) not in stored)
-    for batch, vectors in encode_batches(workshop, batched(changed, kept_at_once(workshop, total, BATCH)), total):
-        _write(writer, batch, vectors, known)
+    with writer.scratch.records() as aside:
+        units = Sifted[Unit](aside)
+        for unit in wanted:
+            units.put(hash(unit.id), unit, new=digest(unit) not in stored)
+        still = units.digests()
+        writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still})
+        total, new = units.new()
+        for batch, vectors in encode_batches(workshop, batched(new, kept_at_once(workshop, total, BATCH)), total):
+            _write(writer, batch, vectors, known)
 
 
 def _write(writer: Writer, batch: Sequence[Unit], vectors: FloatMatrix, known: Digests) -> None:

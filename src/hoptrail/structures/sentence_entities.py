@@ -18,7 +18,7 @@ from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
-from hoptrail.structures.nearest import Rows
+from hoptrail.structures.nearest import Rows, is_among
 from hoptrail.structures.sentences import SentencePlaces
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
@@ -52,7 +52,7 @@ class Mentions:
         named = self.rows.astype(np.int64) * len(self.keys) + self.entities
         wanted = np.repeat(second.astype(np.int64), counts) * len(self.keys) + entities
         pairs = np.repeat(np.arange(len(first)), counts)
-        return np.bincount(pairs[np.isin(wanted, named)], minlength=len(first)) > 0
+        return np.bincount(pairs[is_among(wanted, named)], minlength=len(first)) > 0
 
 
 def mentions_in(places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]) -> Mentions:

@@ -19,7 +19,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.names import PASSAGES, SENTENCES
 from hoptrail.structures.nearest import Rows
-from hoptrail.structures.renewing import renew_in_stream
+from hoptrail.structures.renewing import renew_units
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 
@@ -38,11 +38,8 @@ class Sentences:
     def update(self, workshop: Workshop) -> None:
         """Encode and write the sentences that are not there yet."""
         snapshot = workshop.writer.snapshot()
-        renew_in_stream(
-            workshop,
-            Kind.SENTENCE,
-            lambda: (unit for document in snapshot.documents() for unit in sentence_units(document)),
-        )
+        units = (unit for document in snapshot.documents() for unit in sentence_units(document))
+        renew_units(workshop, Kind.SENTENCE, units)
 
 
 @dataclass(frozen=True)

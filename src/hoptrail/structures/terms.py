@@ -21,9 +21,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TextIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.text import folded
@@ -34,7 +31,7 @@ from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.structures.sentence_entities import shape_of
 from hoptrail.structures.streaming import Digests
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind
 
 MOST_NAMERS = 40
 """A name of more passages is counted, and not followed."""
@@ -57,33 +54,6 @@ def word_term(word: str) -> str:
 def entity_key(entity: str) -> str:
     """The key of the name that an extracted entity is; nothing for a date or a number."""
     return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))
-
-
-class PassagePlaces:
-    """Which passage holds a sentence: some sixty bytes a passage, and four times as much while it is made."""
-
-    def __init__(self, passages: Iterable[Unit]) -> None:
-        spans = ((unit.sources[0], unit.id) for unit in passages)
-        rows = [(span.document.encode(), span.start, span.end, id_.encode()) for span, id_ in spans]
-        documents = np.array([row[0] for row in rows], dtype=np.bytes_)
-        starts = np.array([row[1] for row in rows], dtype=np.int64)
-        order = np.lexsort((starts, documents))
-        self._documents, self._starts = documents[order], starts[order]
-        self._ends = np.array([row[2] for row in rows], dtype=np.int64)[order]
-        self._ids: NDArray[np.bytes_] = np.array([row[3] for row in rows], dtype=np.bytes_)[order]
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def holding(self, unit: Unit) -> str:
-        """The id of the passage that the unit's first source lies in; empty where it runs over a border."""
-        span = unit.sources[0]
-        document = span.document.encode()
-        first = int(np.searchsorted(self._documents, document))
-        last = int(np.searchsorted(self._documents, document, "right"))
-        row = first + int(np.searchsorted(self._starts[first:last], span.start, "right")) - 1
-        inside = row >= first and span.end <= self._ends[row]
-        return self._ids[row].decode() if inside else ""
 
 
 class Occurrences:

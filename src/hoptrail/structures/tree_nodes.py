@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -25,6 +26,9 @@ TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
 """The kinds of links that summaries hang on."""
 HIGHEST_LEVEL = 9
 """A level is one digit of an id."""
+
+WRITTEN = 65_536
+"""Links held as records at a time."""
 
 _DIGITS = 5
 """Of a link's weight: those that do not depend on the machine's order of adding."""
@@ -113,14 +117,13 @@ class Grove:
 
     def vectors(self, ids: tuple[str, ...]) -> FloatMatrix:
         """The stored vectors of nodes, shape (len(ids), dimension)."""
-        kinds = {self.nodes[id_].kind for id_ in ids}
-        mirrors = [self._snapshot.vectors(kind) for kind in Kind if kind in kinds]
-        if len(mirrors) == 1 and mirrors[0].ids == ids:
-            return mirrors[0].matrix
-        row = {id_: at for at, id_ in enumerate(id_ for mirror in mirrors for id_ in mirror.ids)}
-        parts = [mirror.matrix for mirror in mirrors] or [self._snapshot.vectors(Kind.SUMMARY).matrix[:0]]
-        chosen: FloatMatrix = np.concatenate(parts)[[row[id_] for id_ in ids]]
-        return chosen
+        rows = {id_: row for row, id_ in enumerate(ids)}
+        matrix = self._snapshot.room_for_vectors(len(ids))
+        for kind in sorted({self.nodes[id_].kind for id_ in ids}):
+            for block in self._snapshot.vector_blocks(kind):
+                here = [place for place, id_ in enumerate(block.ids) if id_ in rows]
+                matrix[[rows[block.ids[place]] for place in here]] = block.matrix[here]
+        return matrix
 
     def units(self, ids: Collection[str]) -> dict[str, Unit]:
         """Nodes with their texts."""
@@ -145,9 +148,9 @@ class Grove:
             self.remove_summaries(gone)
         if regrouped := before.keys() & changed:
             self._writer.remove_links(tree, regrouped)
-        self._writer.put_links(
-            [Link(group, child, tree, weights[group][child]) for group in changed for child in after[group]]
-        )
+        links = (Link(group, child, tree, weights[group][child]) for group in changed for child in after[group])
+        for batch in batched(links, WRITTEN):
+            self._writer.add_links(batch)
         kept = {group: found for group, found in self._trees[tree].items() if group not in gone}
         self._trees[tree] = kept | weights
 

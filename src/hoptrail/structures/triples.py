@@ -8,9 +8,9 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 
 import numpy as np
@@ -27,8 +27,9 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
-from hoptrail.structures.renewing import encode_units
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.streaming import Digests, Sifted
+from hoptrail.types import Kind, Link, Unit, content_id
 
 SEPARATOR = " | "
 """Between the slots in a triple's text; a bar in a slot becomes a slash."""
@@ -41,6 +42,10 @@ READ_TOGETHER = 128
 
 BATCH = 4096
 """Triples written at a time: nothing is encoded for them."""
+
+END = "triple-end"
+STATED = "triple-stated"
+"""Links: from a slot to a triple that it is the subject or the object of, and from a triple to the passage that states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class TripleSettings:
 class Triples:
     """Units of kind triple, whose text is `subject | relation | object` and whose source is the fact's, and of kind slot.
 
-    A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'.
+    A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'. Links lead to
+    a triple from its subject and its object (END), and from it to its passage (STATED), so that it can be looked up.
     """
 
     settings: TripleSettings = field(default_factory=TripleSettings)
@@ -73,12 +79,14 @@ class Triples:
 
     @property
     def fingerprint(self) -> str:
-        """That of the extractor: the other settings only add."""
-        return fingerprint(TripleSettings(self.settings.extractor))
+        """That of the extractor: the other settings only add. What an index holds without links is made anew."""
+        return f"linked-{fingerprint(TripleSettings(self.settings.extractor))}"
 
     def discard(self, writer: Writer) -> None:
         writer.drop_units(Kind.TRIPLE)
         writer.drop_units(Kind.SLOT)
+        for kind in (END, STATED):
+            writer.drop_links(kind)
 
     def update(self, workshop: Workshop) -> None:
         """Bring triples and slots to what the stored facts say.
@@ -90,27 +98,40 @@ class Triples:
         """
         writer = workshop.writer
         snapshot = writer.snapshot()
-        wanted = {unit.id: unit for unit in triple_units(snapshot, self.settings.extractor, workshop.executor)}
-        slots = slot_units(wanted.values(), self.settings)
-        known = set(snapshot.unit_ids(Kind.SLOT))
-        encode_units(workshop, [slots[name] for name in sorted(slots.keys() - known)])
-        stored = set(snapshot.unit_ids(Kind.TRIPLE))
-        writer.remove_units(Kind.TRIPLE, stored - wanted.keys())
-        _write(workshop, [wanted[name] for name in sorted(wanted.keys() - stored)])
-        writer.remove_units(Kind.SLOT, known - slots.keys())
+        stored = Digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
+        with writer.scratch.records() as aside:
+            triples = Sifted[StatedTriple](aside)
+
+            def slots() -> Iterator[Unit]:
+                for found in stated_triples(snapshot, self.settings.extractor, workshop.executor):
+                    place = hash((found.unit.id, found.passage))
+                    triples.put(place, found, new=place not in stored)
+                    yield from slot_units(found.unit, self.settings)
+
+            renew_units(workshop, Kind.SLOT, slots(), lambda unit: hash(unit.id))
+            _remove_unwanted(writer, triples.digests())
+            _write(workshop, *triples.new())
 
 
-def triple_units(snapshot: Snapshot, extractor: str, executor: Executor = HERE) -> Iterator[Unit]:
+@dataclass(frozen=True, slots=True)
+class StatedTriple:
+    """A triple as a unit, and the id of the passage that states it."""
+
+    unit: Unit
+    passage: str
+
+
+def stated_triples(snapshot: Snapshot, extractor: str, executor: Executor = HERE) -> Iterator[StatedTriple]:
     """The triples of all facts, in document order. The same triple of two sentences is two units."""
     found = batched(stored_in_order(snapshot), READ_TOGETHER)
     work = Work("reading triples off", partial(_read_off, extractor), _name)
-    read: Iterator[list[Unit]] = executor.map(work, found)
+    read: Iterator[list[StatedTriple]] = executor.map(work, found)
     return chain.from_iterable(read)
 
 
-def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[Unit]:
+def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[StatedTriple]:
     find = open_triple_finder(extractor)
-    units = []
+    read = []
     for passage, extraction in found:
         for fact in extraction.facts:
             for triple in find(fact, passage.title):
@@ -118,29 +139,27 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                 if text:
                     place = fact.source
                     name = content_id("r", text, place.document, str(place.start), str(place.end))
-                    units.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
-    return units
+                    unit = Unit(name, Kind.TRIPLE, passage.title, text, (place,))
+                    read.append(StatedTriple(unit, passage.id))
+    return read
 
 
 def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
     return from_to([f"{passage.title!r} ({passage.id})" for passage, _ in found])
 
 
-def slot_units(triples: Iterable[Unit], settings: TripleSettings) -> Mapping[str, Unit]:
-    """What is encoded for these triples, by id: every distinct slot, and what else the settings ask for."""
-    places: dict[str, Span] = {}
-    for unit in triples:
-        triple = triple_of(unit)
-        texts = [triple.subject, triple.relation, triple.object]
-        if settings.lemmas:
-            texts += [lemmatised(text) for text in texts]
-        if settings.texts:
-            texts.append(said(triple))
-        for text in texts:
-            places.setdefault(text, unit.sources[0])
-    return {slot_id(text): Unit(slot_id(text), Kind.SLOT, "", text, (place,)) for text, place in places.items()}
+def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
+    """What is encoded for a triple: its slots, and what else the settings ask for."""
+    triple = triple_of(unit)
+    texts = [triple.subject, triple.relation, triple.object]
+    if settings.lemmas:
+        texts += [lemmatised(text) for text in texts]
+    if settings.texts:
+        texts.append(said(triple))
+    return (Unit(slot_id(text), Kind.SLOT, "", text, unit.sources[:1]) for text in texts)
 
 
+@lru_cache(maxsize=65_536)
 def slot_id(text: str) -> str:
     return content_id("w", text)
 
@@ -161,18 +180,38 @@ def said(triple: Triple) -> str:
     return f"{triple.subject} {triple.relation} {triple.object}"
 
 
-def _write(workshop: Workshop, units: list[Unit]) -> None:
-    """Write triples in batches that are each kept. Their slots are stored."""
-    if not units:
+def _remove_unwanted(writer: Writer, wanted: Digests) -> None:
+    """Remove the triples that are not stated any more, or not by the passage that they are linked with."""
+    snapshot = writer.snapshot()
+    kept = Digests(hash(link.source) for link in snapshot.links(STATED) if hash((link.source, link.target)) in wanted)
+    writer.remove_units(Kind.TRIPLE, {id_ for id_ in snapshot.unit_ids(Kind.TRIPLE) if hash(id_) not in kept})
+
+
+def _write(workshop: Workshop, total: int, triples: Iterable[StatedTriple]) -> None:
+    """Write triples that are not there yet with their links, in batches that are each kept. Their slots are stored."""
+    if not total:
         return
     mirror = workshop.writer.snapshot().vectors(Kind.SLOT)
-    rows = {name: row for row, name in enumerate(mirror.ids)}
-    for start in range(0, len(units), BATCH):
+    done = 0
+    for batch in batched(triples, BATCH):
         workshop.pause()
-        batch = units[start : start + BATCH]
-        places = [[rows[slot_id(slot)] for slot in unit.text.split(SEPARATOR)] for unit in batch]
-        workshop.writer.put_units(batch, _unit_length(mirror.matrix[np.array(places)].mean(axis=1)))
-        workshop.report("writing triples", start + len(batch), len(units))
+        slots = [[slot_id(slot) for slot in found.unit.text.split(SEPARATOR)] for found in batch]
+        known = mirror.of(name for three in slots for name in three)
+        rows = {name: row for row, name in enumerate(known.ids)}
+        places = np.array([[rows[name] for name in three] for three in slots])
+        workshop.writer.add_units([found.unit for found in batch], _unit_length(known.matrix[places].mean(axis=1)))
+        workshop.writer.add_links(
+            [link for found, three in zip(batch, slots, strict=True) for link in _links(found, three)]
+        )
+        done += len(batch)
+        workshop.report("writing triples", done, total)
+
+
+def _links(found: StatedTriple, slots: Sequence[str]) -> Iterator[Link]:
+    subject, _, object_ = slots
+    for end in dict.fromkeys((subject, object_)):
+        yield Link(end, found.unit.id, END, 1.0)
+    yield Link(found.unit.id, found.passage, STATED, 1.0)
 
 
 def _unit_length(vectors: FloatMatrix) -> FloatMatrix:

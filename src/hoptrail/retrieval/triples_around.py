@@ -1,0 +1,137 @@
+"""The triples of a large corpus that a question can be answered from, by look-ups in the store.
+
+1. The names and the triples nearest to what is searched for: the store's index of vectors finds them.
+2. The triples that these names stand in, then those that the names at their other ends stand in. The nearest to what is searched
+   for are kept.
+3. What else the passages of the best say, because a walk may go through a passage.
+
+How much is read does not grow with the corpus, but for the number of triples that a famous name stands in. Of those A_NAME are
+looked at; which ones is as good as drawn by lot, but the nearest of all come from the first step. How often a name stands in
+triples, and which passages are least like the question, is what it is among these triples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.stored_triples import StoredTriples, of_units
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.triples import END, STATED, slot_id, triple_of
+from hoptrail.types import Kind, Unit
+
+NEAREST = 50
+"""Names, and triples, that are nearest to each text."""
+A_NAME = 100
+"""Triples of one name that are looked at."""
+LOOKED_AT = 4000
+REACHED = 1000
+"""Of a step: triples that are looked at, and those kept."""
+SPEAKING = 200
+"""Passages of which all triples are taken."""
+
+
+def triples_around(corpus: Corpus, texts: Sequence[str]) -> StoredTriples:
+    """All triples of a corpus; of a large one those around `texts`: a question, names in it, what it says of them."""
+    snapshot = corpus.snapshot
+    if not snapshot.searches_vectors(Kind.SLOT) or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
+        return StoredTriples.of(snapshot)
+    around = _Around(snapshot, corpus.encoder.encode(list(dict.fromkeys(texts))))
+    names = around.start()
+    for _ in range(2):
+        names = around.go_on(names)
+    around.take_passages()
+    return around.found()
+
+
+def _has_links(snapshot: Snapshot) -> bool:
+    """Indexes built before triples had links are searched whole until they are next brought up to date."""
+    return next(snapshot.links(STATED), None) is not None
+
+
+class _Around:
+    """Triples with their units, and how like the texts each is."""
+
+    def __init__(self, snapshot: Snapshot, vectors: FloatMatrix) -> None:
+        self._snapshot, self._vectors = snapshot, vectors
+        self._units: dict[str, Unit] = {}
+        self._likeness: dict[str, float] = {}
+        self._followed: set[str] = set()
+
+    def start(self) -> list[str]:
+        """Take the nearest triples; gives the slots to go on from, the most promising first."""
+        near = _best(self._snapshot.nearest(Kind.SLOT, self._vectors, NEAREST))
+        self._take(_best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, NEAREST)))
+        return [*near, *self._ends(self._units)]
+
+    def go_on(self, slots: Sequence[str]) -> list[str]:
+        """Take the nearest triples that have these slots as ends; gives the slots at the ends of those that are new."""
+        new = [slot for slot in dict.fromkeys(slots) if slot not in self._followed]
+        self._followed.update(new)
+        standing: dict[str, list[str]] = {slot: [] for slot in new}
+        for link in self._snapshot.links_from(new, END):
+            standing[link.source].append(link.target)
+        candidates = (triple for triples in standing.values() for triple in sorted(triples)[:A_NAME])
+        looked_at = [triple for triple in dict.fromkeys(candidates) if triple not in self._units][:LOOKED_AT]
+        likeness = self._likeness_of(looked_at)
+        kept = sorted(likeness, key=lambda triple: (-likeness[triple], triple))[:REACHED]
+        self._take({triple: likeness[triple] for triple in kept})
+        return self._ends(kept)
+
+    def take_passages(self) -> None:
+        """Take what else the passages of the most likely triples say."""
+        order = sorted(self._likeness, key=lambda triple: (-self._likeness[triple], triple))
+        stating = self._passages(order)
+        speaking = list(dict.fromkeys(stating[triple] for triple in order if triple in stating))[:SPEAKING]
+        said = {link.source for link in self._snapshot.links_to(speaking, STATED)} - self._units.keys()
+        self._take(dict.fromkeys(said, 0.0))
+
+    def found(self) -> StoredTriples:
+        units = sorted(self._units.values(), key=lambda unit: unit.id)
+        stating = self._passages([unit.id for unit in units])
+        by_place = sorted(units, key=lambda unit: unit.sources)
+        passages = tuple(dict.fromkeys(stating[unit.id] for unit in by_place if unit.id in stating))
+        rows = {passage: row for row, passage in enumerate(passages)}
+        return of_units(units, lambda unit: rows.get(stating.get(unit.id, ""), -1), passages, whole=False)
+
+    def _take(self, triples: Mapping[str, float]) -> None:
+        found = {unit.id: unit for unit in self._snapshot.units(Kind.TRIPLE, triples.keys())}
+        self._units |= found
+        self._likeness |= {triple: likeness for triple, likeness in triples.items() if triple in found}
+
+    def _ends(self, triples: Iterable[str]) -> list[str]:
+        """The slots at the ends of triples that were taken, in the order of the triples."""
+        found = (triple_of(self._units[triple]) for triple in triples if triple in self._units)
+        return [slot_id(text) for triple in found for text in (triple.subject, triple.object)]
+
+    def _passages(self, triples: Sequence[str]) -> dict[str, str]:
+        return {link.source: link.target for link in self._snapshot.links_from(triples, STATED)}
+
+    def _likeness_of(self, triples: Sequence[str]) -> dict[str, float]:
+        """The highest cosine of each with one of the texts."""
+        mirror = self._snapshot.vectors_of(Kind.TRIPLE, triples)
+        best = (mirror.matrix @ self._vectors.T).max(axis=1, initial=-1.0)
+        return dict(zip(mirror.ids, best.tolist(), strict=True))
+
+
+def _best(found: Sequence[Sequence[tuple[str, float]]]) -> dict[str, float]:
+    """Ids with their highest cosine, the highest first."""
+    best: dict[str, float] = {}
+    for near in found:
+        for id_, cosine in near:
+            best[id_] = max(cosine, best.get(id_, -1.0))
+    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+
+
+SAMPLED = 5000
+
+
+def sample_of_triples(snapshot: Snapshot) -> StoredTriples:
+    """As many triples of a large corpus as tell the mean of all: those of the lowest ids, which is as good as by lot."""
+    return snapshot.derived(("triples", "sample"), lambda: _sampled(snapshot))
+
+
+def _sampled(snapshot: Snapshot) -> StoredTriples:
+    units = sorted(snapshot.sample(Kind.TRIPLE, SAMPLED), key=lambda unit: unit.id)
+    return of_units(units, lambda _: -1, (), whole=False)

@@ -1,0 +1,88 @@
+"""Room for what a build works on: in memory while it is little, above that in files beside the index.
+
+Nobody else sees such a file; it goes with whoever works on it, also when that dies. What is in it may leave memory at any time
+and come back, so that a small machine is slower and not stopped.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import IO, Any, Generic, TypeVar
+
+import numpy as np
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.place import Place
+from hoptrail.store.tables import writing
+
+R = TypeVar("R")
+
+_ZEROS = bytes(1 << 20)
+
+
+class SetAside(Generic[R]):
+    """Records in the order they were put, read back once. Use `Scratch.records`."""
+
+    def __init__(self, folder: Place, file: IO[bytes]) -> None:
+        self._folder, self._file = folder, file
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def put(self, record: R) -> None:
+        with writing(self._folder):
+            pickle.dump(record, self._file, pickle.HIGHEST_PROTOCOL)
+        self._count += 1
+
+    def __iter__(self) -> Iterator[R]:
+        self._file.seek(0)
+        for _ in range(self._count):
+            yield pickle.load(self._file)  # noqa: S301 - written by this process into a file that has no name
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """For one index; up to `vectors_held` vectors are held in memory."""
+
+    place: Place
+    vectors_held: int
+
+    def vectors(self, count: int, dimension: int) -> FloatMatrix:
+        """Zeros of shape (count, dimension).
+
+        Raises:
+            StorageError: the disk is full, or refuses.
+        """
+        if count <= self.vectors_held:
+            return np.zeros((count, dimension), dtype=np.float32)
+        size = 4 * count * dimension
+        with writing(self._folder), self._file() as file:
+            for start in range(0, size, len(_ZEROS)):  # a full disk says so here, where later it would end the process
+                file.write(_ZEROS[: size - start])
+            file.flush()
+            return np.asarray(np.memmap(file, np.float32, "r+", shape=(count, dimension)))
+
+    @contextmanager
+    def records(self) -> Iterator[SetAside[Any]]:
+        """A file for records of any kind.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        with writing(self._folder):
+            file = self._file()
+        with file:
+            yield SetAside(self._folder, file)
+
+    @property
+    def _folder(self) -> Place:
+        return Place.of(self.place.beside)
+
+    def _file(self) -> IO[bytes]:
+        self._folder.folder.mkdir(parents=True, exist_ok=True)
+        return TemporaryFile(dir=self._folder.folder)
