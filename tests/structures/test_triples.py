@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.triples import Triples, TripleSettings, said, text_of, triple_of
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.triples import END, STATED, Triples, TripleSettings, said, text_of, triple_of
 from hoptrail.types import Document, Kind, Unit, Usage
 from structures.site import Rules, Site
 from world import make_document
@@ -175,3 +177,48 @@ def test_a_corpus_without_facts_has_no_triples(tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.build(Extractions(), Triples(), add=[make_document("", "zqx")], language=Rules())
     assert site.units(Kind.TRIPLE) == site.units(Kind.SLOT) == {}
+
+
+def linked(site: Site) -> set[tuple[str, str, str]]:
+    """Kind of link, and the texts or titles of its two ends."""
+    units = {**site.units(Kind.TRIPLE), **site.units(Kind.SLOT), **site.units(Kind.PASSAGE)}
+    links = (link for kind in (END, STATED) for link in site.snapshot.links(kind))
+    return {(link.kind, units[link.source].text, units[link.target].text) for link in links}
+
+
+def wanted_links(site: Site) -> set[tuple[str, str, str]]:
+    found = set()
+    for unit in site.units(Kind.TRIPLE).values():
+        subject, _, object_ = unit.text.split(" | ")
+        found |= {(END, subject, unit.text), (END, object_, unit.text)}
+        (place,) = unit.sources
+        stating = [one for one in site.units(Kind.PASSAGE).values() if one.sources[0].covers(place)]
+        found |= {(STATED, unit.text, one.text) for one in stating}
+    return found
+
+
+def test_links_lead_from_names_to_triples_and_from_these_to_passages(site: Site, documents: list[Document]) -> None:
+    assert linked(site) == wanted_links(site)
+    assert (END, "Wrenmouth", "Orla Finch | was born in | Wrenmouth") in linked(site)
+    gone = next(document for document in documents if document.title == "Orla Finch")
+    site.build(Extractions(), Triples(), remove=[gone])
+    assert linked(site) == wanted_links(site)
+
+
+def test_triples_are_linked_with_passages_that_were_cut_anew(site: Site) -> None:
+    triples, passages = site.units(Kind.TRIPLE), site.units(Kind.PASSAGE)
+    encoded = len(site.encoder.texts)
+    site.limits = PassageLimits(8, 0)
+    with writing_to(site.folder, site.encoder.identity) as writer:
+        Passages(site.limits).discard(writer)
+        writer.publish(Usage())
+    site.build(Extractions(), Triples(), language=Rules())
+    cut = site.units(Kind.PASSAGE)
+    assert len(cut) > len(passages)
+    assert set(site.encoder.texts[encoded:]) <= {unit.searchable for unit in cut.values()} | slots_of(
+        site.units(Kind.TRIPLE)
+    )
+    assert len(site.units(Kind.TRIPLE)) > len(triples) / 2
+    assert linked(site) == wanted_links(site)
+    sources = {link.source for link in site.snapshot.links(STATED)}
+    assert sources == set(site.units(Kind.TRIPLE))

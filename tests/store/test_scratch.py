@@ -1,0 +1,79 @@
+"""Room beside the index: little stays in memory, much goes into files that nobody sees and that leave nothing behind."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import resource
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hoptrail.errors import StorageError
+from hoptrail.store import scratch
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
+from world import make_document
+
+
+def root_of(vectors: np.ndarray[Any, Any]) -> object:
+    """What the memory of an array belongs to."""
+    base: object = vectors
+    while isinstance(base, np.ndarray) and base.base is not None:
+        base = base.base
+    return base
+
+
+def test_few_vectors_are_in_memory_and_many_in_a_file_without_a_name(tmp_path: Path) -> None:
+    room = Scratch(Place.of(tmp_path / "index"), vectors_held=10)
+    assert not isinstance(root_of(room.vectors(10, 4)), mmap.mmap)
+    many = room.vectors(300_001, 4)
+    assert isinstance(root_of(many), mmap.mmap)
+    assert many.shape == (300_001, 4)
+    assert many.dtype == np.float32
+    assert not many.any()
+    many[300_000] = 1
+    assert many.sum() == 4
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+def test_records_come_back_in_their_order_and_leave_nothing(tmp_path: Path) -> None:
+    documents = [make_document(f"Page {number}", "Text.") for number in range(100)]
+    with Scratch(Place.of(tmp_path), 1).records() as aside:
+        for document in documents:
+            aside.put(document)
+        assert len(aside) == 100
+        assert list(aside) == documents
+        assert list(aside) == documents
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_index_elsewhere_has_its_room_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPTRAIL_DATA", str(tmp_path))
+    with Scratch(Place.of("s3://bucket/index"), 1).records():
+        assert [path.name for path in tmp_path.iterdir()] == ["indexes"]
+
+
+def test_a_full_disk_is_said_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Scratch(Place.of(tmp_path), 1)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(scratch, "TemporaryFile", full)
+    with pytest.raises(StorageError, match=str(tmp_path)):
+        room.vectors(2, 4)
+    with pytest.raises(StorageError, match="free space"), room.records():
+        pass
+
+
+def test_a_file_that_may_not_grow_ends_in_an_error_and_not_in_the_process(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        with pytest.raises(StorageError, match=str(tmp_path)):
+            Scratch(Place.of(tmp_path), 1).vectors(1_000_000, 4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
