@@ -1,6 +1,6 @@
 """The triples that are searched, in memory: which slots each has, and which passage states it.
 
-All of a corpus, read once a snapshot; of a corpus whose slots are searched by the store's index (`Snapshot.searches_vectors`),
+All of a corpus, read once a snapshot; of a corpus whose triples are searched by the store's index (`Snapshot.searches_vectors`),
 those around a question (`triples_around.py`), looked up anew for each. Whoever works with triples does not see the difference.
 """
 

@@ -35,7 +35,7 @@ SPEAKING = 200
 def triples_around(corpus: Corpus, texts: Sequence[str]) -> StoredTriples:
     """All triples of a corpus; of a large one those around `texts`: a question, names in it, what it says of them."""
     snapshot = corpus.snapshot
-    if not snapshot.searches_vectors(Kind.SLOT) or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
+    if not snapshot.searches_vectors(Kind.TRIPLE) or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
         return StoredTriples.of(snapshot)
     around = _Around(snapshot, corpus.encoder.encode(list(dict.fromkeys(texts))))
     names = around.start()

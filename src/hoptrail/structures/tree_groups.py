@@ -67,7 +67,8 @@ class Grouper:
         if len(ids) < SMALLEST_GROUP:
             return []
         rows = [nodes.rows[id_] for id_ in ids]
-        groups = self.clusterer.cluster(nodes.matrix[rows], [nodes.words[row] for row in rows])
+        vectors = nodes.matrix if len(ids) == len(nodes.ids) else nodes.matrix[rows]
+        groups = self.clusterer.cluster(vectors, [nodes.words[row] for row in rows])
         proper = (tuple(ids[row] for row in group) for group in groups if len(group) >= SMALLEST_GROUP)
         return list(dict.fromkeys(proper))
 

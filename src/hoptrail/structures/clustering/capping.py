@@ -13,6 +13,9 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order
 
+_BLOCK = 4096
+"""Vectors compared at a time."""
+
 _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
 
@@ -60,9 +63,9 @@ class Capped:
         """What the method makes of these rows. It sees equal vectors once: they are then always in the same groups."""
         if not len(rows):
             return []
-        distinct, which = np.unique(vectors[rows], axis=0, return_inverse=True)
-        copies = np.split(np.argsort(which.ravel(), kind="stable"), np.cumsum(np.bincount(which.ravel()))[:-1])
-        groups = self.method.group(distinct)
+        own = vectors if len(rows) == len(vectors) else vectors[rows]
+        copies = equal_rows(own)
+        groups = self.method.group(own[[found[0] for found in copies]])
         return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
 
     def _fits(self, group: Rows, lengths: NDArray[np.int64]) -> bool:
@@ -74,6 +77,19 @@ class Capped:
         if max(map(len, parts)) > _PROGRESS * len(group):
             return halves(vectors, group)
         return parts
+
+
+def equal_rows(vectors: FloatMatrix) -> list[Rows]:
+    """Rows that are the same, rising and together, by rising values: what `np.unique` finds without its copies of everything."""
+    values = np.ascontiguousarray(vectors)
+    whole = values.view([("", values.dtype)] * values.shape[1]).reshape(-1)
+    order = np.argsort(whole, kind="stable")
+    first = np.ones(len(order), dtype=bool)
+    for start in range(1, len(order), _BLOCK):
+        here = order[start : start + _BLOCK]
+        before = order[start - 1 : start - 1 + len(here)]
+        first[start : start + _BLOCK] = (values[here] != values[before]).any(axis=1)
+    return np.split(order, np.flatnonzero(first)[1:])
 
 
 def halves(vectors: FloatMatrix, group: Rows) -> list[Rows]:
