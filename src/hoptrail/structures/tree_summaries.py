@@ -16,7 +16,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.tree_nodes import Children, Grove, Node
+from hoptrail.structures.tree_nodes import Children, Grove
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
@@ -29,9 +29,10 @@ def stale(grove: Grove, groups: Children) -> list[str]:
     """The groups whose summary is missing or out of date, rising. One without any finished child has nothing to say."""
     found = []
     for group, children in sorted(groups.items()):
-        sources = _union([grove.nodes[child] for child in _in_order(grove, children)])
+        lines = (line for child in _in_order(grove, children) for line in grove.nodes[child].places.split("\n"))
+        places = "\n".join(dict.fromkeys(lines))
         summary = grove.nodes.get(group)
-        if sources and (summary is None or summary.sources != sources):
+        if places and (summary is None or summary.places != places):
             found.append(group)
     return found
 
@@ -98,8 +99,8 @@ class Summariser:
 def _in_order(grove: Grove, children: Sequence[str]) -> list[str]:
     """The children that have a text, in the order of what they were made from: neighbours in a document stay together."""
     present = [child for child in children if child in grove.nodes]
-    return sorted(present, key=lambda child: (grove.nodes[child].sources[0], child))
+    return sorted(present, key=lambda child: (grove.nodes[child].first, child))
 
 
-def _union(units: Sequence[Unit] | Sequence[Node]) -> tuple[Span, ...]:
+def _union(units: Sequence[Unit]) -> tuple[Span, ...]:
     return tuple(dict.fromkeys(span for unit in units for span in unit.sources))
