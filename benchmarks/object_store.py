@@ -1,9 +1,11 @@
 """An index on an object store against one in a folder: times, and whether any failure leaves a state that is not whole.
 
-    python -m benchmarks.object_store [--documents N] [--kills N] [--faults N] [--races N] [--seed N] [--out FILE.json]
+    python -m benchmarks.object_store [--protocol s3|gs] [--documents N] [--kills N] [--faults N] [--races N] [--seed N]
+        [--out FILE.json]
 
-The store is moto's S3 server in this process, on the loopback: what a request costs there is the server's Python, not a
-network, so the ratios say how many requests are made and not what a cloud will take.
+The store is a server in this process, on the loopback: moto's for s3, for gs the one of the tests, which speaks Google's XML
+interface as it is documented. What a request costs there is the server's Python, not a network, so the ratios say how many
+requests are made and not what a cloud will take.
 
 Kills: a process indexes turn after turn (a turn rewrites all documents) and is killed at a random moment; whoever looks must see
 one turn, whole, and none that was told done may be missing; the next process waits for the lease to run out and goes on.
@@ -31,6 +33,7 @@ from benchmarks.common import ROOT, parser, percentile, print_table, write_resul
 from benchmarks.known_states import NotingEncoder
 
 sys.path.insert(0, str(ROOT / "tests"))
+import cloud_storage
 from hoptrail import Document, Kind, Span, Unit
 from hoptrail.errors import HoptrailError, IndexBusy
 from hoptrail.store.head import Head, HeadRecord
@@ -312,12 +315,19 @@ def main() -> None:
     options = parser(__doc__)
     for name, default in (("documents", 2000), ("kills", 30), ("faults", 60), ("races", 20), ("seed", 1)):
         options.add_argument(f"--{name}", type=int, default=default)
+    options.add_argument("--protocol", choices=["s3", "gs"], default="s3")
     asked = options.parse_args()
     chance = random.Random(asked.seed)
-    with serving() as store, tempfile.TemporaryDirectory() as temporary:
-        os.environ |= environment(store)
-        store.make_bucket("bucket")
-        places = {name: Place.of(f"s3://bucket/{name}") for name in ("kills", "faults", "races", "times")}
+    google = asked.protocol == "gs"
+    with (
+        serving(cloud_storage.CloudStorage() if google else None) as store,
+        tempfile.TemporaryDirectory() as account,
+        tempfile.TemporaryDirectory() as temporary,
+    ):
+        os.environ |= cloud_storage.environment(store, Path(account)) if google else environment(store)
+        if not google:
+            store.make_bucket("bucket")
+        places = {name: Place.of(f"{asked.protocol}://bucket/{name}") for name in ("kills", "faults", "races", "times")}
         tallies = {
             "kills": shown("kills", kill_trials(asked.kills, places["kills"], chance)),
             "races": shown("races", race_trials(asked.races, places["races"])),

@@ -1,16 +1,19 @@
 """What the server does under load: requests a second and their times at 1, 8 and 32 clients, memory, time to be answerable.
 
-    python -m benchmarks.serving INDEX [--requests N] [--soak N] [--recipe NAME] [--questions DATA] [--out FILE.json]
+    python -m benchmarks.serving INDEX [--servers N] [--object-store] [--requests N] [--soak N] [--recipe NAME] [--questions DATA]
+        [--out FILE.json]
 
-INDEX is copied, served by a process of its own and asked by threads of this one, on the same cores: both count. `search` and
-`ask` (language of the rules) take the questions of DATA in turn. Memory is the server's resident size before and after `--soak`
-searches. At last one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered
-from it, and `first hop` the time from a question's sending to the first hop of its stream.
+INDEX is copied, with `--object-store` into a bucket of a server of this process (moto's), served by processes of their own and
+asked by threads of this one, on the same cores: all count. Requests go to the servers in turn. `search` and `ask` (language of
+the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches. At
+last one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
+and `first hop` the time from a question's sending to the first hop of its stream.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import socket
 import subprocess
@@ -19,15 +22,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import data_folder, parser, percentile, print_table, write_results
+from benchmarks.common import ROOT, data_folder, parser, percentile, print_table, write_results
 
+sys.path.insert(0, str(ROOT / "tests"))
 from hoptrail.evaluation.datasets import load_dataset
+from object_store import environment, serving
 
 CLIENTS = (1, 8, 32)
 TRIES = 5
@@ -62,31 +67,44 @@ class Figures:
 
 
 @contextmanager
-def served(index: Path) -> Iterator[tuple[httpx.Client, int]]:
-    """A client for a server over a copy of `index`, and the server's process."""
-    with tempfile.TemporaryDirectory() as temporary, socket.socket() as free:
-        copy = Path(temporary, "index")
-        shutil.copytree(index, copy)
+def copied(index: Path) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as temporary:
+        shutil.copytree(index, Path(temporary, "index"))
+        yield str(Path(temporary, "index"))
+
+
+@contextmanager
+def uploaded(index: Path) -> Iterator[str]:
+    """The address of a copy in a bucket; the environment names its server."""
+    import obstore
+    from obstore.store import from_url
+
+    with serving() as store:
+        os.environ |= environment(store)
+        store.make_bucket("bucket")
+        bucket = from_url("s3://bucket/index", client_options={"allow_http": True})
+        for file in index.rglob("*"):
+            if file.is_file():
+                obstore.put(bucket, file.relative_to(index).as_posix(), file)
+        yield "s3://bucket/index"
+
+
+@contextmanager
+def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
+    """A client for a server over an index, and the server's process."""
+    with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-        free.close()
-        command: list[str | Path] = [
-            Path(sys.executable).with_name("hoptrail"),
-            "serve",
-            "--index",
-            copy,
-            "--port",
-            str(port),
-        ]
-        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        try:
-            limits = httpx.Limits(max_connections=max(CLIENTS))
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client:
-                wait_for(client)
-                yield client, server.pid
-        finally:
-            server.terminate()
-            server.wait()
+    command = [str(Path(sys.executable).with_name("hoptrail")), "serve", "--index", index, "--port", str(port)]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        limits = httpx.Limits(max_connections=max(CLIENTS))
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client:
+            wait_for(client)
+            yield client, server.pid
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def wait_for(client: httpx.Client) -> None:
@@ -99,8 +117,10 @@ def wait_for(client: httpx.Client) -> None:
             return
 
 
-def load(client: httpx.Client, verb: str, questions: list[str], clients: int, requests: int, recipe: str) -> Load:
-    def one(question: str) -> float:
+def load(
+    servers: list[httpx.Client], verb: str, questions: list[str], clients: int, requests: int, recipe: str
+) -> Load:
+    def one(client: httpx.Client, question: str) -> float:
         started = time.perf_counter()
         client.post(f"/api/{verb}", json={"question": question, "recipe": recipe}).raise_for_status()
         return 1000 * (time.perf_counter() - started)
@@ -108,7 +128,7 @@ def load(client: httpx.Client, verb: str, questions: list[str], clients: int, re
     asked = list(itertools.islice(itertools.cycle(questions), requests))
     started = time.perf_counter()
     with ThreadPoolExecutor(clients) as threads:
-        times = list(threads.map(one, asked))
+        times = list(threads.map(one, itertools.cycle(servers), asked))
     spent = time.perf_counter() - started
     shares = [percentile(times, share) for share in (0.5, 0.95, 0.99)]
     return Load(verb, clients, requests, requests / spent, *shares)
@@ -151,20 +171,25 @@ def answerable(client: httpx.Client) -> float:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("index", type=Path)
+    options.add_argument("--servers", type=int, default=1)
+    options.add_argument("--object-store", action="store_true")
     options.add_argument("--requests", type=int, default=200)
     options.add_argument("--soak", type=int, default=10_000)
     options.add_argument("--recipe", default="hybrid")
     options.add_argument("--questions", default="2wiki")
     given = options.parse_args()
     questions = [one.question for one in load_dataset(data_folder(given.questions)).questions]
-    with served(given.index) as (client, process):
-        load(client, "ask", questions, 1, 10, given.recipe)
+    with (uploaded if given.object_store else copied)(given.index) as index, ExitStack() as running:
+        found = [running.enter_context(served(index)) for _ in range(given.servers)]
+        servers = [client for client, _ in found]
+        client, process = found[0]
+        load(servers, "ask", questions, 1, 10 * given.servers, given.recipe)
         loads = []
         for verb, clients in itertools.product(("search", "ask"), CLIENTS):
-            loads.append(load(client, verb, questions, clients, given.requests, given.recipe))
+            loads.append(load(servers, verb, questions, clients, given.requests, given.recipe))
             print(loads[-1], file=sys.stderr, flush=True)
         before = megabytes(process)
-        load(client, "search", questions, 8, given.soak, given.recipe)
+        load(servers, "search", questions, 8, given.soak, given.recipe)
         after = megabytes(process)
         waits = [first_hop(client, question, given.recipe) for question in questions[:TRIES]]
         figures = Figures(given.soak, before, after, answerable(client), median(waits))

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-import pytest
-from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
+
+from object_store import FaultyStore
 
 PAGE = 100
 """Objects of one answer to a listing: few, so that there are several."""
@@ -53,16 +52,14 @@ class CloudStorage:
 
     objects: dict[str, Stored] = field(default_factory=dict)
     uploads: dict[str, dict[int, bytes]] = field(default_factory=dict)
-    refused: int = 0
-    url: str = ""
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _generation: int = 0
 
-    def __call__(self, environ: dict[str, object], start: object) -> object:
+    def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         request = Request(environ)
         with self._lock:
             answer = self._answer(request)
-        return answer(environ, start)  # type: ignore[arg-type]
+        return answer(environ, start)
 
     def _answer(self, request: Request) -> Response:
         name = unquote(request.path)
@@ -92,7 +89,6 @@ class CloudStorage:
         wanted = request.headers.get("x-goog-if-generation-match")
         there = self.objects[name].generation if name in self.objects else 0
         if wanted is not None and int(wanted) != there:
-            self.refused += 1
             return _xml("<Error><Code>PreconditionFailed</Code></Error>", 412)
         self._generation += 1
         self.objects[name] = stored = Stored(content, self._generation, datetime.now(UTC))
@@ -142,33 +138,10 @@ def _xml(text: str, status: int = 200, stored: Stored | None = None) -> Response
     return Response(text, status, headers=stored.headers if stored else {}, content_type="application/xml")
 
 
-@contextmanager
-def serving() -> Iterator[CloudStorage]:
-    class Quiet(WSGIRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log(self, *_: object) -> None:
-            """A line for each request helps nobody."""
-
-    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    storage = CloudStorage()
-    server = make_server("127.0.0.1", 0, storage, threaded=True, request_handler=Quiet)  # type: ignore[arg-type]
-    server.daemon_threads = True  # type: ignore[attr-defined]
-    storage.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield storage
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def use(storage: CloudStorage, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set what a user has to set to reach it: a service account that names another server and asks for no token."""
+def environment(store: FaultyStore, folder: Path) -> dict[str, str]:
+    """What a user has to set to reach it: a service account, as a file in `folder`, that names this server and needs no token."""
     account = {
-        "gcs_base_url": storage.url,
+        "gcs_base_url": store.url,
         "disable_oauth": True,
         "client_email": "",
         "private_key": "",
@@ -176,4 +149,4 @@ def use(storage: CloudStorage, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     }
     file = folder / "service account.json"
     file.write_text(json.dumps(account), encoding="utf-8")
-    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(file))
+    return {"GOOGLE_SERVICE_ACCOUNT": str(file)}

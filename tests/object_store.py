@@ -1,4 +1,4 @@
-"""An S3-compatible server in this process (moto's), with faults on demand. Knows nothing of indexes."""
+"""A server of objects in this process, with faults on demand: moto's, which speaks S3, or another. Knows nothing of indexes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ import pytest
 
 REFUSAL = b"<Error><Code>AccessDenied</Code><AWSAccessKeyId>%s</AWSAccessKeyId></Error>"
 KEY, SECRET = "AKIA-of-nobody", "secret-of-nobody"
+
+
+App = Callable[..., Iterable[bytes]]
+"""As WSGI has it."""
 
 
 class Fault(Enum):
@@ -37,7 +41,7 @@ class Asked:
 class FaultyStore:
     """A server; `fault` is asked of every request."""
 
-    app: Callable[..., Iterable[bytes]]
+    app: App
     fault: Callable[[Asked], Fault | None] = lambda _: None
     heeds_conditions: bool = True
     requests: list[Asked] = field(default_factory=list)
@@ -91,9 +95,15 @@ def nth(number: int, fault: Fault, *, again: bool, method: str = "PUT") -> Calla
     return decide
 
 
-@contextmanager
-def serving() -> Iterator[FaultyStore]:
+def moto() -> App:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+    found: App = DomainDispatcherApplication(create_backend_app)
+    return found
+
+
+@contextmanager
+def serving(app: App | None = None) -> Iterator[FaultyStore]:
     from werkzeug.serving import WSGIRequestHandler, make_server
 
     class Quiet(WSGIRequestHandler):
@@ -103,7 +113,7 @@ def serving() -> Iterator[FaultyStore]:
             """A line for each request helps nobody."""
 
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    store = FaultyStore(DomainDispatcherApplication(create_backend_app))
+    store = FaultyStore(app or moto())
     server = make_server("127.0.0.1", 0, store, threaded=True, request_handler=Quiet)
     server.daemon_threads = True  # type: ignore[attr-defined]
     store.url = f"http://127.0.0.1:{server.server_port}"

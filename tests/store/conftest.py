@@ -39,17 +39,18 @@ def stored(object_store: FaultyStore) -> Place:
 
 
 @pytest.fixture(scope="session")
-def cloud_storage_server() -> Iterator[CloudStorage]:
-    with cloud_storage.serving() as storage:
-        yield storage
+def cloud_storage_server() -> Iterator[FaultyStore]:
+    with serving(CloudStorage()) as store:
+        yield store
 
 
 @pytest.fixture
 def in_cloud(
-    cloud_storage_server: CloudStorage, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    cloud_storage_server: FaultyStore, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Place:
     """A place in a new bucket of a server that speaks Google's protocol."""
-    cloud_storage.use(cloud_storage_server, tmp_path_factory.mktemp("account"), monkeypatch)
+    for name, value in cloud_storage.environment(cloud_storage_server, tmp_path_factory.mktemp("account")).items():
+        monkeypatch.setenv(name, value)
     return Place.of(f"gs://bucket-{next(BUCKETS)}/the index")
 
 

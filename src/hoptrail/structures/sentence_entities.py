@@ -7,6 +7,7 @@ that differ in case and white space alone are one entity, as in aggregates. Date
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -57,16 +58,21 @@ class Mentions:
 
 def mentions_in(places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]) -> Mentions:
     """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
-    entities: dict[str, str] = {}
-    pairs: set[tuple[int, str]] = set()
+    known: dict[str, str] = {}
+    numbers: dict[str, int] = {}  # as they come
+    rows, entities = array("i"), array("i")
     for extraction in extractions:
         for fact in extraction.facts:
-            keys = {_key(entity, entities, left_out) for entity in fact.entities} - {""}
-            pairs.update((row, key) for row in (places.overlapping(fact.source) if keys else ()) for key in keys)
-    keys_in_order = tuple(sorted({key for _, key in pairs}))
-    numbers = {key: number for number, key in enumerate(keys_in_order)}
-    found = np.array(sorted((row, numbers[key]) for row, key in pairs), dtype=np.int32).reshape(-1, 2)
-    return Mentions(keys_in_order, found[:, 0].copy(), found[:, 1].copy())
+            keys = {_key(entity, known, left_out) for entity in fact.entities} - {""}
+            for row in places.overlapping(fact.source) if keys else ():
+                rows.extend([row] * len(keys))
+                entities.extend([numbers.setdefault(key, len(numbers)) for key in keys])
+    in_order = tuple(sorted(numbers))
+    ranks = np.empty(len(in_order), dtype=np.int64)
+    ranks[[numbers[key] for key in in_order]] = np.arange(len(in_order))
+    size = max(1, len(in_order))
+    pairs = np.unique(np.array(rows, dtype=np.int64) * size + ranks[np.array(entities, dtype=np.intp)])
+    return Mentions(in_order, (pairs // size).astype(np.int32), (pairs % size).astype(np.int32))
 
 
 def shape_of(name: str) -> Shape:

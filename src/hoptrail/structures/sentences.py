@@ -6,6 +6,7 @@ say the same are units of their own: what stands in two places is told apart by 
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -96,6 +97,11 @@ def sentence_places(snapshot: Snapshot) -> SentencePlaces:
 
 
 def _read_places(snapshot: Snapshot) -> SentencePlaces:
-    spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
+    spans = {unit.id: _held_once(unit.sources[0]) for unit in snapshot.units(Kind.SENTENCE)}
     ids = tuple(sorted(spans))
     return SentencePlaces(ids, tuple(spans[name] for name in ids))
+
+
+def _held_once(span: Span) -> Span:
+    """With the document's id that its other sentences have."""
+    return Span(sys.intern(span.document), span.start, span.end)
