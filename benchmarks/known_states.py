@@ -143,7 +143,7 @@ def _passage_fault(snapshot: Snapshot, documents: Sequence[Document], encoder: N
 def _search_fault(snapshot: Snapshot, state: State) -> str:
     """A keyword search for an edition must find each of its documents, by their first passages, and nothing else."""
     for edition in EDITIONS:
-        hits = snapshot.search_keywords(Kind.PASSAGE, edition, 2 * len(state) + 1)
+        hits = snapshot.search_keywords(edition, 2 * len(state) + 1)
         found = sorted(unit.text.split(maxsplit=1)[0] for unit, _ in hits)
         wanted = sorted(text.split(maxsplit=1)[0] for text in state.values() if f" {edition}." in text)
         if found != wanted:

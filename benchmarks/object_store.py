@@ -95,9 +95,7 @@ def turn_of(place: Place) -> int:
         one.id: one.text for one in documents
     }
     assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(documents) == PARTS
-    assert {unit.document for unit, _ in snapshot.search_keywords(Kind.PASSAGE, "rivers", 99)} == {
-        d.id for d in documents
-    }
+    assert {unit.document for unit, _ in snapshot.search_keywords("rivers", 99)} == {d.id for d in documents}
     turns = {int(document.text.split()[1]) for document in documents}
     assert len(turns) == 1, turns
     return turns.pop()
@@ -289,11 +287,11 @@ def times_of(place: Place, count: int, store: FaultyStore) -> dict[str, float]:
     timed("open", lambda: Snapshot.open(place))
     snapshot = Snapshot.open(place)
     timed("read vectors", lambda: snapshot.vectors(Kind.PASSAGE))
-    timed("first keyword query", lambda: snapshot.search_keywords(Kind.PASSAGE, "harbour 5 bridge", 10))
+    timed("first keyword query", lambda: snapshot.search_keywords("harbour 5 bridge", 10))
     seconds = []
     for number in range(QUERIES):
         started = time.perf_counter()
-        snapshot.search_keywords(Kind.PASSAGE, f"river {number} bridge {number + 1}", 10)
+        snapshot.search_keywords(f"river {number} bridge {number + 1}", 10)
         seconds.append(time.perf_counter() - started)
     found["keyword query, median"] = statistics.median(seconds)
     found["keyword query, p95"] = percentile(seconds, 0.95)

@@ -51,7 +51,7 @@ class Desk:
         """The titles of the passages that hold any of the words; vectors and passages always agree."""
         snapshot = Snapshot.open(self.folder)
         assert set(snapshot.vectors(Kind.PASSAGE).ids) == {unit.id for unit in snapshot.units(Kind.PASSAGE)}
-        return sorted(unit.title for unit, _ in snapshot.search_keywords(Kind.PASSAGE, words, 50))
+        return sorted(unit.title for unit, _ in snapshot.search_keywords(words, 50))
 
     def bytes(self) -> dict[str, bytes]:
         """Every file but those of locks."""

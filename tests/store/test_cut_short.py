@@ -55,7 +55,7 @@ def titles(place: Place) -> set[str]:
     found = {entry.title for entry in snapshot.entries}
     assert {unit.title for unit in snapshot.units(Kind.PASSAGE)} == found
     assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(found)
-    assert {unit.title for unit, _ in snapshot.search_keywords(Kind.PASSAGE, " ".join(found), 99)} == found
+    assert {unit.title for unit, _ in snapshot.search_keywords(" ".join(found), 99)} == found
     return found
 
 

@@ -41,7 +41,7 @@ def state(folder: Path) -> tuple[list[str], list[str], list[str]]:
     snapshot = Snapshot.open(folder)
     texts = sorted(unit.text for unit in snapshot.units(Kind.PASSAGE))
     assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(texts)
-    found = [unit.id for unit, _ in snapshot.search_keywords(Kind.PASSAGE, "river harbour designed", 9)]
+    found = [unit.id for unit, _ in snapshot.search_keywords("river harbour designed", 9)]
     return [entry.title for entry in snapshot.entries], texts, found
 
 
@@ -264,7 +264,7 @@ def turn_of(folder: Path) -> float:
     units = {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)}
     assert units == {document.id: document.text for document in documents}
     assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(documents)
-    found = {unit.document for unit, _ in snapshot.search_keywords(Kind.PASSAGE, "rivers", 9)}
+    found = {unit.document for unit, _ in snapshot.search_keywords("rivers", 9)}
     assert found == set(units)
     turns = {int(document.text.split()[1]) for document in documents}
     assert len(turns) == 1

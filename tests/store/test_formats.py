@@ -27,7 +27,7 @@ def test_an_index_of_this_format_opens_and_goes_on(number: int, tmp_path: Path, 
     }
     units = [make_passage(document) for document in documents]
     assert {unit.id: unit for unit in snapshot.units(Kind.PASSAGE)} == {unit.id: unit for unit in units}
-    assert [unit.title for unit, _ in snapshot.search_keywords(Kind.PASSAGE, "freezes", 5)] == ["Dunmere"]
+    assert [unit.title for unit, _ in snapshot.search_keywords("freezes", 5)] == ["Dunmere"]
     assert list(snapshot.links()) == [Link(units[0].id, units[1].id, "SS", 0.5)]
     assert snapshot.head.spent == Usage(calls=1)
     with writing_to(tmp_path, encoder.identity) as writer:

@@ -49,7 +49,7 @@ def titles(place: Place) -> set[str]:
     found = {entry.title for entry in snapshot.entries}
     assert {unit.title for unit in snapshot.units(Kind.PASSAGE)} == found
     assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(found)
-    by_words = {unit.title for unit, _ in snapshot.search_keywords(Kind.PASSAGE, " ".join(found), 99)}
+    by_words = {unit.title for unit, _ in snapshot.search_keywords(" ".join(found), 99)}
     assert by_words == found
     return found
 
@@ -202,7 +202,7 @@ def test_a_reader_keeps_its_state_while_others_commit(stored: Place, documents: 
         writer.remove_documents([documents[0].id])
         writer.publish(Usage())
     assert {unit.title for unit in before.units(Kind.PASSAGE)} == {document.title for document in documents[:2]}
-    assert [unit.title for unit, _ in before.search_keywords(Kind.PASSAGE, "born", 3)] == ["Orla Finch"]
+    assert [unit.title for unit, _ in before.search_keywords("born", 3)] == ["Orla Finch"]
     assert not before.is_current()
 
 

@@ -65,7 +65,7 @@ def test_readers_see_nothing_before_publish_and_their_snapshot_never_changes(
         assert len(Snapshot.open(place).entries) == 2
         writer.publish(Usage())
         assert len(Snapshot.open(place).entries) == len(documents)
-    assert before.search_keywords(Kind.PASSAGE, "harbour", 9) == []
+    assert before.search_keywords("harbour", 9) == []
     assert len(list(before.documents())) == 2
 
 
@@ -80,7 +80,7 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
             writer.publish(Usage())
     assert len(list(before.documents())) == len(documents)
     assert len(before.vectors(Kind.PASSAGE).ids) == len(documents)
-    assert [unit.title for unit, _ in before.search_keywords(Kind.PASSAGE, "born", 3)] == ["Orla Finch"]
+    assert [unit.title for unit, _ in before.search_keywords("born", 3)] == ["Orla Finch"]
 
 
 def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
@@ -199,5 +199,5 @@ def test_an_empty_index_can_be_published_and_searched(place: Place, encoder: Has
     write(place, encoder, [])
     snapshot = Snapshot.open(place)
     assert snapshot.entries == ()
-    assert snapshot.search_keywords(Kind.PASSAGE, "anything", 5) == []
+    assert snapshot.search_keywords("anything", 5) == []
     assert snapshot.vectors(Kind.PASSAGE).matrix.shape == (0, 64)

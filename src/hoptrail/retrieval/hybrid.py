@@ -9,7 +9,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.fuse import convex_fusion, reciprocal_rank_fusion
 from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,10 @@ def hybrid_search(
     question: str,
     limit: int,
     settings: HybridSearchSettings,
-    kinds: tuple[Kind, ...] = (Kind.PASSAGE,),
 ) -> Ranking:
-    """The `limit` best units of `kinds` by keyword and dense search fused."""
+    """The `limit` best passages by keyword and dense search fused."""
     depth = max(limit, settings.depth)
-    rankings = [keyword_search(corpus, question, depth, kinds), dense_search(corpus, question, depth, kinds)]
+    rankings = [keyword_search(corpus, question, depth), dense_search(corpus, question, depth)]
     if settings.fusion == "rrf":
         return reciprocal_rank_fusion(rankings, limit, settings.rrf_constant)
     return convex_fusion(rankings, [1 - settings.dense_weight, settings.dense_weight], limit)

@@ -59,11 +59,11 @@ def _held_keywords(snapshot: Snapshot, question: str) -> Scorer:
 
 
 def _looked_up_keywords(snapshot: Snapshot, question: str) -> Scorer:
-    best = snapshot.search_keywords(Kind.PASSAGE, question, 1)
+    best = snapshot.search_keywords(question, 1)
     highest = best[0][1] if best else 1.0
 
     def shares(names: Sequence[str]) -> list[float]:
-        found = snapshot.keyword_scores(Kind.PASSAGE, question, names)
+        found = snapshot.keyword_scores(question, names)
         return [found.get(name, 0.0) / highest for name in names]
 
     return shares

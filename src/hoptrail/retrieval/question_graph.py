@@ -98,7 +98,7 @@ class _Reaching:
         """Take what the queries find, and what the names in the question call."""
         known, by_words = self.known, list[dict[str, float]]()
         for text in queries.texts:
-            hits = known.snapshot.search_keywords(Kind.PASSAGE, text, self.settings.found)
+            hits = known.snapshot.search_keywords(text, self.settings.found)
             known.units |= {unit.id: unit for unit, _ in hits}
             by_words.append({unit.id: score / hits[0][1] for unit, score in hits})
         named = {

@@ -1,8 +1,8 @@
 """How records become rows: the tables of an index folder, their columns, and the way back.
 
     documents        one row a document
-    unit-KIND        one row a unit of that kind, with its vector (one table a kind: each kind has its own keyword
-                     statistics and may have its own vector length, and building one never touches another)
+    unit-KIND        one row a unit of that kind, with its vector (one table a kind: each may have its own vector length, and
+                     building one never touches another; the only one with a keyword index is that of passages)
     links            one row a link
     extractions      one row a passage: the entities and facts found in it, and the triples of its facts (null for a fact
                      without; null as a whole in rows written before there were triples)
@@ -176,10 +176,10 @@ def indexes_of(table: str, rows: int, exact_up_to: int) -> dict[str, FTS | IvfFl
     from lancedb.index import Bitmap, BTree
 
     indexes: dict[str, FTS | IvfFlat | BTree | Bitmap] = {}
-    if table.startswith(UNITS):
+    if table == unit_table(Kind.PASSAGE):
         indexes["searchable"] = keyword_index()
-        if rows > exact_up_to:
-            indexes["vector"] = vector_index(rows)
+    if table.startswith(UNITS) and rows > exact_up_to:
+        indexes["vector"] = vector_index(rows)
     if rows > SCANNED_UP_TO:
         indexes |= {"source": BTree(), "target": BTree(), "kind": Bitmap()} if table == LINKS else {"id": BTree()}
     return indexes

@@ -318,26 +318,27 @@ class Snapshot:
                     self._derived[key] = make()
         return cast("T", self._derived[key])
 
-    def search_keywords(self, kind: Kind, words: str, limit: int) -> list[tuple[Unit, float]]:
-        """The `limit` units of `kind` with the highest BM25 score for `words`, by falling score, then rising id.
+    def search_keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
+        """The `limit` passages with the highest BM25 score for `words`, by falling score, then rising id.
 
-        The words are looked up as they are: no operator, quote or wildcard has a meaning. Statistics are those of all units
-        of the kind. The store breaks ties as it likes, so somewhat more is read than is returned.
+        The words are looked up as they are: no operator, quote or wildcard has a meaning. Statistics are those of all
+        passages; units of other kinds have no keyword index. The store breaks ties as it likes, so somewhat more is read than
+        is returned.
         """
-        table = self._tables.get(layout.unit_table(kind))
-        limit = min(limit, self.count(kind))  # the store breaks on limits far above what there is
+        table = self._tables.get(layout.unit_table(Kind.PASSAGE))
+        limit = min(limit, self.count(Kind.PASSAGE))  # the store breaks on limits far above what there is
         if table is None or limit < 1:
             return []
         with reading(self.place):
             query = table.search(_matching(words)).select([*layout.UNIT_COLUMNS, "_score"])
             rows = query.limit(2 * limit + 16).to_arrow()
         scores = rows.column("_score").to_pylist()
-        found = list(zip(layout.units_from_rows(rows, kind), scores, strict=True))
+        found = list(zip(layout.units_from_rows(rows, Kind.PASSAGE), scores, strict=True))
         return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:limit]
 
-    def keyword_scores(self, kind: Kind, words: str, ids: Collection[str]) -> dict[str, float]:
-        """What `search_keywords` gives some units as score; one that shares no word has none."""
-        table = self._tables.get(layout.unit_table(kind))
+    def keyword_scores(self, words: str, ids: Collection[str]) -> dict[str, float]:
+        """What `search_keywords` gives some passages as score; one that shares no word has none."""
+        table = self._tables.get(layout.unit_table(Kind.PASSAGE))
         if table is None:
             return {}
         scores: dict[str, float] = {}
