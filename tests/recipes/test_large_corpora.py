@@ -117,7 +117,7 @@ def check_alike(name: str, small: Corpus, large: Corpus, hits: int) -> None:
 def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_all(
     name: str, small: Corpus, large: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in ("NEAREST", "A_NAME", "LOOKED_AT", "REACHED", "SPEAKING"):
+    for limit in ("NEAREST", "NAMES", "A_NAME", "LOOKED_AT", "REACHED", "SPEAKING"):
         monkeypatch.setattr(triples_around, limit, 10_000)
     check_alike(name, small, large, 10)
     assert large.snapshot.searches_vectors(Kind.SLOT)

@@ -23,12 +23,12 @@ from hoptrail.types import Kind, Unit
 
 NEAREST = 50
 """Names, and triples, that are nearest to each text."""
+NAMES = 80
 A_NAME = 100
-"""Triples of one name that are looked at."""
 LOOKED_AT = 4000
-REACHED = 1000
-"""Of a step: triples that are looked at, and those kept."""
-SPEAKING = 200
+REACHED = 500
+"""Of a step: names that are followed, triples of one name that are looked at, of all together, and those kept."""
+SPEAKING = 100
 """Passages of which all triples are taken."""
 
 
@@ -58,6 +58,7 @@ class _Around:
         self._units: dict[str, Unit] = {}
         self._likeness: dict[str, float] = {}
         self._followed: set[str] = set()
+        self._stating: dict[str, str] = {}
 
     def start(self) -> list[str]:
         """Take the nearest triples; gives the slots to go on from, the most promising first."""
@@ -67,11 +68,11 @@ class _Around:
 
     def go_on(self, slots: Sequence[str]) -> list[str]:
         """Take the nearest triples that have these slots as ends; gives the slots at the ends of those that are new."""
-        new = [slot for slot in dict.fromkeys(slots) if slot not in self._followed]
+        new = [slot for slot in dict.fromkeys(slots) if slot not in self._followed][:NAMES]
         self._followed.update(new)
         standing: dict[str, list[str]] = {slot: [] for slot in new}
-        for link in self._snapshot.links_from(new, END):
-            standing[link.source].append(link.target)
+        for slot, triple in self._snapshot.linked("source", new, END):
+            standing[slot].append(triple)
         candidates = (triple for triples in standing.values() for triple in sorted(triples)[:A_NAME])
         looked_at = [triple for triple in dict.fromkeys(candidates) if triple not in self._units][:LOOKED_AT]
         likeness = self._likeness_of(looked_at)
@@ -82,14 +83,15 @@ class _Around:
     def take_passages(self) -> None:
         """Take what else the passages of the most likely triples say."""
         order = sorted(self._likeness, key=lambda triple: (-self._likeness[triple], triple))
-        stating = self._passages(order)
-        speaking = list(dict.fromkeys(stating[triple] for triple in order if triple in stating))[:SPEAKING]
-        said = {link.source for link in self._snapshot.links_to(speaking, STATED)} - self._units.keys()
-        self._take(dict.fromkeys(said, 0.0))
+        self._stating = dict(self._snapshot.linked("source", order, STATED))
+        stating = (self._stating[triple] for triple in order if triple in self._stating)
+        speaking = list(dict.fromkeys(stating))[:SPEAKING]
+        self._stating |= self._snapshot.linked("target", speaking, STATED)
+        self._take(dict.fromkeys(self._stating.keys() - self._units.keys(), 0.0))
 
     def found(self) -> StoredTriples:
         units = sorted(self._units.values(), key=lambda unit: unit.id)
-        stating = self._passages([unit.id for unit in units])
+        stating = self._stating
         by_place = sorted(units, key=lambda unit: unit.sources)
         passages = tuple(dict.fromkeys(stating[unit.id] for unit in by_place if unit.id in stating))
         rows = {passage: row for row, passage in enumerate(passages)}
@@ -104,9 +106,6 @@ class _Around:
         """The slots at the ends of triples that were taken, in the order of the triples."""
         found = (triple_of(self._units[triple]) for triple in triples if triple in self._units)
         return [slot_id(text) for triple in found for text in (triple.subject, triple.object)]
-
-    def _passages(self, triples: Sequence[str]) -> dict[str, str]:
-        return {link.source: link.target for link in self._snapshot.links_from(triples, STATED)}
 
     def _likeness_of(self, triples: Sequence[str]) -> dict[str, float]:
         """The highest cosine of each with one of the texts."""

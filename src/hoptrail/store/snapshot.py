@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,6 +224,11 @@ class Snapshot:
     def links_to(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead to units of these ids, in no particular order."""
         return self._links_at("target", ids, kind)
+
+    def linked(self, end: Literal["source", "target"], ids: Collection[str], kind: str) -> Iterator[tuple[str, str]]:
+        """Source and target of the links of one kind with one end among `ids`, in no particular order: where there are many."""
+        for batch in self._scan(layout.LINKS, ["source", "target"], ids, by=end, also=one_of("kind", [kind])):
+            yield from zip(batch.column("source").to_pylist(), batch.column("target").to_pylist(), strict=True)
 
     def _links_at(self, end: str, ids: Collection[str], kind: str) -> Iterator[Link]:
         for batch in self._scan(layout.LINKS, None, ids, by=end, also=one_of("kind", [kind])):
