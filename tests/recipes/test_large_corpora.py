@@ -19,7 +19,7 @@ from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
 from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES, TRIPLES
-from hoptrail.types import Kind
+from hoptrail.types import Hit, Kind
 from world import FACTS, HashingEncoder
 
 RECIPES = (
@@ -105,21 +105,26 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return opened(tmp_path_factory.mktemp("large"), 1, 0)
 
 
-def check_alike(name: str, small: Corpus, large: Corpus, hits: int) -> None:
-    for question in QUESTIONS:
-        expected = open_recipe(name, small, OfflineLanguage(), RecipeSettings()).retrieve(question)[:hits]
-        found = open_recipe(name, large, OfflineLanguage(), RecipeSettings()).retrieve(question)[:hits]
-        assert [hit.unit for hit in found] == [hit.unit for hit in expected]
-        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+def found_by(name: str, corpus: Corpus, hits: int) -> list[list[Hit]]:
+    recipe = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings())
+    return [list(recipe.retrieve(question)[:hits]) for question in QUESTIONS]
+
+
+def check_alike(found: list[list[Hit]], expected: list[list[Hit]]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert [hit.unit for hit in one] == [hit.unit for hit in other]
+        assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], abs=1e-4)
 
 
 @pytest.mark.parametrize("name", OF_TRIPLES)
 def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_all(
     name: str, small: Corpus, large: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    expected = found_by(name, small, 10)
+    monkeypatch.setattr(triples_around, "HELD", 0)
     for limit in ("NEAREST", "NAMES", "A_NAME", "LOOKED_AT", "REACHED", "SPEAKING"):
         monkeypatch.setattr(triples_around, limit, 10_000)
-    check_alike(name, small, large, 10)
+    check_alike(found_by(name, large, 10), expected)
     assert large.snapshot.searches_vectors(Kind.SLOT)
     assert not large.snapshot._mirrors
     assert (TRIPLES, "stored") in small.snapshot._derived
@@ -127,6 +132,7 @@ def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_al
 
 
 def test_few_triples_around_a_question_are_enough(large: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triples_around, "HELD", 0)
     monkeypatch.setattr(triples_around, "NEAREST", 5)
     monkeypatch.setattr(triples_around, "REACHED", 20)
     monkeypatch.setattr(triples_around, "SPEAKING", 5)
@@ -142,7 +148,7 @@ def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memo
     name: str, small: Corpus, large: Corpus
 ) -> None:
     assert not small.snapshot.searches_vectors(Kind.SENTENCE)
-    check_alike(name, small, large, 20)
+    check_alike(found_by(name, large, 20), found_by(name, small, 20))
     assert all(large.snapshot.searches_vectors(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY))
     assert not large.snapshot._mirrors
     whole = {

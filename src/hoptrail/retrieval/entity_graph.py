@@ -170,7 +170,7 @@ class EntityGraph:
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
         """The vectors of triples, whose rows rise: shape (len(rows), dimension)."""
         ids = [self.triples.ids[row] for row in rows]
-        return self.triples.vectors(self._corpus.snapshot, Kind.TRIPLE, lambda: ids).of(ids).matrix
+        return self._corpus.snapshot.vectors_among(Kind.TRIPLE, ids).matrix
 
     @cached_property
     def _passages(self) -> VectorMirror:

@@ -1,7 +1,7 @@
 """The triples that are searched, in memory: which slots each has, and which passage states it.
 
-All of a corpus, read once a snapshot; of a corpus whose triples are searched by the store's index (`Snapshot.searches_vectors`),
-those around a question (`triples_around.py`), looked up anew for each. Whoever works with triples does not see the difference.
+All of a corpus, read once a snapshot; where these are too many to be held, those around a question (`triples_around.py`), looked
+up anew for each. Whoever works with triples does not see the difference.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.triples import END, STATED, slot_id, triple_of
 from hoptrail.types import Kind, Unit
 
+HELD = 500_000
+"""Triples that are held in memory: some 1.4 GB with names, vectors of these, and the graph. To look them up takes longer."""
+
 NEAREST = 50
 """Names, and triples, that are nearest to each text."""
 NAMES = 80
@@ -35,7 +38,7 @@ SPEAKING = 100
 def triples_around(corpus: Corpus, texts: Sequence[str]) -> StoredTriples:
     """All triples of a corpus; of a large one those around `texts`: a question, names in it, what it says of them."""
     snapshot = corpus.snapshot
-    if not snapshot.searches_vectors(Kind.TRIPLE) or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
+    if snapshot.count(Kind.TRIPLE) <= HELD or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
         return StoredTriples.of(snapshot)
     around = _Around(snapshot, corpus.encoder.encode(list(dict.fromkeys(texts))))
     names = around.start()

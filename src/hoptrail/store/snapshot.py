@@ -292,6 +292,10 @@ class Snapshot:
                     self._mirrors[kind] = self._read_all_vectors(kind)
         return self._mirrors[kind]
 
+    def vectors_among(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
+        """The vectors of some units, of those that there are; looked up where all are too many to be held."""
+        return self.vectors_of(kind, ids) if self.searches_vectors(kind) else self.vectors(kind).of(ids)
+
     def searches_vectors(self, kind: Kind) -> bool:
         """Whether the vectors of a kind are so many that the store's index finds the nearest, nearly all of them."""
         table = self._tables.get(layout.unit_table(kind))
@@ -305,8 +309,7 @@ class Snapshot:
         Exact, unless `searches_vectors` says otherwise. `among` limits it to units of these ids, and is always exact.
         """
         if among is not None:
-            some = self.vectors_of(kind, among) if self.searches_vectors(kind) else self.vectors(kind).of(among)
-            return some.nearest(vectors, limit)
+            return self.vectors_among(kind, among).nearest(vectors, limit)
         limit = max(0, min(limit, self.count(kind)))
         if not self.searches_vectors(kind):
             return self.vectors(kind).nearest(vectors, limit)
