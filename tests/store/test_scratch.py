@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from hoptrail.errors import StorageError
 from hoptrail.store import scratch
 from hoptrail.store.place import Place
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.scratch import Scratch, SetAside
 from world import make_document
 
 
@@ -39,21 +40,31 @@ def test_few_vectors_are_in_memory_and_many_in_a_file_without_a_name(tmp_path: P
     assert list((tmp_path / "index").iterdir()) == []
 
 
-def test_records_come_back_in_their_order_and_leave_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", [7, 1000])
+def test_records_come_back_in_their_order_and_leave_nothing(
+    tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "RECORDS_HELD", held)
     documents = [make_document(f"Page {number}", "Text.") for number in range(100)]
     with Scratch(Place.of(tmp_path), 1).records() as aside:
         for document in documents:
             aside.put(document)
-        assert len(aside) == 100
         assert list(aside) == documents
         assert list(aside) == documents
         assert list(tmp_path.iterdir()) == []
 
 
-def test_an_index_elsewhere_has_its_room_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_records_need_no_disk_and_many_lie_on_this_machine_wherever_the_index_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOPTRAIL_DATA", str(tmp_path))
-    with Scratch(Place.of("s3://bucket/index"), 1).records():
+    monkeypatch.setattr(scratch, "RECORDS_HELD", 2)
+    with Scratch(Place.of("s3://bucket/index"), 1).records() as aside:
+        aside.put("one")
+        assert list(tmp_path.iterdir()) == []
+        aside.put("two")
         assert [path.name for path in tmp_path.iterdir()] == ["indexes"]
+        assert list(aside) == ["one", "two"]
 
 
 def test_a_full_disk_is_said_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,15 +76,29 @@ def test_a_full_disk_is_said_with_the_folder(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(scratch, "TemporaryFile", full)
     with pytest.raises(StorageError, match=str(tmp_path)):
         room.vectors(2, 4)
-    with pytest.raises(StorageError, match="free space"), room.records():
-        pass
+    monkeypatch.setattr(scratch, "RECORDS_HELD", 1)
+    with pytest.raises(StorageError, match="free space"), room.records() as aside:
+        aside.put("record")
 
 
-def test_a_file_that_may_not_grow_ends_in_an_error_and_not_in_the_process(tmp_path: Path) -> None:
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """This process may write no file of more than 1 MiB."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
-    try:
-        with pytest.raises(StorageError, match=str(tmp_path)):
-            Scratch(Place.of(tmp_path), 1).vectors(1_000_000, 4)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_file_that_may_not_grow_ends_in_an_error_and_not_in_the_process(tmp_path: Path) -> None:
+    room = Scratch(Place.of(tmp_path), 1)
+    with pytest.raises(StorageError, match=str(tmp_path)):
+        room.vectors(1_000_000, 4)
+    with room.records() as aside, pytest.raises(StorageError, match=str(tmp_path)):
+        fill(aside)
+
+
+def fill(aside: SetAside[str]) -> None:
+    for number in range(100_000):
+        aside.put(f"{number} is a number" * 10)

@@ -197,12 +197,38 @@ def wanted_links(site: Site) -> set[tuple[str, str, str]]:
     return found
 
 
-def test_links_lead_from_names_to_triples_and_from_these_to_passages(site: Site, documents: list[Document]) -> None:
+def test_links_lead_from_names_to_triples_and_from_these_to_passages(site: Site) -> None:
     assert linked(site) == wanted_links(site)
     assert (END, "Wrenmouth", "Orla Finch | was born in | Wrenmouth") in linked(site)
-    gone = next(document for document in documents if document.title == "Orla Finch")
-    site.build(Extractions(), Triples(), remove=[gone])
-    assert linked(site) == wanted_links(site)
+
+
+def test_links_of_what_is_left_stay_whichever_document_goes(site: Site, documents: list[Document]) -> None:
+    """A name that several documents have is a unit of one of them."""
+    twins = [make_document(f"About {one.title}", one.text) for one in documents]
+    site.build(Extractions(), Triples(), add=twins, language=Rules())
+    for gone in [*documents[::2], *twins[1::2], *documents[1::2]]:
+        site.build(Extractions(), Triples(), remove=[gone], language=Rules())
+        assert linked(site) == wanted_links(site)
+        ends = [(link.source, link.target) for link in site.snapshot.links(END)]
+        assert len(ends) == len(set(ends))
+
+
+@pytest.mark.parametrize("lost", ["links", "ends", "triples"])
+def test_what_is_lost_of_triples_is_made_again_without_encoding(site: Site, lost: str) -> None:
+    """An index that was built before there were links, one that lost some, and one whose damaged table was dropped."""
+    triples, links, encoded = site.units(Kind.TRIPLE), linked(site), len(site.encoder.texts)
+    with writing_to(site.folder, site.encoder.identity) as writer:
+        if lost == "triples":
+            writer.drop_units(Kind.TRIPLE)
+        else:
+            for kind in (END,) if lost == "ends" else (END, STATED):
+                writer.drop_links(kind)
+        writer.publish(Usage())
+    site.build(Extractions(), Triples())
+    assert site.units(Kind.TRIPLE) == triples
+    assert linked(site) == links
+    assert sum(site.snapshot.count_links().values()) == len(links)
+    assert len(site.encoder.texts) == encoded
 
 
 def test_triples_are_linked_with_passages_that_were_cut_anew(site: Site) -> None:

@@ -116,7 +116,7 @@ class Comprag(SinglePass):
         asked = self.asked(question)
         if not asked.patterns:
             return ()
-        space = self.space(question)
+        space = self._space(question, asked)
         if self.settings.channel == "unbinding":
             return search_by_unbinding(self.corpus, space, asked, limit, self.settings.unbinding)
         return search_triples(self.corpus, space, asked, limit, self.settings.graph)
@@ -127,5 +127,8 @@ class Comprag(SinglePass):
 
     def space(self, question: str) -> TripleSpace:
         """The composed triples of the corpus, or of what lies around the question where that is large."""
-        slots = (slot for pattern in self.asked(question).patterns for slot in pattern.slots if slot)
+        return self._space(question, self.asked(question))
+
+    def _space(self, question: str, asked: QuestionTriples) -> TripleSpace:
+        slots = (slot for pattern in asked.patterns for slot in pattern.slots if slot)
         return TripleSpace.of(self.corpus, self.settings.space, [question, *slots])

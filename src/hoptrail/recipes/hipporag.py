@@ -85,7 +85,7 @@ class Hipporag(SinglePass):
 
     def search(self, question: str, meter: Meter) -> Ranking:
         chosen, names = self.settings, _names(question)
-        graph = EntityGraph.of(self.corpus, [question, *names], chosen.graph)
+        graph = EntityGraph.of(self.corpus, [question, *names], chosen.graph, chosen.facts)
         by_entities = chosen.start == "entities"
         seeds = self._entities(names, graph) if by_entities else self._entities_of_facts(question, graph, meter)
         if not seeds:

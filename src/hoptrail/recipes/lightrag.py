@@ -14,7 +14,7 @@ low-level keyword, as in the released code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -71,23 +71,20 @@ class Lightrag(SinglePass):
 
     def retrieve(self, question: str) -> Ranking:
         names, topics = keywords(question)
-        texts = (*(names or (question,)), *([", ".join(topics)] if topics else []))
-        graph = EntityGraph.of(self.corpus, texts)
-        found = [self._level(level, question, graph) for level in self.settings.levels]
+        names, about = names or (question,), ", ".join(topics)
+        graph = EntityGraph.of(self.corpus, [*names, *([about] if about else [])], nearest=self.settings.nearest)
+        found = [self._level(level, question, names, about, graph) for level in self.settings.levels]
         return interleave(found, self.settings.k) or dense_search(self.corpus, question, self.settings.k)
 
-    def _level(self, level: Level, question: str, graph: EntityGraph) -> Ranking:
+    def _level(self, level: Level, question: str, names: Sequence[str], about: str, graph: EntityGraph) -> Ranking:
         chosen = self.settings
-        names, topics = keywords(question)
         match level:
             case "local":
-                nearest = graph.nearest(names or (question,), chosen.nearest)
+                nearest = graph.nearest(names, chosen.nearest)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
                 facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
             case "global":
-                facts = (
-                    facts_like(self.corpus, graph, ", ".join(topics), chosen.nearest, chosen.least) if topics else {}
-                )
+                facts = facts_like(self.corpus, graph, about, chosen.nearest, chosen.least) if about else {}
             case "naive":
                 return dense_search(self.corpus, question, chosen.k)
         return passages_of(graph, facts, chosen.k)

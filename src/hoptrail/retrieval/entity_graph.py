@@ -65,10 +65,12 @@ class EntityGraph:
         """Of each triple the numbers of its subject and its object: shape (n, 2)."""
 
     @classmethod
-    def of(cls, corpus: Corpus, texts: Sequence[str], settings: EntityGraphSettings | None = None) -> EntityGraph:
-        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large."""
+    def of(
+        cls, corpus: Corpus, texts: Sequence[str], settings: EntityGraphSettings | None = None, nearest: int = 0
+    ) -> EntityGraph:
+        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large (`triples_around`)."""
         chosen = settings or EntityGraphSettings()
-        triples = triples_around(corpus, texts)
+        triples = triples_around(corpus, texts, nearest)
         if not triples.whole:
             return cls(corpus, chosen, triples)
         return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus, chosen, triples))

@@ -35,13 +35,16 @@ SPEAKING = 100
 """Passages of which all triples are taken."""
 
 
-def triples_around(corpus: Corpus, texts: Sequence[str]) -> StoredTriples:
-    """All triples of a corpus; of a large one those around `texts`: a question, names in it, what it says of them."""
+def triples_around(corpus: Corpus, texts: Sequence[str], nearest: int = 0) -> StoredTriples:
+    """All triples of a corpus; of a large one those around `texts`: a question, names in it, what it says of them.
+
+    The `nearest` triples and names to each text are among them, at least NEAREST.
+    """
     snapshot = corpus.snapshot
     if snapshot.count(Kind.TRIPLE) <= HELD or not snapshot.derived((STATED,), lambda: _has_links(snapshot)):
         return StoredTriples.of(snapshot)
     around = _Around(snapshot, corpus.encoder.encode(list(dict.fromkeys(texts))))
-    names = around.start()
+    names = around.start(max(NEAREST, nearest))
     for _ in range(2):
         names = around.go_on(names)
     around.take_passages()
@@ -63,10 +66,10 @@ class _Around:
         self._followed: set[str] = set()
         self._stating: dict[str, str] = {}
 
-    def start(self) -> list[str]:
+    def start(self, count: int) -> list[str]:
         """Take the nearest triples; gives the slots to go on from, the most promising first."""
-        near = _best(self._snapshot.nearest(Kind.SLOT, self._vectors, NEAREST))
-        self._take(_best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, NEAREST)))
+        near = _best(self._snapshot.nearest(Kind.SLOT, self._vectors, count))
+        self._take(_best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, count)))
         return [*near, *self._ends(self._units)]
 
     def go_on(self, slots: Sequence[str]) -> list[str]:

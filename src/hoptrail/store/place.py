@@ -147,9 +147,10 @@ def _endpoints() -> list[str]:
 
 def _server_of_google() -> list[str]:
     """Another server that a service account names, which is where the libraries look for one."""
-    for name in ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH"):
+    for name in ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY"):
         try:
-            account = json.loads(Path(os.environ[name]).read_text(encoding="utf-8"))
+            given = os.environ[name]
+            account = json.loads(given if name.endswith("KEY") else Path(given).read_text(encoding="utf-8"))
         except (KeyError, OSError, ValueError):  # the libraries say what is wrong with it
             continue
         if isinstance(account, dict) and isinstance(account.get("gcs_base_url"), str):

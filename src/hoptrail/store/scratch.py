@@ -7,8 +7,8 @@ and come back, so that a small machine is slower and not stopped.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar
@@ -21,28 +21,43 @@ from hoptrail.store.tables import writing
 
 R = TypeVar("R")
 
+RECORDS_HELD = 4096
+"""Records that are held before they go into a file together."""
+
 _ZEROS = bytes(1 << 20)
 
 
 class SetAside(Generic[R]):
-    """Records in the order they were put, read back once. Use `Scratch.records`."""
+    """Records in the order they were put. Use `Scratch.records`."""
 
-    def __init__(self, folder: Place, file: IO[bytes]) -> None:
-        self._folder, self._file = folder, file
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
+    def __init__(self, folder: Place, open_file: Callable[[], IO[bytes]]) -> None:
+        self._folder, self._open_file = folder, open_file
+        self._file: IO[bytes] | None = None
+        self._held: list[R] = []
+        self._written = 0
 
     def put(self, record: R) -> None:
-        with writing(self._folder):
-            pickle.dump(record, self._file, pickle.HIGHEST_PROTOCOL)
-        self._count += 1
+        """Raises: StorageError: the disk is full, or refuses."""
+        self._held.append(record)
+        if len(self._held) >= RECORDS_HELD:
+            with writing(self._folder):
+                self._file = self._file or self._open_file()
+                pickle.dump(self._held, self._file, pickle.HIGHEST_PROTOCOL)
+                self._file.flush()
+            self._written += 1
+            self._held = []
 
     def __iter__(self) -> Iterator[R]:
-        self._file.seek(0)
-        for _ in range(self._count):
-            yield pickle.load(self._file)  # noqa: S301 - written by this process into a file that has no name
+        if self._file:
+            self._file.seek(0)
+            for _ in range(self._written):
+                yield from pickle.load(self._file)  # noqa: S301 - written by this process into a file that has no name
+        yield from self._held
+
+    def close(self) -> None:
+        if self._file:
+            with suppress(OSError):  # what could not be written has been told
+                self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +84,12 @@ class Scratch:
 
     @contextmanager
     def records(self) -> Iterator[SetAside[Any]]:
-        """A file for records of any kind.
-
-        Raises:
-            StorageError: the disk refuses.
-        """
-        with writing(self._folder):
-            file = self._file()
-        with file:
-            yield SetAside(self._folder, file)
+        """Room for records of any kind."""
+        aside = SetAside[Any](self._folder, self._file)
+        try:
+            yield aside
+        finally:
+            aside.close()
 
     @property
     def _folder(self) -> Place:

@@ -49,8 +49,10 @@ if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table
 
-REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY})
-"""Kinds whose ids stand for an entity or a group, not for their text: their structures make them again, or drop their links."""
+REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
+"""Kinds whose ids stand for an entity, a group or a word of several documents: their structures make them again, or drop their
+links.
+"""
 
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096

@@ -34,7 +34,7 @@ class Digests:
 class Sifted(Generic[R]):
     """Records that came by, of which the new ones are set aside: of several with one digest the first counts.
 
-    Sixteen bytes a record at most stay in memory.
+    Sixteen bytes of each record that came stay in memory.
     """
 
     def __init__(self, aside: SetAside[R]) -> None:

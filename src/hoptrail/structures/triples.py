@@ -8,6 +8,7 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -42,6 +43,9 @@ READ_TOGETHER = 128
 
 BATCH = 4096
 """Triples written at a time: nothing is encoded for them."""
+
+RECENT = 65_536
+"""Slots that are known to have just come: most come again and again."""
 
 END = "triple-end"
 STATED = "triple-stated"
@@ -79,8 +83,8 @@ class Triples:
 
     @property
     def fingerprint(self) -> str:
-        """That of the extractor: the other settings only add. What an index holds without links is made anew."""
-        return f"linked-{fingerprint(TripleSettings(self.settings.extractor))}"
+        """That of the extractor: the other settings only add, and links that are missing are made without encoding anything."""
+        return fingerprint(TripleSettings(self.settings.extractor))
 
     def discard(self, writer: Writer) -> None:
         writer.drop_units(Kind.TRIPLE)
@@ -91,25 +95,34 @@ class Triples:
     def update(self, workshop: Workshop) -> None:
         """Bring triples and slots to what the stored facts say.
 
-        Slots come first, so that a triple that is there has all of its slots, wherever a build was stopped.
+        Slots come first, so that a triple that is there has all of its slots, wherever a build was stopped. A triple counts as
+        stored with all of its links only.
 
         Raises:
             UsageError: the extractor cannot be opened.
         """
         writer = workshop.writer
         snapshot = writer.snapshot()
-        stored = Digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
+        stored = _Stored(snapshot)
+        whole = array("q")
         with writer.scratch.records() as aside:
             triples = Sifted[StatedTriple](aside)
 
             def slots() -> Iterator[Unit]:
+                recent: set[str] = set()
                 for found in stated_triples(snapshot, self.settings.extractor, workshop.executor):
-                    place = hash((found.unit.id, found.passage))
-                    triples.put(place, found, new=place not in stored)
-                    yield from slot_units(found.unit, self.settings)
+                    name, there = hash(found.unit.id), found in stored
+                    triples.put(name, found, new=not there)
+                    if there:
+                        whole.append(name)
+                    units = [unit for unit in slot_units(found.unit, self.settings) if unit.id not in recent]
+                    recent.update(unit.id for unit in units)
+                    if len(recent) > RECENT:
+                        recent.clear()
+                    yield from units
 
             renew_units(workshop, Kind.SLOT, slots(), lambda unit: hash(unit.id))
-            _remove_unwanted(writer, triples.digests())
+            _remove_all_but(writer, Digests(whole))
             _write(workshop, *triples.new())
 
 
@@ -180,11 +193,37 @@ def said(triple: Triple) -> str:
     return f"{triple.subject} {triple.relation} {triple.object}"
 
 
-def _remove_unwanted(writer: Writer, wanted: Digests) -> None:
-    """Remove the triples that are not stated any more, or not by the passage that they are linked with."""
+class _Stored:
+    """Which triples are stored with their links, by their digests."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._units = Digests(map(hash, snapshot.unit_ids(Kind.TRIPLE)))
+        self._ends = Digests(hash((link.source, link.target)) for link in snapshot.links(END))
+        self._stated = Digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
+
+    def __contains__(self, found: StatedTriple) -> bool:
+        name = found.unit.id
+        subject, _, object_ = _slots(found)
+        return (
+            hash(name) in self._units
+            and hash((name, found.passage)) in self._stated
+            and all(hash((end, name)) in self._ends for end in (subject, object_))
+        )
+
+
+def _remove_all_but(writer: Writer, kept: Digests) -> None:
+    """Remove all other triples with their links, and links of what is no triple."""
     snapshot = writer.snapshot()
-    kept = Digests(hash(link.source) for link in snapshot.links(STATED) if hash((link.source, link.target)) in wanted)
-    writer.remove_units(Kind.TRIPLE, {id_ for id_ in snapshot.unit_ids(Kind.TRIPLE) if hash(id_) not in kept})
+    named = chain(
+        snapshot.unit_ids(Kind.TRIPLE),
+        (link.source for link in snapshot.links(STATED)),
+        (link.target for link in snapshot.links(END)),
+    )
+    writer.remove_units(Kind.TRIPLE, {id_ for id_ in named if hash(id_) not in kept})
+
+
+def _slots(found: StatedTriple) -> list[str]:
+    return [slot_id(slot) for slot in found.unit.text.split(SEPARATOR)]
 
 
 def _write(workshop: Workshop, total: int, triples: Iterable[StatedTriple]) -> None:
@@ -195,7 +234,7 @@ def _write(workshop: Workshop, total: int, triples: Iterable[StatedTriple]) -> N
     done = 0
     for batch in batched(triples, BATCH):
         workshop.pause()
-        slots = [[slot_id(slot) for slot in found.unit.text.split(SEPARATOR)] for found in batch]
+        slots = [_slots(found) for found in batch]
         known = mirror.of(name for three in slots for name in three)
         rows = {name: row for row, name in enumerate(known.ids)}
         places = np.array([[rows[name] for name in three] for three in slots])
