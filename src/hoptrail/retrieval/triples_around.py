@@ -3,7 +3,7 @@
 1. The names and the triples nearest to what is searched for: the store's index of vectors finds them.
 2. The triples that these names stand in, then those that the names at their other ends stand in. The nearest to what is searched
    for are kept.
-3. What else the passages of the best say, because a walk may go through a passage.
+3. What else the passages of the best say, and what the nearest passages say, because a walk may go through a passage.
 
 How much is read does not grow with the corpus, but for the number of triples that a famous name stands in. Of those A_NAME are
 looked at; which ones is as good as drawn by lot, but the nearest of all come from the first step. How often a name stands in
@@ -26,13 +26,13 @@ HELD = 500_000
 
 NEAREST = 50
 """Names, and triples, that are nearest to each text."""
-NAMES = 80
+NAMES = 200
 A_NAME = 100
 LOOKED_AT = 4000
-REACHED = 500
+REACHED = 1000
 """Of a step: names that are followed, triples of one name that are looked at, of all together, and those kept."""
 SPEAKING = 100
-"""Passages of which all triples are taken."""
+"""Passages of likely triples of which all are taken."""
 
 
 def triples_around(corpus: Corpus, texts: Sequence[str], nearest: int = 0) -> StoredTriples:
@@ -87,11 +87,12 @@ class _Around:
         return self._ends(kept)
 
     def take_passages(self) -> None:
-        """Take what else the passages of the most likely triples say."""
+        """Take what else the passages of the most likely triples say, and what the nearest passages say."""
         order = sorted(self._likeness, key=lambda triple: (-self._likeness[triple], triple))
         self._stating = dict(self._snapshot.linked("source", order, STATED))
         stating = (self._stating[triple] for triple in order if triple in self._stating)
-        speaking = list(dict.fromkeys(stating))[:SPEAKING]
+        near = _best(self._snapshot.nearest(Kind.PASSAGE, self._vectors, NEAREST))
+        speaking = [*near, *list(dict.fromkeys(stating))[:SPEAKING]]
         self._stating |= self._snapshot.linked("target", speaking, STATED)
         self._take(dict.fromkeys(self._stating.keys() - self._units.keys(), 0.0))
 
