@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.store.place import Place, endpoint, without_tls
+from hoptrail.store.place import Place, endpoint, secrets, without_tls
 from hoptrail.store.refusals import first_line, kind_of, known_refusal, refusal
 
 
@@ -120,3 +121,32 @@ def test_a_refusal_of_no_known_kind_is_told_in_the_libraries_own_words_without_k
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "quite-a-private-key")
     error = RuntimeError("odd: quite-a-private-key, /root/.cargo/registry/x.rs:1\nmore")
     assert str(refusal(Place.of("az://container"), error)) == "az://container: odd: (key)"
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_google_account_names_a_server_and_keeps_a_key(
+    tmp_path: Path, inline: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = json.dumps({"gcs_base_url": "http://127.0.0.1:4443", "private_key": "key-of-nobody"})
+    file = tmp_path / "account.json"
+    file.write_text(account, encoding="utf-8")
+    assert not without_tls()
+    if inline:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", account)
+    else:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(file))
+    assert without_tls()
+    assert endpoint() == "http://127.0.0.1:4443"
+    assert "key-of-nobody" in secrets()
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"gcs_base_url": 1}', "not json"])
+def test_an_account_that_cannot_be_read_is_left_to_whoever_needs_it(
+    tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "account.json"
+    file.write_text(content, encoding="utf-8")
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(file))
+    assert not without_tls()
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "none.json"))
+    assert not without_tls()

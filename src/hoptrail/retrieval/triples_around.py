@@ -70,7 +70,7 @@ class _Around:
         """Take the nearest triples; gives the slots to go on from, the most promising first."""
         near = _best(self._snapshot.nearest(Kind.SLOT, self._vectors, count))
         self._take(_best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, count)))
-        return [*near, *self._ends(self._units)]
+        return [*near, *self._ends(self._likeness)]
 
     def go_on(self, slots: Sequence[str]) -> list[str]:
         """Take the nearest triples that have these slots as ends; gives the slots at the ends of those that are new."""

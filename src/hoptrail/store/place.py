@@ -137,22 +137,23 @@ def secrets() -> tuple[str, ...]:
     """What must show in no message: values of the environment that are keys to an object store."""
     values = [value for name, value in os.environ.items() if _SECRET.match(name)]
     passwords = [urlsplit(value).password or "" for value in _endpoints()]
-    return tuple(value for value in (*values, *passwords, *map(unquote, passwords)) if value)
+    keys = _of_google_account("private_key")
+    return tuple(value for value in (*values, *keys, *passwords, *map(unquote, passwords)) if value)
 
 
 def _endpoints() -> list[str]:
     named = [value for name, value in sorted(os.environ.items()) if _ENDPOINT.match(name)]
-    return [*named, *_server_of_google()]
+    return [*named, *_of_google_account("gcs_base_url")]
 
 
-def _server_of_google() -> list[str]:
-    """Another server that a service account names, which is where the libraries look for one."""
-    for name in ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY"):
+def _of_google_account(name: str) -> list[str]:
+    """A text that a service account of the environment has under this name: another server is named there, and a key kept."""
+    for variable in ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY"):
         try:
-            given = os.environ[name]
-            account = json.loads(given if name.endswith("KEY") else Path(given).read_text(encoding="utf-8"))
+            given = os.environ[variable]
+            account = json.loads(given if variable.endswith("KEY") else Path(given).read_text(encoding="utf-8"))
         except (KeyError, OSError, ValueError):  # the libraries say what is wrong with it
             continue
-        if isinstance(account, dict) and isinstance(account.get("gcs_base_url"), str):
-            return [account["gcs_base_url"]]
+        if isinstance(account, dict) and isinstance(account.get(name), str):
+            return [account[name]]
     return []
