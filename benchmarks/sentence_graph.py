@@ -44,7 +44,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Structure, Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.linking import Pairs, mutual_pairs
+from hoptrail.structures.linking import MutualPairs, Pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_entities import Mentions
@@ -216,7 +216,8 @@ def recall(nodes: Nodes) -> float:
 
     def pairs(exact_up_to: int) -> set[int]:
         search = Nearest(nodes.vectors(), settings.neighbours, exact_up_to, settings.probes, settings.seed)
-        return set(mutual_pairs(search.of, rows, size).keys(size).tolist())
+        found = MutualPairs.find(search.of, rows, size, settings.neighbours)
+        return set(found.of(rows).keys(size).tolist())
 
     exact = pairs(ENTIRE)
     return len(exact & pairs(0)) / max(1, len(exact))

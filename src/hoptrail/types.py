@@ -7,9 +7,11 @@ One word per idea; `docs/datamodel.md` is the same list on one page. Offsets are
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 
 ID_DIGITS = 20
 
@@ -85,9 +87,13 @@ class Document:
         if not rising or (ends[-1] if ends else 0) != len(self.text):
             raise ValueError(f"sentences of document {self.id} do not tile its {len(self.text)} characters")
 
-    def sentences(self) -> Iterator[Span]:
-        start = 0
-        for end in self.sentence_ends:
+    def sentences(self, within: Span | None = None) -> Iterator[Span]:
+        """All of them, or those that share characters with a part of the document."""
+        first = bisect_right(self.sentence_ends, within.start) if within else 0
+        start = self.sentence_ends[first - 1] if first else 0
+        for end in islice(self.sentence_ends, first, None):
+            if within and start >= within.end:
+                return
             yield Span(self.id, start, end)
             start = end
 

@@ -24,7 +24,16 @@ from world import FACTS, HashingEncoder
 
 RECIPES = (
     *("bm25", "dense", "hybrid", "selfask", "trail:frontier", "raptor", "sirerag", "sirerag:a"),
-    *("chainrag", "chainrag:passages", "chainrag:no-ss", "sunar", "sunar:dense", "sunar:rerank-only"),
+    *(
+        "chainrag",
+        "chainrag:passages",
+        "chainrag:no-ss",
+        "chainrag:per-question",
+        "sunar",
+        "sunar:dense",
+        "sunar:rerank-only",
+    ),
+    *("hirag", "hirag:paper"),
 )
 """Those whose memory does not grow with the corpus."""
 
@@ -156,6 +165,8 @@ def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memo
         (SENTENCES, "places"),
         (SENTENCE_GRAPH, "EC"),
         "keywords of passages",
+        ("TitleIndex",),
+        ("passages", "by document"),
     }
-    assert whole & small.snapshot._derived.keys() or name not in {"chainrag", "sunar"}
+    assert whole & small.snapshot._derived.keys() or name not in {"chainrag", "sunar", "hirag"}
     assert not whole & large.snapshot._derived.keys()

@@ -18,6 +18,12 @@ from world import make_document, make_passage
 LONG = "The Kestrel Mill grinds barley. A heron nests on its high roof. Jonas Pell owns this mill. It has four sails."
 
 
+@pytest.fixture(params=[False, True], ids=["held", "looked-up"], autouse=True)
+def looks_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Titles of a small corpus are held, those of a large one looked up."""
+    monkeypatch.setattr(HierarchicalSearch, "_looks_up", request.param)
+
+
 @pytest.fixture
 def site(tmp_path: Path, documents: list[Document]) -> Site:
     site = Site(tmp_path, limits=PassageLimits(12, 0))
@@ -141,3 +147,13 @@ def test_a_page_of_namesakes_does_not_make_its_primary_title_ambiguous(
     site.build(add=[*documents, make_document("Dunmere (disambiguation)", "Dunmere: a port. Dunmere: a barge.")])
     pages = opened(site).pages("What is Dunmere?")
     assert (pages.ambiguous, pages.pages[0].title.name) == ((), "Dunmere")
+
+
+def test_what_was_found_of_a_page_without_a_title_is_read(site: Site) -> None:
+    untitled = make_document("", "A ferry crosses the Sound of Ommer twice a day.")
+    site.build(add=[untitled, make_document("", "Another note without a title.")])
+    search = opened(site)
+    pages = search.pages("Which ferry crosses the Sound of Ommer?")
+    (page,) = (page for page in pages.pages if page.title.documents == (untitled.id,))
+    assert page.title.name == ""
+    assert [chunk.unit.text for chunk in search.chunks(page, pages.vector)] == [untitled.text]

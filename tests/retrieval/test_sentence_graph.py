@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import pytest
@@ -60,8 +60,8 @@ def around(links: list[Link], frontier: list[str]) -> list[str]:
 def test_neighbours_are_those_of_the_chosen_links_strongest_first(snapshot: Snapshot, kinds: tuple[str, ...]) -> None:
     graph, looked_up = SentenceGraph.of(snapshot, kinds), LookedUpGraph(snapshot, kinds)
     links = [link for kind in kinds for link in snapshot.links(kind)]
-    for size in (1, 2, 3):
-        for frontier in combinations(graph.ids, size):
+    for size, step in ((1, 1), (2, 3), (3, 29)):
+        for frontier in islice(combinations(graph.ids, size), 0, None, step):
             assert list(graph.neighbours(frontier)) == around(links, list(frontier))
             assert looked_up.neighbours(frontier) == graph.neighbours(frontier)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hoptrail.store import writer as writer_module
+from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Link, Usage
@@ -54,3 +57,30 @@ def test_an_index_without_links_has_none(tmp_path: Path, encoder: HashingEncoder
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.publish(Usage())
     assert list(Snapshot.open(tmp_path).links_from(["s3"], "names")) == []
+
+
+def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "LINKS_AT_ONCE", 2)
+    ids = PackedIds.of(["s1", "s22", "s3"])
+    rows = Directed(np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 2, 0]), np.array([0.5, 1, 0.25, 0.1, 0.2]))
+    one = Directed(np.array([2]), np.array([1]), np.array([1.0]))
+    with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        writer.add_link_rows(ids, {"SS": rows, "SA": one})
+        writer.add_link_rows(ids, {"EC": Directed(rows.sources[:0], rows.targets[:0], rows.weights[:0])})
+        writer.publish(Usage())
+    snapshot = Snapshot.open(tmp_path)
+    expected = {
+        Link("s1", "s22", "SS", 0.5),
+        Link("s22", "s3", "SS", 1.0),
+        Link("s3", "s1", "SS", 0.25),
+        Link("s1", "s3", "SS", 0.1),
+        Link("s22", "s1", "SS", 0.2),
+        Link("s3", "s22", "SA", 1.0),
+    }
+    assert set(snapshot.links()) == expected
+    assert sum(snapshot.count_links().values()) == 6
+    read = snapshot.link_rows("SS", ids)
+    pairs = zip(read.sources.tolist(), read.targets.tolist(), read.weights.tolist(), strict=True)
+    assert {Link(ids[source], ids[target], "SS", weight) for source, target, weight in pairs} == {
+        link for link in expected if link.kind == "SS"
+    }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +45,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.put_units(units(0, MANY), drawn(MANY, 1))
         writer.publish(Usage())
     return folder
+
+
+def test_vectors_of_any_length_have_an_index(tmp_path: Path) -> None:
+    chance = np.random.default_rng(0).standard_normal((MANY, 21)).astype(np.float32)
+    unit = chance / np.linalg.norm(chance, axis=1, keepdims=True)
+    with writing_to(tmp_path, EncoderIdentity("odd", "0" * 64, 21), SETTINGS) as writer:
+        writer.put_units(units(0, MANY), unit)
+        writer.publish(Usage())
+    snapshot = Snapshot.open(tmp_path)
+    assert snapshot.searches_vectors(Kind.PASSAGE)
+    assert [found[0][0] for found in snapshot.nearest(Kind.PASSAGE, unit[:50], 1)] == [f"p{at:05}" for at in range(50)]
 
 
 def test_few_vectors_are_compared_one_and_all(tmp_path: Path) -> None:
@@ -190,3 +204,22 @@ def test_look_ups_by_index_find_what_reading_the_column_finds(tmp_path: Path, mo
         )
     assert found[0] == found[1]
     assert found[0][0] == [links[1], links[399]]
+
+
+def test_the_store_writes_nothing_of_its_own_to_the_terminal(tmp_path: Path) -> None:
+    """What it warns of here is that a query does not name a column: as good as any other warning."""
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+import pyarrow as pa
+from hoptrail.store.tables import connect
+vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ones(8, dtype=np.float32)), 4)
+table = connect(Path(sys.argv[1])).create_table("t", pa.table({"id": ["a", "b"], "vector": vectors}))
+assert len(table.search([1.0, 1, 1, 1], "vector", query_type="vector").limit(1).select(["id"]).to_arrow()) == 1
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "LANCEDB_LOG"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr == ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hoptrail.structures import linking
-from hoptrail.structures.linking import Pairs, SharedEntities, adjacent_pairs, mutual_pairs
+from hoptrail.structures.linking import MutualPairs, Pairs, SharedEntities, adjacent_pairs
 from hoptrail.structures.nearest import Nearest, Rows
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -37,7 +39,7 @@ def mentions(named: list[set[str]]) -> Mentions:
 def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
     shared = SharedEntities(mentions(named), len(named), most, count)
     chosen = np.arange(len(named), dtype=np.int32) if of is None else of
-    return mutual_pairs(shared.of, chosen, len(named))
+    return MutualPairs.find(shared.of, chosen, len(named), count).of(chosen)
 
 
 def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
@@ -57,7 +59,7 @@ def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None
 def test_few_rows_have_few_links(size: int) -> None:
     vectors = np.eye(4, dtype=np.float32)[:size]
     everybody = np.arange(size, dtype=np.int32)
-    similar = mutual_pairs(Nearest(vectors, 10, 100, 1, 0).of, everybody, size)
+    similar = MutualPairs.find(Nearest(vectors, 10, 100, 1, 0).of, everybody, size, 10).of(everybody)
     adjacent = adjacent_pairs(np.zeros(size, dtype=np.int32), np.arange(size), 3)
     together = sharing([{"Isk"} for _ in range(size)])
     assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
@@ -72,10 +74,35 @@ def test_similar_pairs_are_those_among_the_best_of_both() -> None:
     best = [set(np.argsort(-row)[:4].tolist()) for row in cosines]
     expected = {(a, b) for a, b in combinations(range(80), 2) if a in best[b] and b in best[a]}
     search = Nearest(vectors, 4, 100, 1, 0)
-    assert set(pairs_of(mutual_pairs(search.of, np.arange(80, dtype=np.int32), 80))) == expected
+    everybody = np.arange(80, dtype=np.int32)
+    assert set(pairs_of(MutualPairs.find(search.of, everybody, 80, 4).of(everybody))) == expected
     some = rows(7, 30, 31)
     wanted = {pair for pair in expected if set(pair) & {7, 30, 31}}
-    assert set(pairs_of(mutual_pairs(search.of, some, 80))) == wanted
+    assert set(pairs_of(MutualPairs.find(search.of, some, 80, 4).of(some))) == wanted
+
+
+@pytest.mark.parametrize("asked", [80, 60, 3])
+def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(1).normal(size=(80, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    search = Nearest(vectors, 6, 100, 1, 0)
+    some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
+    whole = pairs_of(MutualPairs.find(search.of, some, 80, 6).of(some))
+    monkeypatch.setattr(linking, "parts_of", lambda rows, _size: (rows[at : at + 7] for at in range(0, len(rows), 7)))
+    made: list[int] = []
+
+    def room(count: int, width: int, dtype: Any) -> NDArray[Any]:
+        made.append(count)
+        return np.zeros((count, width), dtype)
+
+    found = MutualPairs.find(search.of, some, 80, 6, room)
+    parts: dict[tuple[int, int], float] = {}
+    for start in range(0, asked, 11):
+        parts |= pairs_of(found.of(some[start : start + 11]))
+    assert parts == whole
+    assert parts
+    assert made[0] == asked
+    assert made[2] <= min(6 * asked, 80 - asked)
 
 
 def test_entities_of_one_sentence_or_of_too_many_make_no_links() -> None:

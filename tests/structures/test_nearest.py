@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed
 from hoptrail.structures import nearest
-from hoptrail.structures.nearest import Cells, Directed, Nearest, Rows
+from hoptrail.structures.nearest import Cells, Nearest, Rows
 
 
 def around_centres(size: int, centres: int, seed: int = 0, dimension: int = 32) -> FloatMatrix:
@@ -116,8 +117,48 @@ def test_the_nearest_cells_of_many_rows_are_kept_without_the_order_of_all_cells(
     vectors = np.random.default_rng(0).standard_normal((12_000, 8)).astype(np.float32)
     cells = Cells(tuple(np.zeros(1, dtype=np.int32) for _ in range(3000)), vectors[:3000])
     tracemalloc.start()
-    near = cells.near(vectors, 2)
+    near = cells.near(vectors, all_rows(vectors), 2)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert near.shape == (12_000, 2)
     assert peak < 12_000 * 3000 * 8
+
+
+def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 20)
+    vectors = around_centres(600, 5)
+    whole = Nearest(vectors, 5, 0, 4, 0).of(all_rows(vectors))
+    monkeypatch.setattr(nearest, "HELD", 100)
+    in_parts = Nearest(vectors, 5, 0, 4, 0).of(all_rows(vectors))
+    np.testing.assert_array_equal(in_parts.sources, whole.sources)
+    np.testing.assert_array_equal(in_parts.targets, whole.targets)
+    np.testing.assert_array_equal(in_parts.weights, whole.weights)
+
+
+@pytest.mark.parametrize("exact_up_to", [10**9, 0])
+def test_edges_back_are_those_that_others_would_have_found(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 20)
+    vectors = around_centres(600, 5)
+    search = Nearest(vectors, 5, exact_up_to, 3, 0)
+    whole = search.of(all_rows(vectors))
+    new = np.arange(0, 600, 3, dtype=np.int32)
+    least = np.full(600, np.inf)
+    np.minimum.at(least, whole.sources, whole.weights)
+    least[new] = np.inf
+    found = search.of(new, least)
+    assert {edge for edge in edges(found) if edge[0] % 3 == 0} == {edge for edge in edges(whole) if edge[0] % 3 == 0}
+    wanted = {(source, target) for source, target in edges(whole) if source % 3 and target % 3 == 0}
+    back = {(source, target) for source, target in edges(found) if source % 3}
+    probed = search._cells.near(vectors, all_rows(vectors), 3)
+    homes = search._cells.homes
+    assert back
+    assert back <= wanted | {edge for edge in back if found_with_a_tie(vectors, least, edge)}
+    if exact_up_to:
+        assert back >= wanted
+    else:  # the two must have been compared
+        assert back >= {(source, target) for source, target in wanted if homes[source] in probed[target]}
+
+
+def found_with_a_tie(vectors: FloatMatrix, least: np.typing.NDArray[np.float64], edge: tuple[int, int]) -> bool:
+    source, target = edge
+    return bool(abs(float(vectors[source] @ vectors[target]) - least[source]) < 2e-5)

@@ -15,7 +15,7 @@ from hoptrail.errors import Interrupted, UsageError
 from hoptrail.retrieval.neighbourhood import LookedUpNeighbourhood, open_neighbourhood
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
-from hoptrail.structures import neighbours
+from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.keyword_statistics import KeywordStatistics
@@ -162,9 +162,10 @@ def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
     assert site.snapshot.head == head
 
 
-@pytest.mark.parametrize("graph", [dense(), bm25()])
+@pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "BATCH", 5)
+    monkeypatch.setattr(nearest, "CELL", 5)
     documents = make_documents(23)
     whole = built(tmp_path / "whole", graph, documents)
     site = Site(tmp_path / "stopped")
@@ -260,6 +261,33 @@ def test_cells_find_most_of_what_is_exact(tmp_path: Path) -> None:
     exact = built(tmp_path / "exact", dense(), documents)
     cells = built(tmp_path / "cells", dense(exact_up_to=0), documents)
     assert len(ends(links(exact, dense())) & ends(links(cells, dense()))) > 0.8 * 180
+
+
+def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "CELL", 10)
+    graph, documents = dense(exact_up_to=0, probes=4), make_documents(120)
+    whole = built(tmp_path / "whole", graph, documents)
+    grown = built(tmp_path / "grown", graph, documents[:60])
+    standing = set(grown.units(Kind.PASSAGE))
+    grown.build(graph, add=documents[60:])
+    found, wanted = (
+        {end for end in ends(links(site, graph)) if end[0] in standing and end[1] not in standing}
+        for site in (grown, whole)
+    )
+    assert len(found & wanted) > 0.75 * len(wanted)
+    assert len(links(grown, graph)) == 120 * 3
+
+
+def test_blocks_of_keyword_scores_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = make_documents(40)
+    whole = built(tmp_path / "whole", bm25(), documents[:20])
+    monkeypatch.setattr(neighbours, "BLOCK", 50)
+    parts = built(tmp_path / "parts", bm25(), documents[:20])
+    assert links(parts, bm25()) == links(whole, bm25())
+    parts.build(bm25(), add=documents[20:])
+    monkeypatch.undo()
+    whole.build(bm25(), add=documents[20:])
+    assert links(parts, bm25()) == links(whole, bm25())
 
 
 def test_passages_cut_anew_are_linked_anew(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hoptrail.structures.sentence_entities import Mentions, mentions_in, shape_o
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.types import Span
 
-PLACES = SentencePlaces(("s1", "s2", "s3"), (Span("d", 10, 20), Span("d", 0, 9), Span("e", 0, 9)))
+PLACES = SentencePlaces.of([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
 
 
 def fact(entities: tuple[str, ...], document: str, start: int, end: int) -> Extraction:

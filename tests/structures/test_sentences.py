@@ -7,7 +7,7 @@ from pathlib import Path
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Workshop, report_nothing
-from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units
+from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units, sentences_inside
 from hoptrail.types import Document, Kind, Span, Unit, Usage, content_id
 from world import HashingEncoder, make_document, make_passage
 
@@ -79,15 +79,14 @@ def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Doc
     snapshot = Snapshot.open(tmp_path)
     places = sentence_places(snapshot)
     assert places is sentence_places(snapshot)
-    assert places.ids == snapshot.vectors(Kind.SENTENCE).ids
+    assert tuple(places.ids) == snapshot.vectors(Kind.SENTENCE).ids
     spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
-    assert places.spans == tuple(spans[name] for name in places.ids)
+    assert [places.span(row) for row in range(len(spans))] == [spans[name] for name in places.ids]
 
 
 def test_overlapping_sentences_share_characters() -> None:
-    places = SentencePlaces(
-        ("s1", "s2", "s3", "s4"), (Span("d", 20, 30), Span("d", 0, 9), Span("d", 10, 20), Span("e", 0, 5))
-    )
+    spans = (Span("e", 0, 5), Span("d", 20, 30), Span("d", 0, 9), Span("d", 10, 20))
+    places = SentencePlaces.of(zip(("s4", "s1", "s2", "s3"), spans, strict=True))
     for span, rows in (
         (Span("d", 0, 30), [1, 2, 0]),
         (Span("d", 9, 10), []),
@@ -101,12 +100,28 @@ def test_overlapping_sentences_share_characters() -> None:
         assert list(places.overlapping(span)) == rows
 
 
+def test_a_passage_holds_its_first_sentence_whatever_stands_before_it() -> None:
+    document = make_document("Isk", "\n\n The Isk is a river. It rises in hills. It is long.")
+    whole = Unit("p", Kind.PASSAGE, "Isk", "", (Span(document.id, 3, len(document.text)),))
+    assert list(sentences_inside(whole, document)) == list(sentence_units(document))
+    assert len(list(sentences_inside(whole, document))) == 3
+    first, second = (Unit("p", Kind.PASSAGE, "", "", (Span(document.id, *place),)) for place in ((3, 22), (10, 45)))
+    assert [unit.text for unit in sentences_inside(first, document)] == ["The Isk is a river."]
+    assert [unit.text for unit in sentences_inside(second, document)] == ["It rises in hills."]
+    spans = list(document.sentences())
+    for start in range(len(document.text)):
+        for end in range(start + 1, len(document.text) + 1):
+            wanted = [span for span in spans if span.start < end and start < span.end]
+            assert list(document.sentences(Span(document.id, start, end))) == wanted
+
+
 def test_a_sentence_belongs_to_the_passage_that_holds_all_of_it() -> None:
     document = make_document("Isk", "The Isk is a river. It rises in hills. It is long.")
     units = sorted(sentence_units(document), key=lambda unit: unit.sources)
-    places = SentencePlaces(tuple(unit.id for unit in units), tuple(unit.sources[0] for unit in units))
+    places = SentencePlaces.of((unit.id, unit.sources[0]) for unit in units)
+    in_text = [list(places.ids).index(unit.id) for unit in units]
     half = Unit("p1", Kind.PASSAGE, "", "", (Span(document.id, 0, 25),))
     rest = Unit("p2", Kind.PASSAGE, "", "", (Span(document.id, 20, 38),))
-    assert places.passages([half, rest]).tolist() == [0, 1, -1]
+    assert places.passages([half, rest])[in_text].tolist() == [0, 1, -1]
     assert places.passages([make_passage(document), half]).tolist() == [0, 0, 0]
     assert places.passages([]).tolist() == [-1, -1, -1]

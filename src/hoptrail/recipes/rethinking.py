@@ -267,9 +267,9 @@ class Rethinking:
     def _rest(self, pages: Pages) -> Sequence[Hit]:
         """The best passage of every page, those of named pages first, then all that searching found."""
         best: dict[Page, Hit] = {}
-        by_title = {page.title: page for page in pages.pages}
+        page_of = {document: page for page in pages.pages for document in page.title.documents}
         for hit in pages.found:
-            page = by_title.get(self._search.title_of(hit.unit))
+            page = page_of.get(hit.unit.document)
             if page is not None:
                 best.setdefault(page, hit)
         for page in pages.pages:

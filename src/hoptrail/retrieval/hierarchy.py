@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 from hoptrail.documents.splitting import words_in
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
@@ -23,6 +21,7 @@ from hoptrail.retrieval.fuse import shares_of_best
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.titles import Title, TitleIndex, tied
+from hoptrail.retrieval.titles_around import names_in, titles_around
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -63,11 +62,15 @@ class HierarchySettings:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title with its documents, and how well they fit: the title's likeness (0 to 1) and the share of the best search score."""
+    """A title with its documents, and how well they fit: the title's likeness (0 to 1) and the share of the best search score.
+
+    `found` are the ids of its passages that searching found, best first.
+    """
 
     title: Title
     similarity: float
     share: float
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +103,21 @@ class HierarchicalSearch:
 
     def pages(self, asked: str) -> Pages:
         """The pages for a question: by likeness of title plus share of the best search score, then by title."""
-        matches = [(name, self._titles.like(name, self._settings.least_similarity)) for name in self._names(asked)]
-        ambiguous = tuple(name for name, found in matches if tied(found, self._settings.most_equal))
         found = self._search(asked)
+        titles = self._titles(asked, found)
+        matches = [(name, titles.like(name, self._settings.least_similarity)) for name in self._names(asked, titles)]
+        ambiguous = tuple(name for name, equal in matches if tied(equal, self._settings.most_equal))
         likeness: defaultdict[Title, float] = defaultdict(float)
-        for match in (match for _, titles in matches for match in titles):
+        for match in (match for _, like in matches for match in like):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
+        passages: defaultdict[Title, list[str]] = defaultdict(list)
         shares = shares_of_best(found)
         for hit in found:
-            title = self.title_of(hit.unit)
+            title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
-        pages = (Page(title, likeness[title], share[title]) for title in {**likeness, **share})
+            passages[title].append(hit.unit.id)
+        pages = (Page(title, likeness[title], share[title], tuple(passages[title])) for title in {**likeness, **share})
         order = sorted(pages, key=lambda page: (-page.similarity - page.share, page.title.name, page.title.documents))
         return Pages(tuple(order[: self._settings.pages]), ambiguous, found, self.vector(asked))
 
@@ -122,7 +128,7 @@ class HierarchicalSearch:
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question of that vector; equal ones in rising order of id."""
-        own = [id_ for document in page.title.documents for id_ in self._passages_of.get(document, ())]
+        own = self._passages_of(page)
         passages = nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
         if not self._settings.cuts:
             return [Chunk(hit.unit, hit.unit, hit.score) for hit in passages]
@@ -130,18 +136,12 @@ class HierarchicalSearch:
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(cut.chunks, cut.vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
-    def title_of(self, unit: Unit) -> Title:
-        """The title of the page that a passage stands on."""
-        return self._titles.page_of(unit.document)
-
-    def _names(self, asked: str) -> list[str]:
+    def _names(self, asked: str, titles: TitleIndex) -> list[str]:
         """What the question may be about, longest first."""
         if self._settings.names == "question":
             return [asked]
-        titles = self._titles.named_in(asked)
-        mentions = find_mentions(asked, titles, question=True)
-        names = [mention.text for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
-        return sorted(dict.fromkeys((*names, *titles)), key=lambda name: (-len(name), name))
+        named = titles.named_in(asked)
+        return sorted(dict.fromkeys((*names_in(asked, named), *named)), key=lambda name: (-len(name), name))
 
     def _search(self, asked: str) -> Ranking:
         depth = self._settings.hybrid.depth
@@ -167,14 +167,25 @@ class HierarchicalSearch:
         )
         return _Cut(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
 
-    @cached_property
-    def _titles(self) -> TitleIndex:
-        return TitleIndex.of(self._corpus.snapshot)
-
-    @cached_property
-    def _passages_of(self) -> Mapping[str, Sequence[str]]:
+    def _titles(self, asked: str, found: Ranking) -> TitleIndex:
         snapshot = self._corpus.snapshot
-        return snapshot.derived(("passages", "by document"), lambda: _by_document(snapshot))
+        return titles_around(snapshot, asked, found) if self._looks_up else TitleIndex.of(snapshot)
+
+    def _passages_of(self, page: Page) -> Sequence[str]:
+        """All passages of a page; where they are looked up, of one without a title what was found, because titles lead there."""
+        snapshot, title = self._corpus.snapshot, page.title
+        if self._looks_up and not title.name:
+            return page.found
+        if self._looks_up:
+            names = set(snapshot.titles_of(title.documents).values())
+            return [id_ for *_, id_ in snapshot.titled(Kind.PASSAGE, names, title.documents)]
+        passages = snapshot.derived(("passages", "by document"), lambda: _by_document(snapshot))
+        return [id_ for document in title.documents for id_ in passages.get(document, ())]
+
+    @property
+    def _looks_up(self) -> bool:
+        """Whether titles are too many to be held, as vectors are."""
+        return self._corpus.snapshot.searches_vectors(Kind.PASSAGE)
 
 
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:

@@ -21,7 +21,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import PartialKeywords, WordCounts, keyword_words
 from hoptrail.structures.names import MENTIONS
-from hoptrail.structures.sentences import SentencePlaces, sentence_units
+from hoptrail.structures.sentences import SentencePlaces, sentences_inside
 from hoptrail.structures.terms import ALL_WORDS, entity_key, name_term, word_term
 from hoptrail.types import Kind, Unit
 
@@ -65,10 +65,8 @@ class KnownPassages:
             document.id: document for document in self.snapshot.documents({self.units[id_].document for id_ in new})
         }
         for id_ in new:
-            whole = self.units[id_].sources[0]
-            self._sentences[id_] = [
-                unit for unit in sentence_units(documents[whole.document], whole) if whole.covers(unit.sources[0])
-            ]
+            unit = self.units[id_]
+            self._sentences[id_] = list(sentences_inside(unit, documents[unit.document]))
         self._extractions |= self.snapshot.extractions(new)
         sentences = [unit.id for id_ in new for unit in self._sentences[id_]]
         for link in self.snapshot.links_from(sentences, MENTIONS):
@@ -104,7 +102,7 @@ class KnownPassages:
         vectors = self.snapshot.vectors_of(Kind.SENTENCE, spans)
         parts = GraphParts(
             tuple(self.units[id_] for id_ in passages),
-            SentencePlaces(vectors.ids, tuple(spans[id_] for id_ in vectors.ids)),
+            SentencePlaces.of((id_, spans[id_]) for id_ in vectors.ids),
             (self._extractions[id_] for id_ in passages if id_ in self._extractions),
             ((id_, key_of.get(target, "")) for id_ in vectors.ids for target in self._mentions.get(id_, ())),
             called,

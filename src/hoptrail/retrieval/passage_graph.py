@@ -23,7 +23,7 @@ from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.nearest import Rows
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
 from hoptrail.structures.terms import entity_key
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Kind, Unit
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class GraphParts:
             namers,
             counts,
             corpus_size,
-            tuple(_characters(self.passages, passage_of, self.places.spans)),
+            tuple(_characters(self.passages, passage_of, self.places)),
             self.passage_vectors,
             self.sentence_vectors,
         )
@@ -241,10 +241,10 @@ def _read(snapshot: Snapshot) -> PassageGraph:
     return parts.graph(len(passages))
 
 
-def _characters(passages: Sequence[Unit], passage_of: Rows, spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    for row, span in zip(passage_of.tolist(), spans, strict=True):
-        start = passages[row].sources[0].start if row >= 0 else 0
-        yield span.start - start, span.end - start
+def _characters(passages: Sequence[Unit], passage_of: Rows, places: SentencePlaces) -> Iterator[tuple[int, int]]:
+    for row, start, end in zip(passage_of.tolist(), places.starts.tolist(), places.ends.tolist(), strict=True):
+        before = passages[row].sources[0].start if row >= 0 else 0
+        yield start - before, end - before
 
 
 def _pairs(postings: Postings) -> tuple[Rows, Rows]:

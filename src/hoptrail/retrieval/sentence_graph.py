@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.text import folded
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.nearest import Rows
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
-from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
 from hoptrail.types import Kind, Unit
 
 
@@ -98,18 +99,17 @@ class SentenceGraph:
         Raises:
             UsageError: there is no such kind of link, or one of `passages` is no passage.
         """
-        everywhere = sentence_places(snapshot)
-        rows, places = _places_in(everywhere, passages)
+        places, vectors = _sentences_in(passages, snapshot)
         extractions = [found for _, found in snapshot.extractions({passage.id for passage in passages})]
         settings = settings or SentenceGraphSettings()
         nodes = Nodes(
             places.passages(passages),
-            np.array([span.start for span in places.spans], dtype=np.int64),
+            places.starts,
             mentions_in(places, extractions, settings.left_out),
-            lambda: snapshot.vectors(Kind.SENTENCE).matrix[rows],
+            lambda: vectors,
             settings,
         )
-        adjacencies = {kind: Adjacency.of(nodes.all_pairs(kind), len(rows)) for kind in _checked(kinds)}
+        adjacencies = {kind: Adjacency.of(nodes.all_pairs(kind), len(nodes)) for kind in _checked(kinds)}
         return cls(snapshot, places.ids, adjacencies, lambda: mentions_in(places, extractions, ()))
 
     @property
@@ -230,21 +230,15 @@ def _stored_mentions(snapshot: Snapshot) -> Mentions:
     return snapshot.derived((SENTENCE_GRAPH, "mentions"), read)
 
 
-def _places_in(everywhere: SentencePlaces, passages: Sequence[Unit]) -> tuple[Rows, SentencePlaces]:
-    """Rows of the sentences inside these passages, rising, and the same as places of their own."""
+def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[SentencePlaces, FloatMatrix]:
+    """The stored sentences inside these passages, with their vectors row by row: shape (sentences, dimension)."""
     for unit in passages:
         if unit.kind is not Kind.PASSAGE:
             raise UsageError(
                 f"a graph is made over passages; {unit.id} of {unit.title!r} is of kind {unit.kind.value}."
             )
-    found = {
-        row
-        for passage in passages
-        for row in everywhere.overlapping(passage.sources[0])
-        if passage.sources[0].covers(everywhere.spans[row])
-    }
-    rows = np.array(sorted(found), dtype=np.int32)
-    chosen = rows.tolist()
-    return rows, SentencePlaces(
-        tuple(everywhere.ids[row] for row in chosen), tuple(everywhere.spans[row] for row in chosen)
-    )
+    documents = {document.id: document for document in snapshot.documents({unit.document for unit in passages})}
+    sentences = (one for unit in passages for one in sentences_inside(unit, documents[unit.document]))
+    spans = {one.id: one.sources[0] for one in sentences}
+    stored = snapshot.vectors_among(Kind.SENTENCE, spans)
+    return SentencePlaces.of((id_, spans[id_]) for id_ in stored.ids), stored.matrix

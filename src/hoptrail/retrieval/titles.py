@@ -1,9 +1,9 @@
 """The title index: which documents are called what, which titles a question names, which are like a name.
 
-HiRAG section 4.3, first layer: lexical matching of entity names with titles. Held in memory and made from the snapshot when it is
-first asked for. For the 6,119 titles of 2WikiMultiHopQA that takes a fifth of a second and some 6 MB, both in proportion to the
-number of titles, so millions of titles want an index in the store instead. Knows nothing of what stands in a document, and no
-translation; in scripts without spaces a title is found only where the whole name is given.
+HiRAG section 4.3, first layer: lexical matching of entity names with titles. Made of all titles of a snapshot when it is first
+asked for (for the 6,119 of 2WikiMultiHopQA that takes a fifth of a second and some 6 MB, both in proportion to their number), and
+where titles are too many to be held, of those around a question (`titles_around.py`). Knows nothing of what stands in a document,
+and no translation; in scripts without spaces a title is found only where the whole name is given.
 """
 
 from __future__ import annotations
@@ -56,6 +56,30 @@ class TitleMatch:
     primary: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some words of a text, by number, as they are written there and as names are compared."""
+
+    words: range
+    text: str
+    key: str
+
+
+def possible_names(text: str) -> Iterator[Part]:
+    """Runs of words of a text that may be meant as a title, the longest first.
+
+    Where the text has capitals at all, a title has one there: `home` is not the film `Home`.
+    """
+    words = list(_WORD.finditer(text))
+    keys = [_key(word.group()) for word in words]
+    cased = text[1:] != text[1:].lower()
+    for size in range(min(MOST_WORDS, len(words)), 0, -1):
+        for first in range(len(words) - size + 1):
+            part = text[words[first].start() : words[first + size - 1].end()]
+            if _is_name(part, at_start=first == 0, cased=cased):
+                yield Part(range(first, first + size), part, " ".join(keys[first : first + size]))
+
+
 class TitleIndex:
     """Titles of documents and their further names. Use `of`."""
 
@@ -85,7 +109,6 @@ class TitleIndex:
                 self._places[form].append(place)
             for word in dict.fromkeys(forms[0].split()):
                 self._by_word[word].append(place)
-        self._longest = max((form.count(" ") + 1 for form in self._places), default=0)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> TitleIndex:
@@ -97,24 +120,13 @@ class TitleIndex:
         return self._page_of[document]
 
     def named_in(self, text: str) -> list[str]:
-        """The parts of `text` that are titles, the longest first and none overlapping another.
-
-        Where the text has capitals at all, a title has one there: `home` is not the film `Home`.
-        """
-        words = list(_WORD.finditer(text))
-        keys = [_key(word.group()) for word in words]
-        cased = text[1:] != text[1:].lower()
+        """The parts of `text` that are titles, the longest first and none overlapping another."""
         taken: set[int] = set()
         found: list[str] = []
-        for size in range(min(self._longest, MOST_WORDS, len(words)), 0, -1):
-            for first in range(len(words) - size + 1):
-                places = range(first, first + size)
-                if not taken.isdisjoint(places) or " ".join(keys[first : first + size]) not in self._places:
-                    continue
-                part = text[words[first].start() : words[first + size - 1].end()]
-                if _is_name(part, at_start=first == 0, cased=cased):
-                    taken.update(places)
-                    found.append(part)
+        for part in possible_names(text):
+            if part.key in self._places and taken.isdisjoint(part.words):
+                taken.update(part.words)
+                found.append(part.text)
         return found
 
     def like(self, name: str, least: float) -> tuple[TitleMatch, ...]:

@@ -157,7 +157,8 @@ class TripleSpace:
                 scores[:, without] = -np.inf
             return [_best(row, None, limit) for row in scores]
         found = []
-        for vector, cells in zip(vectors, self._cells.near(vectors, self.settings.probes), strict=True):
+        rows = np.arange(len(vectors), dtype=np.int32)
+        for vector, cells in zip(vectors, self._cells.near(vectors, rows, self.settings.probes), strict=True):
             rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells]))
             rows = rows if without is None else rows[~without[rows]]
             found.append(_best(self.matrix[rows] @ vector, rows, limit))

@@ -22,12 +22,15 @@ import numpy as np
 
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.vectors import vector_index
 from hoptrail.types import Document, Kind, Link, Span, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from lancedb.index import FTS, Bitmap, BTree, IvfFlat
+    from lancedb.index import FTS, Bitmap, BTree, IvfFlat, IvfRq
+
+    Index = FTS | IvfRq | IvfFlat | BTree | Bitmap
 
 DOCUMENTS = "documents"
 LINKS = "links"
@@ -171,15 +174,17 @@ SCANNED_UP_TO = 50_000
 """Up to so many rows a look-up reads the column, which takes milliseconds; above it, columns that are looked up have an index."""
 
 
-def indexes_of(table: str, rows: int, exact_up_to: int) -> dict[str, FTS | IvfFlat | BTree | Bitmap]:
-    """The indexes of a table of so many rows, by column; vectors have one above `exact_up_to`."""
+def indexes_of(table: str, rows: int, exact_up_to: int, dimension: int) -> dict[str, Index]:
+    """The indexes of a table of so many rows, by column; vectors, of that dimension, have one above `exact_up_to`."""
     from lancedb.index import Bitmap, BTree
 
-    indexes: dict[str, FTS | IvfFlat | BTree | Bitmap] = {}
+    indexes: dict[str, Index] = {}
     if table == unit_table(Kind.PASSAGE):
         indexes["searchable"] = keyword_index()
+    if table in {DOCUMENTS, unit_table(Kind.PASSAGE), unit_table(Kind.PROFILE)} and rows > SCANNED_UP_TO:
+        indexes["title"] = BTree()
     if table.startswith(UNITS) and rows > exact_up_to:
-        indexes["vector"] = vector_index(rows)
+        indexes["vector"] = vector_index(rows, dimension)
     if rows > SCANNED_UP_TO:
         indexes |= {"source": BTree(), "target": BTree(), "kind": Bitmap()} if table == LINKS else {"id": BTree()}
     return indexes
@@ -259,6 +264,22 @@ def links_to_rows(links: Iterable[Link]) -> pa.Table:
         },
         schema=link_schema(),
     )
+
+
+def link_rows_to_rows(kind: str, ids: PackedIds, links: Directed) -> pa.Table:
+    """As `links_to_rows`, column by column, without a record a link."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    source, target = (pa.array(ids[rows], pa.string()) for rows in (links.sources, links.targets))
+    columns = {
+        "id": pc.binary_join_element_wise(source, kind, target, " "),
+        "source": source,
+        "target": target,
+        "kind": pa.array([kind], pa.string()).take(pa.array(np.zeros(len(source), dtype=np.int64))),
+        "weight": pa.array(links.weights, pa.float64()),
+    }
+    return pa.table(columns, schema=link_schema())
 
 
 def links_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Link]:

@@ -14,12 +14,14 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.place import Place
 from hoptrail.store.tables import writing
 
 R = TypeVar("R")
+T = TypeVar("T", bound=np.generic)
 
 RECORDS_HELD = 4096
 """Records that are held before they go into a file together."""
@@ -62,7 +64,7 @@ class SetAside(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """For one index; up to `vectors_held` vectors are held in memory."""
+    """For one index; up to `vectors_held` vectors, or rows of another table, are held in memory."""
 
     place: Place
     vectors_held: int
@@ -73,14 +75,18 @@ class Scratch:
         Raises:
             StorageError: the disk is full, or refuses.
         """
+        return self.table(count, dimension, np.float32)
+
+    def table(self, count: int, width: int, dtype: type[T]) -> NDArray[T]:
+        """Zeros of shape (count, width), as `vectors`."""
         if count <= self.vectors_held:
-            return np.zeros((count, dimension), dtype=np.float32)
-        size = 4 * count * dimension
+            return np.zeros((count, width), dtype)
+        size = np.dtype(dtype).itemsize * count * width
         with writing(self._folder), self._file() as file:
             for start in range(0, size, len(_ZEROS)):  # a full disk says so here, where later it would end the process
                 file.write(_ZEROS[: size - start])
             file.flush()
-            return np.asarray(np.memmap(file, np.float32, "r+", shape=(count, dimension)))
+            return np.asarray(np.memmap(file, dtype, "r+", shape=(count, width)))
 
     @contextmanager
     def records(self) -> Iterator[SetAside[Any]]:

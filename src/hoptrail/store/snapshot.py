@@ -9,20 +9,21 @@ from __future__ import annotations
 import os
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
+from hoptrail.store.columns import Directed, joined
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -31,7 +32,7 @@ from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.tables import connect, one_of, open_tables, reading
 from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
-from hoptrail.types import ID_DIGITS, Document, Kind, Link, Unit
+from hoptrail.types import ID_DIGITS, Document, Kind, Link, Span, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +46,9 @@ _ID_BLOCK = 500
 _SHARE_READ_WHOLE = 16
 """Where more than one row in so many is asked for by a value, the table is read once instead of searched block by block."""
 
+_LINK_BATCHES = 512
+"""Batches of links that become rows at a time at least: half a million links, each some 100 bytes until then."""
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
@@ -53,15 +57,6 @@ class DocumentEntry:
     id: str
     title: str
     sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkRows:
-    """Links between some units, as places in their ids: arrays of one length."""
-
-    sources: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    weights: NDArray[np.float64]
 
 
 class Snapshot:
@@ -167,6 +162,28 @@ class Snapshot:
         )
         return tuple(sorted(entries, key=lambda entry: entry.id))
 
+    def titles_of(self, documents: Collection[str]) -> dict[str, str]:
+        """The titles of some documents, of those that there are, looked up."""
+        rows = self._scan(layout.DOCUMENTS, ["id", "title"], documents)
+        return {row["id"]: row["title"] for batch in rows for row in batch.to_pylist()}
+
+    def documents_titled(self, titles: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Title and id of the documents with one of these titles, letter by letter, in no particular order."""
+        for batch in self._scan(layout.DOCUMENTS, ["title", "id"], titles, by="title"):
+            yield from zip(batch.column("title").to_pylist(), batch.column("id").to_pylist(), strict=True)
+
+    def titled(
+        self, kind: Kind, titles: Collection[str], documents: Collection[str] | None = None
+    ) -> Iterator[tuple[str, str, str]]:
+        """Title, document and id of the units of a kind with one of these titles, letter by letter, in no particular order.
+
+        The document is that of the first source; `documents` limits it to a few of them.
+        """
+        also = None if documents is None else one_of("sources[1]['document']", documents)
+        for batch in self._scan(layout.unit_table(kind), ["title", "sources", "id"], titles, by="title", also=also):
+            for row in batch.to_pylist():
+                yield row["title"], row["sources"][0]["document"], row["id"]
+
     def document_ids(self) -> set[str]:
         return set(self._ids(layout.DOCUMENTS))
 
@@ -188,6 +205,13 @@ class Snapshot:
         """Units of a kind as a stream, all or those of `ids`, in no particular order."""
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
             yield from layout.units_from_rows(batch, kind)
+
+    def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
+        """Ids of all units of a kind with their first sources as a stream, in no particular order, without their texts."""
+        for batch in self._scan(layout.unit_table(kind), ["id", "sources"]):
+            for row in batch.to_pylist():
+                source = row["sources"][0]
+                yield row["id"], Span(source["document"], source["start"], source["end"])
 
     def unit_ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
@@ -239,20 +263,17 @@ class Snapshot:
         batches = self._scan(layout.LINKS, ["kind"])
         return Counter(kind for batch in batches for kind in batch.column("kind").to_pylist())
 
-    def link_rows(self, kind: str, ids: Sequence[str]) -> LinkRows:
+    def link_rows(self, kind: str, ids: Sequence[str]) -> Directed:
         """Links of one kind with both ends among `ids`, in no particular order: for graphs too large for records."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        batches = list(self._scan(layout.LINKS, ["source", "target", "kind", "weight"], [kind], by="kind"))
-        if not batches:
-            none = np.zeros(0, dtype=np.int32)
-            return LinkRows(none, none, np.zeros(0))
-        table = pa.Table.from_batches(batches)
         known = pa.array(ids, pa.string())
-        ends = [pc.fill_null(pc.index_in(table[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
-        whole = (ends[0] >= 0) & (ends[1] >= 0)
-        return LinkRows(ends[0][whole], ends[1][whole], table["weight"].to_numpy()[whole])
+        batches = self._scan(layout.LINKS, ["source", "target", "kind", "weight"], [kind], by="kind")
+        parts = []
+        many = max(_LINK_BATCHES, len(ids) // 2048)  # what is known is hashed anew for each
+        while some := list(islice(batches, many)):
+            parts.append(_link_rows(pa.Table.from_batches(some), known))
+        return joined(parts)
 
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with what was found in them, all or those of `ids`, in no particular order."""
@@ -368,18 +389,29 @@ class Snapshot:
             yield VectorMirror(tuple(batch.column("id").to_pylist()), matrix)
 
     def _read_all_vectors(self, kind: Kind) -> VectorMirror:
-        """Ids first, then each vector to its row, so that they are held once."""
-        ids = sorted(self.unit_ids(kind))
-        matrix = self.room_for_vectors(len(ids))
-        known = np.array(ids, dtype=np.bytes_)
-        for block in self.vector_blocks(kind):
-            matrix[np.searchsorted(known, np.array(block.ids, dtype=np.bytes_))] = block.matrix
-        return VectorMirror(tuple(ids), matrix)
+        ids = tuple(sorted(self.unit_ids(kind)))
+        return VectorMirror(ids, self.vectors_in_order([kind], ids))
 
-    def room_for_vectors(self, count: int) -> FloatMatrix:
-        """Zeros for so many vectors of this index, in a file where they are too many to be held: shape (count, dimension)."""
-        dimension = self.head.encoder.dimension
-        return self._scratch.vectors(count, dimension) if self._scratch else np.zeros((count, dimension), np.float32)
+    def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
+        """The vectors of units of some kinds, whose ids rise: shape (len(ids), dimension). Each is read to its row, so that they
+        are held once; in a file where a writer's are too many to be held.
+
+        Raises:
+            KeyError: some are not stored.
+        """
+        shape = len(ids), self.head.encoder.dimension
+        matrix = self._scratch.vectors(*shape) if self._scratch else np.zeros(shape, np.float32)
+        known = np.array(ids, dtype=np.bytes_)
+        found = 0
+        for block in (block for kind in kinds for block in self.vector_blocks(kind)) if ids else ():
+            names = np.array(block.ids, dtype=np.bytes_)
+            rows = np.minimum(np.searchsorted(known, names), len(known) - 1)
+            here = known[rows] == names
+            matrix[rows[here]] = block.matrix[here]
+            found += int(here.sum())
+        if found < len(ids):
+            raise KeyError(f"{len(ids) - found} of {len(ids)} units have no vector")
+        return matrix
 
     def _ids(self, name: str) -> Iterator[str]:
         for batch in self._scan(name, ["id"]):
@@ -409,6 +441,14 @@ class Snapshot:
                 if conditions:
                     query = query.where(" AND ".join(conditions))
                 yield from query.to_batches(batch_size=1024)
+
+
+def _link_rows(links: pa.Table, known: pa.Array) -> Directed:
+    import pyarrow.compute as pc
+
+    ends = [pc.fill_null(pc.index_in(links[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
+    whole = (ends[0] >= 0) & (ends[1] >= 0)
+    return Directed(ends[0][whole], ends[1][whole], links["weight"].to_numpy()[whole])
 
 
 def _matching(words: str) -> MatchQuery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ INDEX_CACHE = 256 * 1024 * 1024
 
 def connect(place: Place | Path) -> DBConnection:
     """The database at a place; one in an object store finds credentials and endpoint in the environment by itself."""
+    # It reads this once, and else tells the user's terminal of its inner workings, hundreds of times in a large corpus.
+    os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 
     place = Place.of(place)

@@ -23,6 +23,7 @@ from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
+from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.files import files_of
 from hoptrail.store.head import Checksum, Head, HeadRecord, check_encoder
 from hoptrail.store.integrity import checksums, missing_table, verify
@@ -56,6 +57,9 @@ links.
 
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096
+
+LINKS_AT_ONCE = 1 << 20
+"""Links that become rows of a table at a time: some 130 MB. (Twenty times as many would be more than one column can hold.)"""
 
 
 class Writer:
@@ -116,6 +120,20 @@ class Writer:
         """Add links that are not there yet, as `add_documents` does."""
         if links:
             self._append(layout.LINKS, layout.links_to_rows(links))
+
+    def add_link_rows(self, ids: PackedIds, links: Mapping[str, Directed]) -> None:
+        """Add links, by kind, as `add_links` does: where there are very many."""
+        import pyarrow as pa
+
+        waiting: list[pa.Table] = []
+        for kind, rows in links.items():
+            for part in rows.parts(LINKS_AT_ONCE):
+                waiting.append(layout.link_rows_to_rows(kind, ids, part))
+                if sum(map(len, waiting)) >= LINKS_AT_ONCE:
+                    self._append(layout.LINKS, pa.concat_tables(waiting))
+                    waiting = []
+        if waiting:
+            self._append(layout.LINKS, pa.concat_tables(waiting))
 
     def put_links(self, links: Sequence[Link]) -> None:
         """Add links, or replace those between the same two units with the same kind."""
@@ -296,7 +314,8 @@ class Writer:
         rows = table.search().to_batches(batch_size=_REWRITE_BLOCK)
         with self._changing(table):
             table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
-        for column, config in layout.indexes_of(name, int(table.count_rows()), self.storage.exact_up_to).items():
+        size, dimension = int(table.count_rows()), self.head.encoder.dimension
+        for column, config in layout.indexes_of(name, size, self.storage.exact_up_to, dimension).items():
             with self._changing(table):
                 table.create_index(column, config=config, replace=True)
 

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.structures.nearest import Directed, Rows, best_of, is_among, joined
+from hoptrail.store.columns import Directed, joined
+from hoptrail.structures.nearest import Rows, best_of, is_among, parts_of
 from hoptrail.structures.sentence_entities import Mentions
 
 EXPANSION = 1 << 20
 """Pairs of sentences that share an entity looked at a time."""
+
+
+def empty_table(count: int, width: int, dtype: Any) -> NDArray[Any]:
+    """Zeros in memory."""
+    return np.zeros((count, width), dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +77,81 @@ def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Pai
     return unordered(joined(parts), len(passages))
 
 
-def mutual_pairs(best: Callable[[Rows], Directed], rows: Rows, size: int) -> Pairs:
-    """The pairs with one end in `rows` at least in which each is among the `best` of the other."""
-    own = best(rows)
-    edges = joined([own, best(np.setdiff1d(own.targets, rows).astype(np.int32))])
-    keys = np.minimum(edges.sources, edges.targets).astype(np.int64) * size
-    keys += np.maximum(edges.sources, edges.targets)
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    firsts = order[:-1][keys[1:] == keys[:-1]]  # a mutual pair has an edge from either end
-    fresh = np.zeros(size, dtype=bool)
-    fresh[rows] = True
-    firsts = firsts[fresh[edges.sources[firsts]] | fresh[edges.targets[firsts]]]
-    return unordered(Directed(edges.sources[firsts], edges.targets[firsts], edges.weights[firsts]), size)
+Best = Callable[[Rows], Directed]
+"""Gives edges from rows to what is best for them."""
+
+Room = Callable[[int, int, Any], NDArray[Any]]
+"""Gives zeros, by number of rows, of columns, and type."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestOfRows:
+    """What is best for each of some rows (rising): tables of shape (len(rows), count), which may lie in files."""
+
+    rows: Rows
+    targets: Rows
+    """One more than the row, so that 0 is none."""
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def find(cls, best: Best, rows: Rows, size: int, count: int, room: Room) -> BestOfRows:
+        """`best` gives at most `count` a row; it is asked for a part of the rows (of `size` in all) at a time."""
+        targets, weights = room(len(rows), count, np.int32), room(len(rows), count, np.float64)
+        for part in parts_of(rows, size):
+            edges = best(part)
+            order = np.argsort(edges.sources, kind="stable")
+            sources = edges.sources[order]
+            columns = np.arange(len(sources)) - np.searchsorted(sources, sources)
+            places = np.searchsorted(rows, sources)
+            targets[places, columns] = edges.targets[order] + 1
+            weights[places, columns] = edges.weights[order]
+        return cls(rows, targets, weights)
+
+    def read(self, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """Targets and weights of any rows, zeros for those that are not here: two arrays of shape (len(rows), count)."""
+        here = is_among(rows, self.rows)
+        places = np.searchsorted(self.rows, rows[here])
+        targets = np.zeros((len(rows), self.targets.shape[1]), dtype=np.int32)
+        weights = np.zeros(targets.shape)
+        targets[here], weights[here] = self.targets[places], self.weights[places]
+        return targets, weights
+
+
+@dataclass(frozen=True, slots=True)
+class MutualPairs:
+    """The pairs of rows in which each is among the best of the other, to be read a part at a time.
+
+    What is best for a row was asked once. In memory are some bytes a row and what is being read, where `room` gives files.
+    """
+
+    parts: tuple[BestOfRows, BestOfRows]
+    size: int
+
+    @classmethod
+    def find(cls, best: Best, rows: Rows, size: int, count: int, room: Room = empty_table) -> MutualPairs:
+        """Those with an end in `rows` (rising), of `size` in all; `best` gives at most `count` a row."""
+        own = BestOfRows.find(best, rows, size, count, room)
+        reached = np.zeros(size, dtype=bool)
+        for places in parts_of(np.arange(len(rows), dtype=np.int32), len(rows)):
+            targets = own.targets[places]
+            reached[targets[targets > 0] - 1] = True
+        reached[rows] = False
+        others = BestOfRows.find(best, np.flatnonzero(reached).astype(np.int32), size, count, room)
+        return cls((own, others), size)
+
+    def of(self, rows: Rows) -> Pairs:
+        """Those with an end in `rows`, which are among those that they were found for; weights are as from the lower row."""
+        targets, _ = self._read(rows)
+        there = targets > 0
+        sources, targets = np.repeat(rows, there.sum(axis=1)), targets[there] - 1
+        mutual = (self._read(targets)[0] == sources[:, np.newaxis] + 1).any(axis=1)
+        pairs = unordered(Directed(sources[mutual], targets[mutual], np.zeros(int(mutual.sum()))), self.size)
+        targets, weights = self._read(pairs.first)
+        return Pairs(pairs.first, pairs.second, weights[targets == pairs.second[:, np.newaxis] + 1])
+
+    def _read(self, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        (targets, weights), (others, more) = (part.read(rows) for part in self.parts)
+        return targets + others, weights + more
 
 
 class SharedEntities:

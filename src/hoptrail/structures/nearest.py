@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed, joined
 
 Rows = NDArray[np.int32]
 
@@ -28,8 +29,10 @@ ROUNDS = 8
 SAMPLE = 40
 """k-means: rounds, and rows a cell that it learns from."""
 
+PARTS = 16
 PART = 25_000
-"""Rows whose neighbours in several cells are held at a time."""
+"""So many parts of all rows, or so many rows, are looked at together: each part reads all vectors again, so that their number
+must not grow with the corpus; a row takes some 300 bytes meanwhile, and its edges."""
 
 HELD = 1 << 21
 """Edges that are held before those are dropped that are not the best: 32 MiB."""
@@ -41,17 +44,11 @@ DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
 
 
-Block = tuple[Rows, Rows]
-"""Rows and those that they are compared with, both rising."""
+Least = NDArray[np.float64]
+"""Of every row the weight from which on an edge back to what it is compared with is wanted, inf for none."""
 
-
-@dataclass(frozen=True, slots=True)
-class Directed:
-    """Edges from `sources` to `targets`, arrays of one length."""
-
-    sources: Rows
-    targets: Rows
-    weights: NDArray[np.float64]
+Block = tuple[Rows, Rows, Least | None]
+"""Rows and those that they are compared with, both rising, and `Least` of the latter if edges back are wanted."""
 
 
 @dataclass(frozen=True)
@@ -69,43 +66,69 @@ class Nearest:
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
 
-    def of(self, rows: Rows) -> Directed:
-        """Edges from each of `rows` (rising) to its nearest."""
+    def of(self, rows: Rows, least: Least | None = None) -> Directed:
+        """Edges from each of `rows` (rising) to its nearest; with `least` also from others to `rows` that they want."""
         size = len(self.vectors)
         if size <= self.exact_up_to:
-            return joined(list(self.executor.map(self._work, self._blocks(rows, np.arange(size, dtype=np.int32)))))
-        parts = (rows[start : start + PART] for start in range(0, len(rows), PART))
-        return joined([self._in_cells(part) for part in parts])
+            return self._best(self.executor.map(self._work, self._blocks(rows, np.arange(size, dtype=np.int32), least)))
+        return joined([self._in_cells(part, least) for part in parts_of(rows, size)])
 
-    def _in_cells(self, rows: Rows) -> Directed:
-        probed = self._cells.near(self.vectors[rows], self.probes)
+    def _in_cells(self, rows: Rows, least: Least | None) -> Directed:
+        probed = self._cells.near(self.vectors, rows, self.probes)
+        order = np.argsort(probed, axis=None, kind="stable")
+        cells = np.arange(len(self._cells.members) + 1)
+        visitors = np.split(rows[order // probed.shape[1]], np.searchsorted(probed.ravel()[order], cells)[1:-1])
         blocks = (
             block
-            for cell, members in enumerate(self._cells.members)
-            for block in self._blocks(rows[(probed == cell).any(axis=1)], members)
+            for members, near in zip(self._cells.members, visitors, strict=True)
+            for block in self._blocks(near, members, least)
         )
-        return self._best(self.executor.map(self._work, blocks))
+        found = self._best(self.executor.map(self._work, blocks))
+        return found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
+
+    def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
+        """Those edges whose source would look for its target where it is, so that nothing hangs on which of the two came first.
+
+        Asked only of the edges at the places `back`.
+        """
+        if not len(back):
+            return edges
+        rows, places = np.unique(edges.sources[back], return_inverse=True)
+        probed = self._cells.near(self.vectors, rows, self.probes)
+        homes = self._cells.homes[edges.targets[back]]
+        kept = np.ones(len(edges.sources), dtype=bool)
+        for probe in probed.T:  # a column at a time, because there may be very many edges
+            missed = probe[places] != homes
+            back, places, homes = back[missed], places[missed], homes[missed]
+        kept[back] = False
+        return edges.where(kept)
 
     def _best(self, parts: Iterable[Directed]) -> Directed:
-        """The best of all edges, of which about HELD are kept at a time."""
+        """The best of all edges. Up to HELD are kept, or as many as the best so far, before those that are not are dropped;
+        from then on none is kept that is behind the last of its row.
+        """
         waiting: list[Directed] = []
+        last = np.full(len(self.vectors), -np.inf)
         room = HELD
         for part in parts:
-            waiting.append(part)
-            room -= len(part.sources)
+            waiting.append(part.where(part.weights >= last[part.sources]))
+            room -= len(waiting[-1].sources)
             if room < 0:
-                waiting, room = [self._best_of(waiting)], HELD
+                best = self._best_of(waiting)
+                full = np.bincount(best.sources, minlength=len(last)) == self.count
+                last = np.where(full, least_of(best, len(last)), -np.inf)
+                waiting, room = [best], max(HELD, len(best.sources))
         return self._best_of(waiting)
 
     def _best_of(self, parts: list[Directed]) -> Directed:
         edges = joined(parts)
         return best_of(edges, self.count, edges.targets)
 
-    def _blocks(self, rows: Rows, candidates: Rows) -> Iterator[Block]:
+    def _blocks(self, rows: Rows, candidates: Rows, least: Least | None) -> Iterator[Block]:
         step = max(1, BLOCK // max(1, len(candidates)))
         for start in range(0, len(rows), step):
             self.pause()
-            yield rows[start : start + step], candidates
+            yield rows[start : start + step], candidates, None if least is None else least[candidates]
 
     @cached_property
     def _work(self) -> Work[Block, Directed]:
@@ -117,12 +140,20 @@ class Nearest:
         return Cells.of(self.vectors, self.seed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cells:
     """Rows by where they lie: `members` of each cell, rising, and its centre. Parts of an overfull cell have one centre."""
 
     members: tuple[Rows, ...]
     centres: FloatMatrix
+
+    @cached_property
+    def homes(self) -> Rows:
+        """The cell of each row."""
+        rows = np.concatenate(self.members)
+        homes = np.empty(len(rows), dtype=np.int32)
+        homes[rows] = np.repeat(np.arange(len(self.members), dtype=np.int32), [len(rows) for rows in self.members])
+        return homes
 
     @classmethod
     def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
@@ -137,19 +168,31 @@ class Cells:
                 owners.append(centre)
         return cls(tuple(parts), centres[owners])
 
-    def near(self, vectors: FloatMatrix, probes: int) -> NDArray[np.intp]:
-        """The `probes` cells nearest to each vector, or all: shape (len(vectors), probes)."""
+    def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
+        """The `probes` cells nearest to the vector of each of `rows`, or all: shape (len(rows), probes)."""
         probes = min(probes, len(self.members))
         step = max(1, BLOCK // len(self.members))
-        blocks = [
-            # Copied, because a view would keep the order of all cells.
-            np.argpartition(-(vectors[start : start + step] @ self.centres.T), probes - 1, axis=1)[:, :probes].copy()
-            for start in range(0, len(vectors), step)
-        ]
-        return np.concatenate(blocks)
+        nearest = np.empty((len(rows), probes), dtype=np.int32)
+        for start in range(0, len(rows), step):
+            likeness = vectors[rows[start : start + step]] @ self.centres.T
+            nearest[start : start + step] = np.argpartition(-likeness, probes - 1, axis=1)[:, :probes]
+        return nearest
 
 
-def is_among(numbers: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+def least_of(edges: Directed, size: int) -> Least:
+    """The least weight of the edges that lead from each of `size` rows, inf where none do."""
+    least = np.full(size, np.inf)
+    np.minimum.at(least, edges.sources, edges.weights)
+    return least
+
+
+def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:
+    """Runs of `rows`, which are among `size` in all: each of `least` of them or a sixteenth of all, whichever is more."""
+    step = max(least, -(-size // PARTS))
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+def is_among(numbers: NDArray[np.signedinteger[Any]], others: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
     """Which of `numbers` are among `others`, which rise."""
     if not len(others):
         return np.zeros(len(numbers), dtype=bool)
@@ -159,22 +202,10 @@ def is_among(numbers: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[n
     return found
 
 
-def joined(parts: list[Directed]) -> Directed:
-    if not parts:
-        none = np.zeros(0, dtype=np.int32)
-        return Directed(none, none, np.zeros(0))
-    return Directed(
-        np.concatenate([part.sources for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-    )
-
-
 def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]]) -> Directed:
     """The `count` edges of greatest weight from each source; among equals those of least `ties`, then of least target."""
     order = np.lexsort((edges.targets, ties, -edges.weights, edges.sources))
-    kept = order[_rank_in_group(edges.sources[order]) < count]
-    return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
+    return edges.where(order[_rank_in_group(edges.sources[order]) < count])
 
 
 def _name(block: Block) -> str:
@@ -182,8 +213,8 @@ def _name(block: Block) -> str:
 
 
 def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
-    """Edges from rows to the `count` nearest of the candidates that are not the row itself."""
-    rows, candidates = block
+    """Edges from rows to the `count` nearest of the candidates that are not the row itself, and all that are wanted back."""
+    rows, candidates, least_back = block
     cosines = np.rint((vectors[rows] @ vectors[candidates].T) * DECIMALS)
     places = np.minimum(np.searchsorted(candidates, rows), len(candidates) - 1)
     own = candidates[places] == rows
@@ -196,7 +227,12 @@ def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
     room = count - np.bincount(sources[~ties], minlength=len(rows))
     kept = ~ties
     kept[ties] = _rank_in_group(sources[ties]) < room[sources[ties]]
-    return Directed(rows[sources[kept]], candidates[columns[kept]], values[kept].astype(np.float64) / DECIMALS)
+    there = Directed(rows[sources[kept]], candidates[columns[kept]], values[kept].astype(np.float64) / DECIMALS)
+    if least_back is None or np.isinf(least_back).all():
+        return there
+    sources, columns = np.nonzero(cosines >= np.rint(least_back * DECIMALS))
+    values = cosines[sources, columns]
+    return joined([there, Directed(candidates[columns], rows[sources], values.astype(np.float64) / DECIMALS)])
 
 
 def _rank_in_group(groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.intp]:

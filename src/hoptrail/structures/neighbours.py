@@ -13,7 +13,7 @@ released code stores 100 neighbours and uses 10; here as many are stored as may 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -22,22 +22,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import HERE, Executor, Work, batched
+from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed, PackedIds, joined
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.nearest import BLOCK, DECIMALS, Directed, Nearest, Rows, best_of, joined
-from hoptrail.types import Kind, Link
+from hoptrail.structures.nearest import (
+    BLOCK,
+    DECIMALS,
+    Least,
+    Nearest,
+    Rows,
+    best_of,
+    least_of,
+    parts_of,
+)
+from hoptrail.types import Kind
 
 BATCH = 8192
-"""Passages whose links are kept at a time."""
-
-WRITTEN = 65_536
-"""Links held as records at a time."""
+"""Passages whose links are kept at a time at least (`nearest.parts_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,11 @@ class Bm25NeighbourSettings:
 class Likeness(Protocol):
     """Says how near passages are to each other, by row."""
 
-    def nearest(self, rows: Rows) -> Directed:
-        """Edges from each of `rows` (rising) to its nearest others; ties go to the lower row."""
-        ...
+    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
+        """Edges from each of `rows` (rising) to its nearest others; with `least` also from others to `rows` that they want.
 
-    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
-        """How near each of `candidates` is to each of `rows`, -inf for not at all: shape (len(rows), len(candidates))."""
+        Ties go to the lower row. `rows` themselves want none: their `least` is inf.
+        """
         ...
 
 
@@ -91,12 +97,8 @@ class ByVector:
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
 
-    def nearest(self, rows: Rows) -> Directed:
-        return self._search.of(rows)
-
-    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
-        cosines: NDArray[np.float64] = np.rint((self.vectors[rows] @ self.vectors[candidates].T) * DECIMALS)
-        return cosines.astype(np.float64) / DECIMALS
+    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
+        return self._search.of(rows, least)
 
     @cached_property
     def _search(self) -> Nearest:
@@ -118,22 +120,35 @@ class ByKeywords:
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
 
-    def nearest(self, rows: Rows) -> Directed:
-        found = joined(list(self.executor.map(self._work, self._blocks(rows))))
+    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
+        found = joined(list(self.executor.map(self._work, self._blocks(rows, self._by_word))))
         many = np.bincount(found.sources, minlength=self._by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
-        return joined([found, Directed(closed, closed, np.zeros(len(closed)))])
+        back = [] if least is None else list(self._back(rows, least))
+        return joined([found, Directed(closed, closed, np.zeros(len(closed))), *back])
 
-    def scores(self, rows: Rows, candidates: Rows) -> NDArray[np.float64]:
-        worth = self._by_word if len(candidates) == self._by_word.shape[1] else self._by_word[:, candidates]
-        scores: NDArray[np.float64] = (self._queries[rows] @ worth).toarray()
-        scores[scores <= 0] = -np.inf
-        return np.rint(scores * DECIMALS) / DECIMALS
+    def _back(self, rows: Rows, least: Least) -> Iterator[Directed]:
+        """Not what was found the other way round: here the words that ask are those of the other passage."""
+        others = np.flatnonzero(least < np.inf).astype(np.int32)
+        if not len(others):
+            return
+        worth = self._by_word[:, rows]
+        for block in self._blocks(others, worth):
+            scores = (self._queries[block] @ worth).tocoo()
+            values = np.rint(scores.data * DECIMALS) / DECIMALS
+            kept = values >= least[block[scores.row]]
+            yield Directed(block[scores.row[kept]], rows[scores.col[kept]], values[kept])
 
-    def _blocks(self, rows: Rows) -> Iterator[Rows]:
-        for block in _blocks(rows, self._by_word.shape[1]):
+    def _blocks(self, rows: Rows, by_word: Any) -> Iterator[Rows]:
+        """As many rows at a time as have at most BLOCK scores together, or one."""
+        most = np.cumsum(self._queries[rows] @ np.diff(by_word.indptr))
+        start = 0
+        while start < len(rows):
             self.pause()
-            yield block
+            reached = most[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(most, reached + BLOCK, side="right")))
+            yield rows[start:end]
+            start = end
 
     @cached_property
     def _work(self) -> Work[Rows, Directed]:
@@ -190,7 +205,8 @@ class DenseNeighbours:
 
     A new passage brings its own links and takes the place of farther neighbours of the passages that stand; a passage
     that lost a neighbour by removal finds its nearest again; no other is touched. Where neighbours are sought in cells,
-    links that stand are kept as they were found. Removal of links to what is gone is the writer's.
+    links that stand are kept as they were found, and a newcomer takes a place only among those it is compared with. Removal
+    of links to what is gone is the writer's.
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
@@ -245,8 +261,7 @@ class Bm25Neighbours:
 
 def stored_edges(snapshot: Snapshot, name: str) -> Directed:
     """The links of a neighbourhood graph, with what closes a list (`ByKeywords`); rows are by rising id of the passages."""
-    rows = snapshot.link_rows(name, snapshot.vectors(Kind.PASSAGE).ids)
-    return Directed(rows.sources, rows.targets, rows.weights)
+    return snapshot.link_rows(name, snapshot.vectors(Kind.PASSAGE).ids)
 
 
 def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot], Likeness]) -> None:
@@ -262,59 +277,43 @@ def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: 
         return
     if not len(stored.sources) and next(snapshot.links(name), None):
         workshop.writer.drop_links(name)  # they join passages that have since been cut anew
-    likeness = open_likeness(snapshot)
+    likeness, packed = open_likeness(snapshot), PackedIds.of(ids)
     standing = _of_sources(stored, ~lacking)
-    for start in range(0, len(pending), BATCH):
-        rows = pending[start : start + BATCH]
-        own = likeness.nearest(rows)
-        improved = _improved(likeness, standing, rows, count)
+    done = 0
+    for rows in parts_of(pending, len(ids), BATCH):
+        found = likeness.nearest(rows, least_of(standing, len(ids)))
         workshop.pause()
-        among = np.zeros(len(ids), dtype=bool)
-        among[rows] = True
-        _write(workshop.writer, name, ids, joined([_of_sources(stored, among), standing]), joined([own, improved]))
-        standing = improved
-        workshop.report("linking neighbours", start + len(rows), len(pending))
+        new = _marked(rows, len(ids))
+        others = _marked(found.sources, len(ids)) & ~new
+        improved = _once(joined([_of_sources(standing, others), _of_sources(found, others)]))
+        improved = best_of(improved, count, improved.targets)
+        before = joined([_of_sources(stored, new), _of_sources(standing, others)])
+        _write(workshop.writer, name, packed, before, joined([_of_sources(found, new), improved]))
+        standing = joined([_of_sources(standing, ~others), improved])
+        done += len(rows)
+        workshop.report("linking neighbours", done, len(pending))
 
 
-def _of_sources(edges: Directed, chosen: NDArray[np.bool_]) -> Directed:
-    """The edges that lead from the rows chosen (a truth value a row)."""
-    kept = chosen[edges.sources]
-    return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
+def _marked(rows: Rows, size: int) -> NDArray[np.bool_]:
+    """Whether each of so many rows is among `rows`."""
+    marks = np.zeros(size, dtype=bool)
+    marks[rows] = True
+    return marks
 
 
-def _improved(likeness: Likeness, standing: Directed, newcomers: Rows, count: int) -> Directed:
-    """The best edges of the rows that `standing` leads from, with `newcomers` as further targets."""
-    rows, places = np.unique(standing.sources, return_inverse=True)
-    if not len(rows):
-        return standing
-    least = np.full(len(rows), np.inf)
-    np.minimum.at(least, places, standing.weights)
-    parts = [standing]
-    step = max(1, BLOCK // len(newcomers))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step].astype(np.int32)
-        scores = likeness.scores(block, newcomers)
-        at, columns = np.nonzero(scores >= least[start : start + step, np.newaxis])
-        parts.append(Directed(block[at], newcomers[columns], scores[at, columns]))
-    edges = _once(joined(parts))
-    return best_of(edges, count, edges.targets)
+def _of_sources(edges: Directed, rows: NDArray[np.bool_]) -> Directed:
+    """The edges that lead from the rows marked."""
+    return edges.where(rows[edges.sources])
 
 
-def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
+def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: Directed) -> None:
     """Replace the links of the rows whose neighbours differ."""
     size = len(ids)
     old, new = _keys(before, size), _keys(after, size)
     changed = np.zeros(size, dtype=bool)
     changed[np.setxor1d(old, new) // size] = True
     writer.remove_links(name, {ids[row] for row in np.unique(before.sources[changed[before.sources]]).tolist()})
-    for links in batched(_links(_of_sources(after, changed), name, ids), WRITTEN):
-        writer.add_links(links)
-
-
-def _links(edges: Directed, name: str, ids: Sequence[str]) -> Iterator[Link]:
-    columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
-    for source, target, weight in zip(*columns, strict=True):
-        yield Link(ids[source], ids[target], name, weight)
+    writer.add_link_rows(ids, {name: _of_sources(after, changed)})
 
 
 def _keys(edges: Directed, size: int) -> NDArray[np.int64]:
@@ -328,12 +327,4 @@ def _once(edges: Directed) -> Directed:
     sources, targets = edges.sources[order], edges.targets[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
-    kept = order[first]
-    return Directed(edges.sources[kept], edges.targets[kept], edges.weights[kept])
-
-
-def _blocks(rows: Rows, width: int) -> Iterator[Rows]:
-    """As many rows at a time as have BLOCK scores together."""
-    step = max(1, BLOCK // max(1, width))
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
+    return edges.where(order[first])

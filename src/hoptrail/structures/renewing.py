@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -18,21 +18,21 @@ BATCH = 512
 """Units kept at a time at least."""
 
 
-def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], digest: Callable[[Unit], int] = hash) -> None:
+def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], *, by_id: bool = False) -> None:
     """Make the stored units of `kind` exactly these: what differs is encoded and written, what is not wanted goes.
 
-    Units differ where their `digest` does. Of several with one id the first counts. In memory are some bytes of each unit that
-    is stored or wanted, and a batch; what differs is set aside meanwhile. A stopped run goes on after its last batch. Where
-    nothing differs, nothing is written.
+    With `by_id` units of one id do not differ. Of several with one id the first counts. In memory are some bytes of each unit
+    that is stored or wanted, and a batch; what differs is set aside meanwhile. A stopped run goes on after its last batch.
+    Where nothing differs, nothing is written.
     """
     writer = workshop.writer
     snapshot = writer.snapshot()
-    stored = Digests(map(digest, snapshot.units(kind)))
     known = Digests(map(hash, snapshot.unit_ids(kind)))
+    stored = known if by_id else Digests(map(hash, snapshot.units(kind)))
     with writer.scratch.records() as aside:
         units = Sifted[Unit](aside)
         for unit in wanted:
-            units.put(hash(unit.id), unit, new=digest(unit) not in stored)
+            units.put(hash(unit.id), unit, new=hash(unit.id if by_id else unit) not in stored)
         still = units.digests()
         writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still})
         total, new = units.new()

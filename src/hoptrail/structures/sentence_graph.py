@@ -14,7 +14,7 @@ The released code lets links overwrite one another; here links of different kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,23 +25,26 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.linking import (
+    MutualPairs,
     Pairs,
+    Room,
     SharedEntities,
     adjacent_pairs,
     contained,
-    mutual_pairs,
+    empty_table,
     no_pairs,
     unordered,
 )
 from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
-from hoptrail.structures.nearest import Directed, Nearest, Rows
+from hoptrail.structures.nearest import Nearest, Rows
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
-from hoptrail.types import Kind, Link
+from hoptrail.types import Kind
 
 EC = "EC"
 SS = "SS"
@@ -49,7 +52,7 @@ SA = "SA"
 KINDS = (EC, SS, SA)
 
 BATCH = 8192
-"""Sentences whose links are kept at a time: every batch is merged with all links, so that small ones cost more."""
+"""Sentences whose links are kept at a time: each batch is a version of the table, so that small ones cost more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +100,29 @@ class Nodes:
     def adjacent(self) -> Pairs:
         return adjacent_pairs(self.passages, self.starts, self.settings.reach)
 
-    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Pairs:
+    def similar(
+        self,
+        rows: Rows,
+        room: Room = empty_table,
+        pause: Callable[[], None] = lambda: None,
+        executor: Executor = HERE,
+    ) -> MutualPairs:
         """SS links with an end in `rows`."""
-        if not len(rows):
-            return no_pairs()
         chosen = self.settings
-        nearest = Nearest(
-            self.vectors(), chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor
-        )
-        return mutual_pairs(nearest.of, rows, len(self))
+        vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
+        nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
+        return MutualPairs.find(nearest.of, rows, len(self), chosen.neighbours, room)
 
-    def sharing(self, rows: Rows) -> Pairs:
+    def sharing(self, rows: Rows, room: Room = empty_table) -> MutualPairs:
         """EC links with an end in `rows`."""
-        if not len(rows):
-            return no_pairs()
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links)
-        return mutual_pairs(shared.of, rows, len(self))
+        return MutualPairs.find(shared.of, rows, len(self), self.settings.entity_links, room)
 
     def all_pairs(self, kind: str) -> Pairs:
         """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
-        makers = {EC: lambda: self.sharing(rows), SS: lambda: self.similar(rows), SA: self.adjacent}
+        makers = {EC: lambda: self.sharing(rows).of(rows), SS: lambda: self.similar(rows).of(rows), SA: self.adjacent}
         return makers[kind]()
 
 
@@ -167,30 +171,39 @@ class SentenceLinks:
                 stored[kind] = no_pairs()
         pending = _without_links(stored.values(), len(nodes))
         without_entities = _without_links([stored[EC]], len(nodes))
-        missing = {
-            EC: nodes.sharing(without_entities),
-            SS: nodes.similar(pending, workshop.pause, workshop.executor),
-            SA: adjacent.where(~contained(adjacent, stored[SA], len(nodes))),
-        }
-        turns = {EC: without_entities, SS: pending, SA: pending}
-        _write(workshop, places, missing, turns)
+        room = workshop.writer.scratch.table
+        sharing = nodes.sharing(without_entities, room)
+        similar = nodes.similar(pending, room, workshop.pause, workshop.executor)
+        order = np.union1d(pending, without_entities).astype(np.int32)
+        turn_of = {kind: _turn_of(rows, order, len(nodes)) for kind, rows in ((EC, without_entities), (SS, pending))}
+        beside = adjacent.where(~contained(adjacent, stored[SA], len(nodes)))
+        turns = _turns(beside, turn_of[SS])
+        for turn in range(max(1, -(-len(order) // BATCH))):
+            batch = order[turn * BATCH : (turn + 1) * BATCH]
+            found = {
+                EC: sharing.of(np.intersect1d(batch, without_entities, assume_unique=True)),
+                SS: similar.of(np.intersect1d(batch, pending, assume_unique=True)),
+            }
+            due = {kind: pairs.where(_turns(pairs, turn_of[kind]) == turn) for kind, pairs in found.items()}
+            due[SA] = beside.where(turns == turn)
+            _write(workshop, due, places.ids)
+            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
     """Those of all sentences of an index."""
     return Nodes(
         places.passages(snapshot.units(Kind.PASSAGE)),
-        np.array([span.start for span in places.spans], dtype=np.int64),
+        places.starts,
         mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
-        lambda: snapshot.vectors(Kind.SENTENCE).matrix,
+        lambda: snapshot.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
     )
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
     """The links of one kind as they are stored."""
-    rows = snapshot.link_rows(kind, places.ids)
-    return unordered(Directed(rows.sources, rows.targets, rows.weights), len(places.ids))
+    return unordered(snapshot.link_rows(kind, places.ids), len(places.ids))
 
 
 def _without_links(stored: Iterable[Pairs], size: int) -> Rows:
@@ -202,29 +215,22 @@ def _without_links(stored: Iterable[Pairs], size: int) -> Rows:
     return np.flatnonzero(~linked).astype(np.int32)
 
 
-def _write(workshop: Workshop, places: SentencePlaces, missing: Mapping[str, Pairs], rows: Mapping[str, Rows]) -> None:
-    """Write links in batches of the sentences they are missing at (`rows`, by kind), each with the later of its two."""
-    order = np.unique(np.concatenate(list(rows.values())))
-    turns = {kind: _turns(pairs, rows[kind], order, len(places.ids)) for kind, pairs in missing.items()}
-    for turn in range(max(1, -(-len(order) // BATCH))):
-        links = [
-            link
-            for kind, pairs in missing.items()
-            for link in _links(pairs.where(turns[kind] == turn), kind, places.ids)
-        ]
-        if links:
-            workshop.pause()
-            workshop.writer.add_links(links)  # each has an end that no link of its kind touched, or was found missing
-            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
+def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None:
+    if any(map(len, due.values())):
+        workshop.pause()
+        links = {kind: Directed(pairs.first, pairs.second, pairs.weights) for kind, pairs in due.items()}
+        workshop.writer.add_link_rows(
+            ids, links
+        )  # each has an end that no link of its kind touched, or was found missing
 
 
-def _turns(pairs: Pairs, rows: Rows, order: Rows, size: int) -> NDArray[np.intp]:
-    """The batch that each pair is written with; the first for those that are missing at neither end."""
-    turn = np.zeros(size, dtype=np.intp)
-    turn[rows] = np.searchsorted(order, rows) // BATCH
-    return np.maximum(turn[pairs.first], turn[pairs.second])
+def _turn_of(rows: Rows, order: Rows, size: int) -> Rows:
+    """The batch of `order` that each of `rows` is in; the first for all others, which lack nothing: shape (size,)."""
+    turn_of = np.zeros(size, dtype=np.int32)
+    turn_of[rows] = np.searchsorted(order, rows) // BATCH
+    return turn_of
 
 
-def _links(pairs: Pairs, kind: str, ids: Sequence[str]) -> Iterator[Link]:
-    for first, second, weight in zip(pairs.first.tolist(), pairs.second.tolist(), pairs.weights.tolist(), strict=True):
-        yield Link(ids[first], ids[second], kind, weight)
+def _turns(pairs: Pairs, turn_of: Rows) -> Rows:
+    """The batch that each pair is written with: that of the later of its two."""
+    return np.maximum(turn_of[pairs.first], turn_of[pairs.second])

@@ -6,15 +6,16 @@ say the same are units of their own: what stands in two places is told apart by 
 
 from __future__ import annotations
 
-import sys
-from bisect import bisect_left
-from collections import defaultdict
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hoptrail.executing.executor import batched
+from hoptrail.store.columns import PackedIds
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -22,6 +23,9 @@ from hoptrail.structures.names import PASSAGES, SENTENCES
 from hoptrail.structures.nearest import Rows
 from hoptrail.structures.renewing import renew_units
 from hoptrail.types import Document, Kind, Span, Unit, content_id
+
+READ = 8192
+"""Sentences whose places are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,43 +49,72 @@ class Sentences:
 
 @dataclass(frozen=True)
 class SentencePlaces:
-    """Where sentences stand: `ids` in rising order, and the span of each. A sentence's row is its place here."""
+    """Where sentences stand. A sentence's row is its place in `ids`, which rise. Use `of`, or `sentence_places`.
 
-    ids: tuple[str, ...]
-    spans: tuple[Span, ...]
+    Sentence `row` is characters `starts[row]` to `ends[row]` of the document `documents[numbers[row]]`.
+    """
+
+    ids: PackedIds
+    documents: tuple[str, ...]
+    numbers: Rows
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, spans: Iterable[tuple[str, Span]]) -> SentencePlaces:
+        """Of ids with their spans, in any order."""
+        ids: list[PackedIds] = []
+        known: dict[str, int] = {}
+        numbers, starts, ends = array("i"), array("q"), array("q")
+        for some in batched(spans, READ):
+            ids.append(PackedIds.of(id_ for id_, _ in some))
+            numbers.extend(known.setdefault(span.document, len(known)) for _, span in some)
+            starts.extend(span.start for _, span in some)
+            ends.extend(span.end for _, span in some)
+        packed = PackedIds.joined(ids)
+        order = np.argsort(packed)
+        columns = (np.array(column)[order] for column in (numbers, starts, ends))
+        return cls(packed[order], tuple(known), *columns)
+
+    def span(self, row: int) -> Span:
+        return Span(self.documents[self.numbers[row]], int(self.starts[row]), int(self.ends[row]))
 
     def overlapping(self, span: Span) -> Iterator[int]:
         """Rows of the sentences that share characters with `span`, in the order of the text."""
-        places = self._by_document.get(span.document, [])
-        at = bisect_left(places, (span.start,))
-        at -= at > 0 and places[at - 1][1] > span.start
-        while at < len(places) and places[at][0] < span.end:
-            yield places[at][2]
-            at += 1
+        number = self._number_of.get(span.document)
+        if number is None:
+            return iter(())
+        order, starts, ends, firsts = self._in_text
+        here = slice(int(firsts[number]), int(firsts[number + 1]))
+        first, last = starts[here].searchsorted((span.start, span.end)).tolist()
+        first -= first > 0 and bool(ends[here][first - 1] > span.start)
+        return iter(order[here][first:last].tolist())
 
     def passages(self, units: Iterable[Unit]) -> Rows:
         """Of each sentence the number of the first of `units` that holds it, -1 where none does; shape (len(ids),)."""
         numbers = np.full(len(self.ids), -1, dtype=np.int32)
         for number, unit in enumerate(units):
-            for row in self.overlapping(unit.sources[0]):
-                if numbers[row] < 0 and unit.sources[0].covers(self.spans[row]):
+            whole = unit.sources[0]
+            for row in self.overlapping(whole):
+                if numbers[row] < 0 and self.starts[row] >= whole.start and self.ends[row] <= whole.end:
                     numbers[row] = number
         return numbers
 
     @cached_property
-    def _by_document(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Start, end and row of each sentence, in order."""
-        places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for row, span in enumerate(self.spans):
-            places[span.document].append((span.start, span.end, row))
-        return {document: sorted(found) for document, found in places.items()}
+    def _number_of(self) -> dict[str, int]:
+        return {document: number for number, document in enumerate(self.documents)}
+
+    @cached_property
+    def _in_text(self) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+        """Rows by document and place in its text, with their starts and ends, and where each document begins in them."""
+        order = np.lexsort((self.ends, self.starts, self.numbers)).astype(np.int32)
+        firsts = np.searchsorted(self.numbers[order], np.arange(len(self.documents) + 1))
+        return order, self.starts[order], self.ends[order], firsts
 
 
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
-    """The sentences of a document, or those that begin within a part of it, in order."""
-    for span in document.sentences():
-        if within is not None and not within.start <= span.start < within.end:
-            continue
+    """The sentences of a document, or those that share characters with a part of it, in order."""
+    for span in document.sentences(within):
         whole = document.slice(span)
         text = whole.strip()
         if any(character.isalnum() for character in text):
@@ -91,17 +124,16 @@ def sentence_units(document: Document, within: Span | None = None) -> Iterator[U
             yield Unit(name, Kind.SENTENCE, document.title, text, (place,))
 
 
+def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
+    """The sentences that a passage of a document holds as a whole, in order."""
+    whole = passage.sources[0]
+    return (unit for unit in sentence_units(document, whole) if whole.covers(unit.sources[0]))
+
+
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
     """Those of all sentences, read once a snapshot."""
     return snapshot.derived((SENTENCES, "places"), lambda: _read_places(snapshot))
 
 
 def _read_places(snapshot: Snapshot) -> SentencePlaces:
-    spans = {unit.id: _held_once(unit.sources[0]) for unit in snapshot.units(Kind.SENTENCE)}
-    ids = tuple(sorted(spans))
-    return SentencePlaces(ids, tuple(spans[name] for name in ids))
-
-
-def _held_once(span: Span) -> Span:
-    """With the document's id that its other sentences have."""
-    return Span(sys.intern(span.document), span.start, span.end)
+    return SentencePlaces.of(snapshot.first_sources(Kind.SENTENCE))

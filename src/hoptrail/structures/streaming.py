@@ -52,6 +52,11 @@ class Sifted(Generic[R]):
         """Those of all records that came."""
         return Digests(self._digests)
 
+    def old(self) -> Digests:
+        """Those of the records that are not new."""
+        digests = np.array(self._digests, dtype=np.int64)
+        return Digests(np.delete(digests, np.array(self._new, dtype=np.intp)))
+
     def new(self) -> tuple[int, Iterator[R]]:
         """How many are new, and these in the order they came."""
         digests = np.array(self._digests, dtype=np.int64)

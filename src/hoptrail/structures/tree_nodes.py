@@ -130,18 +130,8 @@ class Grove:
         return {child for children in self.groups(tree, level).values() for child in children}
 
     def vectors(self, ids: tuple[str, ...]) -> FloatMatrix:
-        """The stored vectors of nodes, shape (len(ids), dimension)."""
-        rows = {id_: row for row, id_ in enumerate(ids)}
-        matrix = self._snapshot.room_for_vectors(len(ids))
-        found = 0
-        for kind in sorted({self.nodes[id_].kind for id_ in ids}):
-            for block in self._snapshot.vector_blocks(kind):
-                here = [place for place, id_ in enumerate(block.ids) if id_ in rows]
-                matrix[[rows[block.ids[place]] for place in here]] = block.matrix[here]
-                found += len(here)
-        if found < len(ids):
-            raise KeyError(f"{len(ids) - found} of {len(ids)} nodes have no vector yet")
-        return matrix
+        """The stored vectors of nodes, whose ids rise: shape (len(ids), dimension)."""
+        return self._snapshot.vectors_in_order(sorted({self.nodes[id_].kind for id_ in ids}), ids)
 
     def units(self, ids: Collection[str]) -> dict[str, Unit]:
         """Nodes with their texts."""

@@ -8,7 +8,6 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -104,25 +103,21 @@ class Triples:
         writer = workshop.writer
         snapshot = writer.snapshot()
         stored = _Stored(snapshot)
-        whole = array("q")
         with writer.scratch.records() as aside:
             triples = Sifted[StatedTriple](aside)
 
             def slots() -> Iterator[Unit]:
                 recent: set[str] = set()
                 for found in stated_triples(snapshot, self.settings.extractor, workshop.executor):
-                    name, there = hash(found.unit.id), found in stored
-                    triples.put(name, found, new=not there)
-                    if there:
-                        whole.append(name)
+                    triples.put(hash(found.unit.id), found, new=found not in stored)
                     units = [unit for unit in slot_units(found.unit, self.settings) if unit.id not in recent]
                     recent.update(unit.id for unit in units)
                     if len(recent) > RECENT:
                         recent.clear()
                     yield from units
 
-            renew_units(workshop, Kind.SLOT, slots(), lambda unit: hash(unit.id))
-            _remove_all_but(writer, Digests(whole))
+            renew_units(workshop, Kind.SLOT, slots(), by_id=True)
+            _remove_all_but(writer, triples.old())
             _write(workshop, *triples.new())
 
 

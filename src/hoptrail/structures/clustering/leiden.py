@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Directed
 from hoptrail.structures.clustering.groups import Rows, by_label
-from hoptrail.structures.nearest import Directed, Nearest, best_of
+from hoptrail.structures.nearest import Nearest, best_of
 
 _SPARE = 3
 """Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
