@@ -99,7 +99,7 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     parts: dict[tuple[int, int], float] = {}
     for start in range(0, asked, 11):
         parts |= pairs_of(found.of(some[start : start + 11]))
-    assert parts == whole
+    assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits
     assert parts
     assert made[0] == asked
     assert made[2] <= min(6 * asked, 80 - asked)
