@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hoptrail.store.columns import Rows
 from hoptrail.structures import linking
 from hoptrail.structures.linking import MutualPairs, Pairs, SharedEntities, adjacent_pairs
-from hoptrail.structures.nearest import Nearest, Rows
+from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
 

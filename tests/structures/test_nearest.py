@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from structures.clouds import all_rows, around_centres
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed
-from hoptrail.structures import nearest
-from hoptrail.structures.nearest import Cells, Nearest, Rows
-
-
-def around_centres(size: int, centres: int, seed: int = 0, dimension: int = 32) -> FloatMatrix:
-    """Unit vectors in clouds, as sentences lie."""
-    chance = np.random.default_rng(seed)
-    middles = chance.normal(size=(centres, dimension))
-    points = middles[chance.integers(centres, size=size)] + 0.5 * chance.normal(size=(size, dimension))
-    unit: FloatMatrix = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
-    return unit
-
-
-def all_rows(vectors: FloatMatrix) -> Rows:
-    return np.arange(len(vectors), dtype=np.int32)
+from hoptrail.structures import cells, nearest
+from hoptrail.structures.nearest import Nearest
 
 
 def edges(found: Directed) -> set[tuple[int, int]]:
@@ -79,7 +65,7 @@ def test_repeated_rows_are_rows_of_their_own_and_ties_go_to_the_lower() -> None:
 
 
 def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "CELL", 50)
+    monkeypatch.setattr(cells, "CELL", 50)
     vectors = around_centres(2000, 40)
     truth = edges(exact(vectors).of(all_rows(vectors)))
     found = edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
@@ -88,17 +74,8 @@ def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
 
 
-def test_every_row_is_in_one_cell_and_no_cell_is_overfull(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "CELL", 10)
-    same = np.repeat(around_centres(1, 1), 300, axis=0)
-    for vectors in (same, np.concatenate((same, around_centres(200, 9))), around_centres(1, 1)):
-        cells = Cells.of(vectors, seed=0)
-        assert sorted(row for members in cells.members for row in members.tolist()) == list(range(len(vectors)))
-        assert max(map(len, cells.members)) <= 40
-
-
 def test_a_thousand_repeats_are_found_among_each_other_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "CELL", 20)
+    monkeypatch.setattr(cells, "CELL", 20)
     vectors = np.repeat(around_centres(3, 3), 400, axis=0)
     found = Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0).of(all_rows(vectors))
     assert (np.bincount(found.sources) == 10).all()
@@ -113,19 +90,8 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(paused) == 10
 
 
-def test_the_nearest_cells_of_many_rows_are_kept_without_the_order_of_all_cells() -> None:
-    vectors = np.random.default_rng(0).standard_normal((12_000, 8)).astype(np.float32)
-    cells = Cells(tuple(np.zeros(1, dtype=np.int32) for _ in range(3000)), vectors[:3000])
-    tracemalloc.start()
-    near = cells.near(vectors, all_rows(vectors), 2)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert near.shape == (12_000, 2)
-    assert peak < 12_000 * 3000 * 8
-
-
 def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "CELL", 20)
+    monkeypatch.setattr(cells, "CELL", 20)
     vectors = around_centres(600, 5)
     whole = Nearest(vectors, 5, 0, 4, 0).of(all_rows(vectors))
     monkeypatch.setattr(nearest, "HELD", 100)
@@ -137,7 +103,7 @@ def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
 def test_edges_back_are_those_that_others_would_have_found(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "CELL", 20)
+    monkeypatch.setattr(cells, "CELL", 20)
     vectors = around_centres(600, 5)
     search = Nearest(vectors, 5, exact_up_to, 3, 0)
     whole = search.of(all_rows(vectors))

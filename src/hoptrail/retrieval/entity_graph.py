@@ -23,8 +23,9 @@ from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triples_around import triples_around
+from hoptrail.store.columns import Rows
 from hoptrail.store.vectors import VectorMirror
-from hoptrail.structures.nearest import Nearest, Rows
+from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.triples import slot_id
 from hoptrail.types import Hit, Kind, Ranking
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
+from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.nearest import Rows
 from hoptrail.structures.neighbours import stored_edges
 from hoptrail.types import Kind, Link
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import TitleScanner, passages_called
 from hoptrail.structures.names import MENTIONS
-from hoptrail.structures.nearest import Rows
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
 from hoptrail.structures.terms import entity_key
 from hoptrail.types import Kind, Unit

@@ -25,9 +25,9 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.retrieval.path_queries import PathQueries
+from hoptrail.store.columns import Rows
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import Keywords
-from hoptrail.structures.nearest import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.text import folded
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
-from hoptrail.structures.nearest import Rows
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside

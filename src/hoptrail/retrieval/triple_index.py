@@ -24,8 +24,9 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triples_around import sample_of_triples, triples_around
+from hoptrail.store.columns import Rows
+from hoptrail.structures.cells import Cells
 from hoptrail.structures.names import TRIPLES
-from hoptrail.structures.nearest import Cells, Rows
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.types import Kind
 
@@ -159,7 +160,7 @@ class TripleSpace:
         found = []
         rows = np.arange(len(vectors), dtype=np.int32)
         for vector, cells in zip(vectors, self._cells.near(vectors, rows, self.settings.probes), strict=True):
-            rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells]))
+            rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells[cells >= 0]]))
             rows = rows if without is None else rows[~without[rows]]
             found.append(_best(self.matrix[rows] @ vector, rows, limit))
         return found

@@ -9,6 +9,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+Rows = NDArray[np.int32]
+"""Numbers of rows, or of other things that are counted from 0."""
+
 
 class PackedIds(Sequence[str]):
     """Ids, which are plain ASCII, in the order given. Use `of`, or `joined` for what was packed part by part."""
@@ -44,8 +47,8 @@ class PackedIds(Sequence[str]):
 class Directed:
     """Edges from `sources` to `targets`, which are rows, or places in the ids of some units: arrays of one length."""
 
-    sources: NDArray[np.int32]
-    targets: NDArray[np.int32]
+    sources: Rows
+    targets: Rows
     weights: NDArray[np.float64]
 
     def where(self, chosen: NDArray[Any] | slice) -> Directed:

@@ -1,8 +1,8 @@
 """The nearest rows of rows, by cosine: exact where there are few, within neighbouring cells where there are many.
 
-The exact way costs a product of all with all. Above `exact_up_to` rows, spherical k-means cuts them into cells of about CELL
-rows, and a row is compared with those of the `probes` cells nearest to it: time grows with the number of rows, and a few
-neighbours are missed. Which way is taken depends on the number of rows alone, so that a stopped build comes to the same end.
+The exact way costs a product of all with all. Above `exact_up_to` rows, a row is compared with those of the `probes` cells
+nearest to it (`cells.py`): time grows with the number of rows, and a few neighbours are missed. Which way is taken depends on
+the number of rows alone, so that a stopped build comes to the same end.
 """
 
 from __future__ import annotations
@@ -17,17 +17,8 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, joined
-
-Rows = NDArray[np.int32]
-
-CELL = 400
-"""Rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself."""
-
-OVERFULL = 4
-ROUNDS = 8
-SAMPLE = 40
-"""k-means: rounds, and rows a cell that it learns from."""
+from hoptrail.store.columns import Directed, Rows, joined
+from hoptrail.structures.cells import Cells
 
 PARTS = 16
 PART = 25_000
@@ -76,8 +67,8 @@ class Nearest:
     def _in_cells(self, rows: Rows, least: Least | None) -> Directed:
         probed = self._cells.near(self.vectors, rows, self.probes)
         order = np.argsort(probed, axis=None, kind="stable")
-        cells = np.arange(len(self._cells.members) + 1)
-        visitors = np.split(rows[order // probed.shape[1]], np.searchsorted(probed.ravel()[order], cells)[1:-1])
+        starts = np.searchsorted(probed.ravel()[order], np.arange(len(self._cells.members)))
+        _no_cell, *visitors = np.split(rows[order // probed.shape[1]], starts)
         blocks = (
             block
             for members, near in zip(self._cells.members, visitors, strict=True)
@@ -140,45 +131,6 @@ class Nearest:
         return Cells.of(self.vectors, self.seed)
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Rows by where they lie: `members` of each cell, rising, and its centre. Parts of an overfull cell have one centre."""
-
-    members: tuple[Rows, ...]
-    centres: FloatMatrix
-
-    @cached_property
-    def homes(self) -> Rows:
-        """The cell of each row."""
-        rows = np.concatenate(self.members)
-        homes = np.empty(len(rows), dtype=np.int32)
-        homes[rows] = np.repeat(np.arange(len(self.members), dtype=np.int32), [len(rows) for rows in self.members])
-        return homes
-
-    @classmethod
-    def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
-        centres = _learnt_centres(vectors, max(1, len(vectors) // CELL), seed)
-        homes = _nearest_centres(vectors, centres)
-        order = np.argsort(homes, kind="stable").astype(np.int32)
-        parts: list[Rows] = []
-        owners: list[int] = []
-        for centre, members in enumerate(np.split(order, np.searchsorted(homes[order], np.arange(1, len(centres))))):
-            for start in range(0, len(members), CELL * OVERFULL):
-                parts.append(members[start : start + CELL * OVERFULL])
-                owners.append(centre)
-        return cls(tuple(parts), centres[owners])
-
-    def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
-        """The `probes` cells nearest to the vector of each of `rows`, or all: shape (len(rows), probes)."""
-        probes = min(probes, len(self.members))
-        step = max(1, BLOCK // len(self.members))
-        nearest = np.empty((len(rows), probes), dtype=np.int32)
-        for start in range(0, len(rows), step):
-            likeness = vectors[rows[start : start + step]] @ self.centres.T
-            nearest[start : start + step] = np.argpartition(-likeness, probes - 1, axis=1)[:, :probes]
-        return nearest
-
-
 def least_of(edges: Directed, size: int) -> Least:
     """The least weight of the edges that lead from each of `size` rows, inf where none do."""
     least = np.full(size, np.inf)
@@ -238,25 +190,3 @@ def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
 def _rank_in_group(groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.intp]:
     """How many of the same group stand before each; `groups` is rising."""
     return np.arange(len(groups)) - np.searchsorted(groups, groups)
-
-
-def _learnt_centres(vectors: FloatMatrix, count: int, seed: int) -> FloatMatrix:
-    """Spherical k-means on a sample. A centre that nothing is near to stays where it was."""
-    chance = np.random.default_rng(seed)
-    size = min(len(vectors), count * SAMPLE)
-    sample = vectors[np.sort(chance.choice(len(vectors), size, replace=False))]
-    centres = sample[np.sort(chance.choice(size, count, replace=False))]
-    for _ in range(ROUNDS):
-        homes = _nearest_centres(sample, centres)
-        order = np.argsort(homes, kind="stable")
-        present, starts = np.unique(homes[order], return_index=True)
-        sums = np.add.reduceat(sample[order], starts, axis=0)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres[present] = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres[present])
-    return centres
-
-
-def _nearest_centres(vectors: FloatMatrix, centres: FloatMatrix) -> NDArray[np.intp]:
-    step = max(1, BLOCK // len(centres))
-    blocks = [np.argmax(vectors[start : start + step] @ centres.T, axis=1) for start in range(0, len(vectors), step)]
-    return np.concatenate(blocks)

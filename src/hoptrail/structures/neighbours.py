@@ -25,22 +25,13 @@ from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, joined
+from hoptrail.store.columns import Directed, PackedIds, Rows, joined
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.nearest import (
-    BLOCK,
-    DECIMALS,
-    Least,
-    Nearest,
-    Rows,
-    best_of,
-    least_of,
-    parts_of,
-)
+from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of, least_of, parts_of
 from hoptrail.types import Kind
 
 BATCH = 8192

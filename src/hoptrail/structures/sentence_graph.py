@@ -25,7 +25,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds
+from hoptrail.store.columns import Directed, PackedIds, Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -41,7 +41,7 @@ from hoptrail.structures.linking import (
     unordered,
 )
 from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
-from hoptrail.structures.nearest import Nearest, Rows
+from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
 from hoptrail.types import Kind

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import PackedIds
+from hoptrail.store.columns import PackedIds, Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.names import PASSAGES, SENTENCES
-from hoptrail.structures.nearest import Rows
 from hoptrail.structures.renewing import renew_units
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
