@@ -6,11 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from structures.clouds import all_rows, around_centres
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import cells as module
 from hoptrail.structures.cells import Cells
+from structures.clouds import all_rows, around_centres
 
 
 def found_near(vectors: FloatMatrix, cells: Cells, probes: int) -> float:

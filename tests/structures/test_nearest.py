@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from structures.clouds import all_rows, around_centres
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed
 from hoptrail.structures import cells, nearest
 from hoptrail.structures.nearest import Nearest
+from structures.clouds import all_rows, around_centres
 
 
 def edges(found: Directed) -> set[tuple[int, int]]:
