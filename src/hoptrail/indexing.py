@@ -13,12 +13,12 @@ from pathlib import Path
 
 from hoptrail.documents.reading import ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
-from hoptrail.executing.executor import HERE, Executor
+from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.language.identity import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
-from hoptrail.store.register import Register
+from hoptrail.store.register import Register, withdraw
 from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.tables import StorageSettings
@@ -204,16 +204,12 @@ def remove_documents(
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity, storage) as writer:
-        register = Register(writer)
-        places = [place for name in names for place in register.places(name)]
-        for entry, source in places:
-            register.withdraw(entry.id, source)
-        register.write()
+        entries = withdraw(writer, names)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
         for structure in structures:  # as they were built: changed settings are for the next update
             structure.update(workshop)
         writer.publish(Usage(seconds=time.perf_counter() - started))
-    return list({entry.id: entry for entry, _ in places}.values())
+    return entries
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
@@ -254,35 +250,27 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
     report = IndexingReport()
     register = Register(workshop.writer)
-    batch: list[Document] = []
-    characters = 0
-    for item in _without_repeats(read_sources(sources, limits, workshop.executor)):
-        if isinstance(item, DocumentError):
-            report.failures.append(item)
-        elif register.enter(item):
-            report.added += 1
-            report.notes += [f"{item.sources[0]}: {note}" for note in item.notes]
-            batch.append(item)
-            characters += len(item.text)
-        else:
-            report.unchanged += 1
-        if len(batch) >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-            report.removed += register.write(batch)
-            batch.clear()
-            characters = 0
-            workshop.report("reading", report.added + report.unchanged, 0)
-            workshop.pause()
-    report.removed += register.write(batch)
-    workshop.pause()
+    read = _tell_failures(read_sources(sources, limits, workshop.executor), report)
+    for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
+        entered = register.enter(documents)
+        report.added += len(entered.new)
+        report.unchanged += entered.unchanged
+        report.removed += entered.removed
+        report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
+        report.failures += [
+            DocumentError(source, "another document before it has the same id; the first one is kept")
+            for source in entered.repeated
+        ]
+        workshop.report("reading", report.added + report.unchanged, 0)
+        workshop.pause()
     return report
 
 
-def _without_repeats(items: Iterable[Document | DocumentError]) -> Iterator[Document | DocumentError]:
-    """Documents as read, with an error in place of one whose source gave another document before in this run."""
-    seen: dict[str, str] = {}
+def _tell_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
+    """The documents; what could not be read goes into the report."""
     for item in items:
-        if isinstance(item, Document) and seen.setdefault(item.sources[0], item.id) != item.id:
-            yield DocumentError(item.sources[0], "another document before it has the same id; the first one is kept")
+        if isinstance(item, DocumentError):
+            report.failures.append(item)
         else:
             yield item
 

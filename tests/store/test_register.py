@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hoptrail.errors import UsageError
-from hoptrail.store.register import Register
+from hoptrail.store.register import Register, _places, withdraw
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
@@ -31,9 +31,8 @@ def at(document: Document, *sources: str) -> Document:
 
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    register = Register(writer)
-    added = [document for document in documents if register.enter(document)]
-    return len(added), register.write(added)
+    entered = Register(writer).enter(documents)
+    return len(entered.new), entered.removed
 
 
 def stored(writer: Writer) -> dict[str, tuple[str, ...]]:
@@ -70,6 +69,33 @@ def test_two_files_that_swap_their_texts(writer: Writer) -> None:
     assert stored(writer) == {OLD.text: ("/b",), NEW.text: ("/a",)}
 
 
+def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> None:
+    run = Register(writer)
+    assert len(run.enter([at(OLD, "/a")]).new) == 1
+    entered = run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")])
+    assert (entered.new, entered.unchanged) == ((at(NEW, "/c"),), 2)
+    assert stored(writer) == {OLD.text: ("/a", "/b"), NEW.text: ("/c",)}
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer: Writer, batches: int) -> None:
+    enter(writer, at(make_document("", "It stood there before."), "/a"))
+    run, read = Register(writer), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
+    entered = [run.enter(read)] if batches == 1 else [run.enter(read[:1]), run.enter(read[1:])]
+    assert [source for part in entered for source in part.repeated] == ["/a"]
+    assert sum(part.unchanged for part in entered) == 1
+    assert stored(writer) == {OLD.text: ("/a",)}
+    assert len(Register(writer).enter([at(NEW, "/a")]).new) == 1  # in the next run it is a change
+
+
+def test_a_text_that_went_may_come_back(writer: Writer) -> None:
+    run = Register(writer)
+    run.enter([at(OLD, "/a")])
+    assert [entry.id for entry in withdraw(writer, ["/a"])] == [OLD.id]
+    assert len(run.enter([at(OLD, "/b")]).new) == 1
+    assert stored(writer) == {OLD.text: ("/b",)}
+
+
 def test_nothing_new_writes_nothing(writer: Writer) -> None:
     enter(writer, at(OLD, "/a", "/b"))
     writer.publish(Usage())
@@ -78,15 +104,21 @@ def test_nothing_new_writes_nothing(writer: Writer) -> None:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(runs=st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4), max_size=4))
+@given(
+    runs=st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4), max_size=4),
+    size=st.integers(1, 4),
+)
 def test_whatever_happens_each_place_holds_what_was_last_read_there(
-    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]]
+    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]], size: int
 ) -> None:
     expected: dict[str, str] = {}
     with writing_to(tmp_path_factory.mktemp("index"), HashingEncoder().identity) as writer:
         for run in runs:
             expected |= run
-            enter(writer, *(at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()))
+            read = [at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()]
+            register = Register(writer)
+            for start in range(0, len(read), size):
+                register.enter(read[start : start + size])
             found = {place: text for text, places in stored(writer).items() for place in places}
             assert found == {f"/{place}": f"{text}." for place, text in expected.items()}
 
@@ -95,7 +127,7 @@ def test_whatever_happens_each_place_holds_what_was_last_read_there(
 
 
 def named(writer: Writer, name: str) -> list[tuple[str, str]]:
-    return [(entry.title, source) for entry, source in Register(writer).places(name)]
+    return [(entry.title, source) for entry, source in _places(writer.snapshot(), name)]
 
 
 def test_a_document_is_named_by_id_path_or_title(

@@ -1,7 +1,10 @@
-"""What there is too much of for records, as arrays: ids in 21 bytes each, where a string takes some 80, and links by row."""
+"""What there is too much of for records, as arrays: ids in 21 bytes each, where a string takes some 80, sets of texts in 8 bytes
+a text, and links by row.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -41,6 +44,46 @@ class PackedIds(Sequence[str]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self._packed, dtype=dtype, copy=copy)
+
+
+class Digests:
+    """A set of texts of which 64 bits each are held: of n texts it takes about one in 2**64 / n for one that was added."""
+
+    def __init__(self) -> None:
+        self._runs: list[NDArray[np.uint64]] = []
+        """Rising; each less than half as long as the one before, so that adding costs n log n in all."""
+
+    def add(self, texts: Iterable[str]) -> None:
+        run = np.unique(_digests(texts))
+        run = run[~self._among_runs(run)]
+        while self._runs and len(self._runs[-1]) <= 2 * len(run):
+            run = np.union1d(self._runs.pop(), run)
+        self._runs.append(run)
+
+    def holding(self, texts: Iterable[str]) -> NDArray[np.bool_]:
+        """Of each text in order whether it was added."""
+        return self._among_runs(_digests(texts))
+
+    def _among_runs(self, digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        held = np.zeros(len(digests), dtype=bool)
+        for run in self._runs:
+            held |= is_among(digests, run)
+        return held
+
+
+def _digests(texts: Iterable[str]) -> NDArray[np.uint64]:
+    parts = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(parts), dtype=np.uint64)
+
+
+def is_among(numbers: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Which of `numbers` are among `others`, which rise."""
+    if not len(others):
+        return np.zeros(len(numbers), dtype=bool)
+    places = np.searchsorted(others, numbers)
+    places[places == len(others)] = 0
+    found: NDArray[np.bool_] = others[places] == numbers
+    return found
 
 
 @dataclass(frozen=True, slots=True)

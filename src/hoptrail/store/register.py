@@ -6,31 +6,117 @@ is read there, the document before loses that source, and a document that has lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 from hoptrail.errors import UsageError
-from hoptrail.store.snapshot import DocumentEntry
+from hoptrail.store.columns import Digests
+from hoptrail.store.snapshot import DocumentEntry, Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.types import Document
 
 
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What became of documents that were read."""
+
+    new: tuple[Document, ...]
+    unchanged: int
+    removed: int
+    """Documents that went because they have no source left."""
+    repeated: tuple[str, ...]
+    """Sources that had given another document before, in the same run; that one is kept."""
+
+
 class Register:
-    """Changes are gathered in memory and written by `write`."""
+    """For one run of reading. It holds 8 bytes an id and 8 a source: what these do not know is new, what they do is looked up."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._entries = {entry.id: entry for entry in writer.snapshot().entries}
+        self._ids, self._sources, self._read = Digests(), Digests(), Digests()
+        for entries in writer.snapshot().entry_blocks():
+            self._ids.add([entry.id for entry in entries])
+            self._sources.add([source for entry in entries for source in entry.sources])
+
+    def enter(self, documents: Sequence[Document]) -> Entered:
+        """Store those that are new, and that each of these documents, and no other, now stands at its sources.
+
+        After it, every source has one document, so that a checkpoint here is a state that may be published.
+        """
+        noted = self._look_up(documents)
+        new: list[Document] = []
+        repeated: list[str] = []
+        read_here: set[str] = set()
+        read_before = self._read.holding([document.sources[0] for document in documents])
+        for document, before in zip(documents, read_before, strict=True):
+            source = document.sources[0]
+            if (before or source in read_here) and not noted.stands(document.id, source):
+                repeated.append(source)
+                continue
+            read_here.add(source)
+            if noted.enter(document):
+                new.append(document)
+        self._ids.add([document.id for document in documents])
+        self._sources.add([source for document in documents for source in document.sources])
+        self._read.add(read_here)
+        unchanged = len(documents) - len(new) - len(repeated)
+        return Entered(tuple(new), unchanged, noted.write(self._writer, new), tuple(repeated))
+
+    def _look_up(self, documents: Sequence[Document]) -> _Noted:
+        """What is stored of these documents, and of others at their sources."""
+        noted = _Noted()
+        ids = [document.id for document in documents]
+        if known := list(compress(ids, self._ids.holding(ids))):
+            noted.remember(self._writer.snapshot().entries_of(known))
+        elsewhere = [
+            source for document in documents for source in document.sources if not noted.stands(document.id, source)
+        ]
+        if taken := list(compress(elsewhere, self._sources.holding(elsewhere))):
+            noted.remember(self._writer.snapshot().entries_at(taken))
+        return noted
+
+
+def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
+    """Take documents away that a user means by ids, paths or titles; gives them as they stood.
+
+    One that is named by a path stays where it has other sources.
+
+    Raises:
+        UsageError: a name fits no document, or a title fits several; nothing is written then.
+    """
+    snapshot, noted = writer.snapshot(), _Noted()
+    places = [place for name in names for place in _places(snapshot, name)]
+    entries = {entry.id: entry for entry, _ in places}
+    noted.remember(entries.values())
+    for entry, source in places:
+        noted.withdraw(entry.id, source)
+    noted.write(writer)
+    return list(entries.values())
+
+
+class _Noted:
+    """Some documents of the store and where they stand, with changes that are not written yet."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, DocumentEntry] = {}
         self._before: dict[str, tuple[str, ...]] = {}
         """The written sources of the documents that something has been noted of."""
         self._documents_at: dict[str, tuple[str, ...]] = {}
-        for entry in self._entries.values():
-            for source in entry.sources:
-                self._documents_at[source] = (*self._documents_at.get(source, ()), entry.id)
+
+    def remember(self, stored: Iterable[DocumentEntry]) -> None:
+        for entry in stored:
+            if entry.id not in self._entries:
+                self._entries[entry.id] = entry
+                for source in entry.sources:
+                    self._documents_at[source] = (*self._documents_at.get(source, ()), entry.id)
+
+    def stands(self, document: str, source: str) -> bool:
+        return document in self._documents_at.get(source, ())
 
     def enter(self, document: Document) -> bool:
-        """Note that this document, and no other, now stands at its sources. True if the index does not know it yet."""
+        """Note that this document, and no other, now stands at its sources. True if it is not stored."""
         known = self._entries.get(document.id)
         sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
         if known:
@@ -43,65 +129,54 @@ class Register:
             self._documents_at[source] = (document.id,)
         return known is None
 
-    def withdraw(self, name: str, source: str) -> None:
+    def withdraw(self, document: str, source: str) -> None:
         """Note that a document no longer stands at a source."""
-        entry = self._entries[name]
-        self._before.setdefault(name, entry.sources)
-        self._entries[name] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
-        self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != name)
+        entry = self._entries[document]
+        self._before.setdefault(document, entry.sources)
+        self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
+        self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
 
-    def places(self, name: str) -> list[tuple[DocumentEntry, str]]:
-        """The documents, and the sources of each, that a user means by an id, a path or a title.
-
-        The path of a JSONL file means all of its lines.
-
-        Raises:
-            UsageError: nothing is called that, or several documents have that title.
-        """
-        if name in self._entries:
-            return self._all_places([name])
-        path = _resolved(name)
-        for source in (name, path):
-            if self._documents_at.get(source):
-                return [(self._entries[document], source) for document in sorted(self._documents_at[source])]
-        lines = [place for place in self._all_places(sorted(self._entries)) if place[1].startswith(f"{path}#")]
-        return lines or self._all_places([self._titled(name)])
-
-    def write(self, documents: Sequence[Document] = ()) -> int:
-        """Write new documents and all that has been noted; how many documents went because they have no source left.
-
-        After it, every source has one document, so that a checkpoint here is a state that may be published.
-        """
-        self._writer.add_documents(self._as_noted(documents))
+    def write(self, writer: Writer, documents: Sequence[Document] = ()) -> int:
+        """Write new documents and all that has been noted; how many documents went because they have no source left."""
+        writer.add_documents(self._as_noted(documents))
         new = {document.id for document in documents}
         gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
         moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - gone - new
         if moved:
-            self._writer.put_documents(self._as_noted(self._writer.snapshot().documents(moved)))
+            writer.put_documents(self._as_noted(writer.snapshot().documents(moved)))
         if gone:
-            self._writer.remove_documents(gone)
-        for name in gone:
-            del self._entries[name]
-        self._before.clear()
+            writer.remove_documents(gone)
         return len(gone)
 
     def _as_noted(self, documents: Iterable[Document]) -> list[Document]:
         return [replace(document, sources=self._entries[document.id].sources) for document in documents]
 
-    def _all_places(self, names: Iterable[str]) -> list[tuple[DocumentEntry, str]]:
-        return [(self._entries[name], source) for name in names for source in self._entries[name].sources]
 
-    def _titled(self, title: str) -> str:
-        found = sorted(name for name, entry in self._entries.items() if entry.title == title)
-        if not found:
-            raise UsageError(
-                f"there is no document {title!r} in this index. `hoptrail show` lists ids, titles and paths."
-            )
-        if len(found) > 1:
-            raise UsageError(
-                f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
-            )
-        return found[0]
+def _places(snapshot: Snapshot, name: str) -> list[tuple[DocumentEntry, str]]:
+    """The documents, and the sources of each, that a user means. The path of a JSONL file means all of its lines."""
+    if named := [(entry, source) for entry in snapshot.entries_of([name]) for source in entry.sources]:
+        return named
+    path = _resolved(name)
+    at = sorted(snapshot.entries_at([name, path]), key=lambda entry: entry.id)
+    for source in (name, path):
+        if found := [(entry, source) for entry in at if source in entry.sources]:
+            return found
+    lines = f"{path}#"
+    under = sorted(snapshot.entries_under(lines), key=lambda entry: entry.id)
+    return [(entry, source) for entry in under for source in entry.sources if source.startswith(lines)] or [
+        (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
+    ]
+
+
+def _titled(snapshot: Snapshot, title: str) -> Iterator[DocumentEntry]:
+    found = sorted(id_ for _, id_ in snapshot.documents_titled([title]))
+    if not found:
+        raise UsageError(f"there is no document {title!r} in this index. `hoptrail show` lists ids, titles and paths.")
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
+        )
+    return snapshot.entries_of(found)
 
 
 def _resolved(name: str) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 import numpy as np
 
 from hoptrail.errors import IndexUnavailable
+from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ID_BLOCK = 500
+_ID_BLOCK = 4096
+"""Values that are looked up at a time: with 500, each look-up of 4,000 costs twice as much."""
 
 _SHARE_READ_WHOLE = 16
-"""Where more than one row in so many is asked for by a value, the table is read once instead of searched block by block."""
+_LEAST_READ_WHOLE = 500
+"""Where more than one row in so many is asked for by a value, and at least so many are, the table is read once instead."""
+
+_ENTRIES = 8192
 
 _LINK_BATCHES = 512
 """Batches of links that become rows at a time at least: half a million links, each some 100 bytes until then."""
@@ -156,11 +161,42 @@ class Snapshot:
     @cached_property
     def entries(self) -> tuple[DocumentEntry, ...]:
         """Every document without its text, by rising id."""
-        rows = self._scan(layout.DOCUMENTS, ["id", "title", "sources"])
-        entries = (
-            DocumentEntry(row["id"], row["title"], tuple(row["sources"])) for batch in rows for row in batch.to_pylist()
-        )
-        return tuple(sorted(entries, key=lambda entry: entry.id))
+        return tuple(sorted(self._entries(), key=lambda entry: entry.id))
+
+    def entry_blocks(self) -> Iterator[list[DocumentEntry]]:
+        """The same as a stream, some at a time and in no particular order."""
+        return batched(self._entries(), _ENTRIES)
+
+    def entries_of(self, ids: Collection[str]) -> Iterator[DocumentEntry]:
+        """Those of some documents, of those that there are, looked up."""
+        return self._entries(ids)
+
+    def entries_at(self, sources: Collection[str]) -> Iterator[DocumentEntry]:
+        """Those of the documents that stand at one of some sources; reads the sources of all."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = pa.array(sources, pa.string())
+        return self._entries(where=lambda found: pc.is_in(found, value_set=wanted))
+
+    def entries_under(self, start: str) -> Iterator[DocumentEntry]:
+        """Those of the documents with a source that starts so; reads the sources of all."""
+        import pyarrow.compute as pc
+
+        return self._entries(where=lambda found: pc.starts_with(found, start))
+
+    def _entries(
+        self, ids: Collection[str] | None = None, where: Callable[[pa.Array], pa.Array] | None = None
+    ) -> Iterator[DocumentEntry]:
+        import pyarrow.compute as pc
+
+        for batch in self._scan(layout.DOCUMENTS, ["id", "title", "sources"], ids):
+            kept = batch
+            if where is not None:
+                sources = batch.column("sources")
+                kept = batch.take(pc.unique(pc.list_parent_indices(sources).filter(where(pc.list_flatten(sources)))))
+            for row in kept.to_pylist():
+                yield DocumentEntry(row["id"], row["title"], tuple(row["sources"]))
 
     def titles_of(self, documents: Collection[str]) -> dict[str, str]:
         """The titles of some documents, of those that there are, looked up."""
@@ -430,7 +466,9 @@ class Snapshot:
         if table is None:
             return
         with reading(self.place):
-            if values is not None and len(values) > max(_ID_BLOCK, int(table.count_rows()) // _SHARE_READ_WHOLE):
+            if values is not None and len(values) > max(
+                _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE
+            ):
                 yield from _read_whole(table, columns, frozenset(values), by, also)
                 return
             for wanted in _blocks(values):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Directed, Rows, joined
-from hoptrail.structures.nearest import best_of, is_among, parts_of
+from hoptrail.store.columns import Directed, Rows, is_among, joined
+from hoptrail.structures.nearest import best_of, parts_of
 from hoptrail.structures.sentence_entities import Mentions
 
 EXPANSION = 1 << 20

@@ -144,16 +144,6 @@ def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def is_among(numbers: NDArray[np.signedinteger[Any]], others: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
-    """Which of `numbers` are among `others`, which rise."""
-    if not len(others):
-        return np.zeros(len(numbers), dtype=bool)
-    places = np.searchsorted(others, numbers)
-    places[places == len(others)] = 0
-    found: NDArray[np.bool_] = others[places] == numbers
-    return found
-
-
 def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]]) -> Directed:
     """The `count` edges of greatest weight from each source; among equals those of least `ties`, then of least target."""
     order = np.lexsort((edges.targets, ties, -edges.weights, edges.sources))

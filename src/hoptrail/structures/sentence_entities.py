@@ -19,8 +19,7 @@ from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Rows
-from hoptrail.structures.nearest import is_among
+from hoptrail.store.columns import Rows, is_among
 from hoptrail.structures.sentences import SentencePlaces
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
