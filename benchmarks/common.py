@@ -37,11 +37,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A finished process: wall clock from start to end, CPU time of all its threads, peak resident memory, what it printed."""
+    """A finished process: wall clock from start to end, CPU time of all its threads, peak resident memory, what it printed.
+
+    `own_megabytes` is the peak without pages of files, which the system takes back when others need memory: looked at a few
+    times a second, so that a short peak may be missed; not a number where the system does not tell.
+    """
 
     seconds: float
     cpu_seconds: float
     peak_megabytes: float
+    own_megabytes: float
     output: str
 
 
@@ -94,17 +99,33 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         if done.returncode != 0:
             said = (done.stderr or "").strip().splitlines()
             return Failed(done.returncode, said[-1] if said else f"ended with {done.returncode}")
-        seconds, cpu_seconds, kilobytes = map(float, report.read().split())
-        return Measured(seconds, cpu_seconds, kilobytes / 1024, done.stdout)
+        seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
+        return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
 _LAUNCH = """
-import os, sys, time
+import os, sys, threading, time
+own = []
+ended = threading.Event()
+def look():
+    while True:
+        try:
+            with open(f"/proc/{child}/status") as told:
+                own.extend(float(line.split()[1]) for line in told if line.startswith("RssAnon"))
+        except OSError:
+            pass
+        if ended.wait(0.1):
+            return
 started = time.perf_counter()
 child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+looking = threading.Thread(target=look)
+looking.start()
 _, status, usage = os.wait4(child, 0)
+seconds = time.perf_counter() - started
+ended.set()
+looking.join()
 with open(sys.argv[1], "w") as report:
-    print(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, file=report)
+    print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, max(own, default=float("nan")), file=report)
 sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
 

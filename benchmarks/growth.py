@@ -7,7 +7,7 @@ For each size a made corpus (`made_corpora.py`: its encoder hashes words, so tha
 earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
 
     built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
-               folder has grown by, with its indexes; peak memory is of the whole process
+               folder has grown by, with its indexes; peak memory is of the whole process, `own` without pages of files
     asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
                `recall` is the share of the gold passages among its hits
     agreed     recall@10 of the store's approximate vector search against the exact product read in blocks; above
@@ -48,6 +48,7 @@ class Built:
     seconds: float
     cpu_seconds: float
     peak_megabytes: float
+    own_megabytes: float
     disk_megabytes: float
 
 
@@ -63,6 +64,7 @@ class Asked:
     cpu: float
     recall: float
     peak_megabytes: float
+    own_megabytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,9 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
         before = size_of(folder / "index")
         done = run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
         disk = (size_of(folder / "index") - before) / 1e6
-        rows.append(Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, disk))
+        rows.append(
+            Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk)
+        )
         kept.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows
 
@@ -164,7 +168,7 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
         done = run_measured([str(part) for part in command])
         first, median, p95, cpu, recall = json.loads(done.output)
-        yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes)
+        yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
 
 
 def measure_agreement(size: int, folder: Path, number: int) -> Iterator[Agreed]:
@@ -220,6 +224,7 @@ def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Expone
         "seconds": lambda row: row.seconds,
         "CPU seconds": lambda row: row.cpu_seconds,
         "peak memory": lambda row: row.peak_megabytes,
+        "own memory": lambda row: row.own_megabytes,
         "disk": lambda row: row.disk_megabytes,
     }
     for structure in dict.fromkeys(row.structure for row in built):
@@ -242,10 +247,10 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
 
 def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed], peers: Sequence[Peer]) -> None:
     print("Building, each structure on what it stands on:\n")
-    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "disk MB")
+    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
     print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds a question:\n")
-    header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB")
+    header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
     print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
