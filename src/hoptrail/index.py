@@ -278,7 +278,7 @@ class Index:
         with self._opening:
             if self._opened is None or not self._opened.is_current():
                 self._opened = None
-                self._opened = Snapshot.open(self.place)
+                self._opened = Snapshot.open(self.place, self.settings.storage)
             return self._opened
 
     def _close(self) -> None:

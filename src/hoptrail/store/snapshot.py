@@ -31,7 +31,7 @@ from hoptrail.store.integrity import verify
 from hoptrail.store.lock import join_readers
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
-from hoptrail.store.tables import connect, one_of, open_tables, reading
+from hoptrail.store.tables import StorageSettings, connect, one_of, open_tables, reading
 from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
 from hoptrail.types import ID_DIGITS, Document, Kind, Link, Span, Unit
 
@@ -104,7 +104,7 @@ class Snapshot:
             return read_head(connect(place), place) is not None
 
     @classmethod
-    def open(cls, where: Path | Place) -> Snapshot:
+    def open(cls, where: Path | Place, storage: StorageSettings | None = None) -> Snapshot:
         """The last committed state of the index at a place.
 
         Raises:
@@ -121,7 +121,7 @@ class Snapshot:
         descriptor = join_readers(place)
         try:
             with reading(place):
-                database = connect(place)
+                database = connect(place, storage)
                 head = read_head(database, place)
                 if head is None:
                     raise IndexUnavailable(absent)

@@ -5,7 +5,7 @@ The protocol (the store has no transaction over several tables):
     open         take the lock; roll every table back to the version that the head names
     put, delete  write to the tables; no reader sees it, and a crash undoes it
     checkpoint   write a head that keeps readers where they are and names the new versions as pending
-    publish      compact, renew keyword indexes, write a head that names the new versions, sweep the old ones
+    publish      tidy what has changed, write a head that names the new versions, sweep the old ones
 
 A crash between two of these leaves the state of the last head. Ids come from content and rows are merged by id, so work
 that is done again cannot appear twice.
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,13 @@ links.
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096
 
+_ADDED = 0.1
+"""Up to such a share of a table's rows is taken into its indexes; where more was added they are made anew."""
+_MOST_PARTS = 16
+"""Parts of a vector index, one more each time: every question looks into all of them."""
+_EXTENSIONS = 5
+_NEVER = timedelta(days=36_500)
+
 LINKS_AT_ONCE = 1 << 20
 """Links that become rows of a table at a time: some 130 MB. (Twenty times as many would be more than one column can hold.)"""
 
@@ -88,7 +96,8 @@ class Writer:
         self.structures = dict(head.pending_structures if head.pending else head.structures)
         self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
-        self._untidy: set[str] = set()
+        self._untidy = {name for name, version in head.pending.items() if version != head.tables.get(name)}
+        """Tables that are to be written anew, because more than added rows may be new in them."""
         self._roll_back()
 
     def snapshot(self) -> Snapshot:
@@ -205,7 +214,7 @@ class Writer:
         self._drop(layout.EXTRACTIONS)
 
     def renew_index(self, name: str) -> None:
-        """Have the next `publish` write a table and its keyword index anew, though no row has changed."""
+        """Have the next `publish` write a table and its indexes anew, though no row has changed."""
         self._untidy.add(name)
 
     def checkpoint(self) -> None:
@@ -229,7 +238,8 @@ class Writer:
         with writing(self.place):
             for name, table in self._tables.items():
                 if int(table.version) != self.head.tables.get(name) or name in self._untidy:
-                    self._tidy(name, table)
+                    if name in self._untidy or not self._extend(name, table):
+                        self._rewrite(name, table)
                     tag_head(table, as_well=not self.place.is_local)
             self._untidy.clear()
         known = self.head.checksums
@@ -302,7 +312,31 @@ class Writer:
         """Whether anything has been written that readers do not see yet."""
         return bool(self._untidy) or self._versions() != self.head.tables or self.structures != self.head.structures
 
-    def _tidy(self, name: str, table: Table) -> None:
+    def _extend(self, name: str, table: Table) -> bool:
+        """Take rows that were added to a large table into its indexes and few files: what is there stays, so that this costs
+        little beside writing it anew. False where that has to be done.
+
+        Keyword scores are afterwards exactly those of an index made anew.
+        """
+        rows = int(table.count_rows())
+        there = {index.columns[0]: table.index_stats(index.name) for index in table.list_indices()}
+        known = [there.get(column) for column in self._indexes_of(name, rows)]
+        if rows <= layout.SCANNED_UP_TO or any(
+            stats is None or stats.num_unindexed_rows > rows * _ADDED or (stats.num_indices or 1) >= _MOST_PARTS
+            for stats in known
+        ):
+            return False
+        self._held()
+        for _ in range(_EXTENSIONS):  # what one brings into the indexes the next may join with what was there
+            before = int(table.version)
+            table.optimize(cleanup_older_than=_NEVER)
+            if int(table.count_rows()) != rows:
+                raise self._overtaken(name)
+            if int(table.version) == before:
+                return True
+        return False
+
+    def _rewrite(self, name: str, table: Table) -> None:
         """Write the table anew: few large files, no trace of deleted rows, keyword statistics of exactly the rows left, and
         the indexes that a table of its size needs.
 
@@ -314,10 +348,12 @@ class Writer:
         rows = table.search().to_batches(batch_size=_REWRITE_BLOCK)
         with self._changing(table):
             table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
-        size, dimension = int(table.count_rows()), self.head.encoder.dimension
-        for column, config in layout.indexes_of(name, size, self.storage.exact_up_to, dimension).items():
+        for column, config in self._indexes_of(name, int(table.count_rows())).items():
             with self._changing(table):
                 table.create_index(column, config=config, replace=True)
+
+    def _indexes_of(self, name: str, rows: int) -> dict[str, layout.Index]:
+        return layout.indexes_of(name, rows, self.storage.exact_up_to, self.head.encoder.dimension)
 
     def _append(self, name: str, rows: pa.Table) -> None:
         with writing(self.place):
@@ -329,7 +365,9 @@ class Writer:
         with writing(self.place):
             table = self._table_for(name, rows.schema)
             with self._changing(table):
-                table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+                merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+                if merge.execute(rows).num_updated_rows:
+                    self._untidy.add(name)
 
     def _table_for(self, name: str, schema: pa.Schema) -> Table:
         if name not in self._tables:
@@ -342,6 +380,7 @@ class Writer:
         if later:  # columns that there were not when the table was made: null in its old rows
             with self._changing(table):
                 table.add_columns(later)
+            self._untidy.add(name)
         return table
 
     def _delete(self, name: str, column: str, values: Collection[str], condition: str = "true") -> None:
@@ -352,13 +391,20 @@ class Writer:
         with writing(self.place):
             for start in range(0, len(ordered), _DELETE_BLOCK):
                 wanted = one_of(column, ordered[start : start + _DELETE_BLOCK])
-                with self._changing(self._tables[name]):
-                    self._tables[name].delete(f"{wanted} AND {condition}")
+                self._delete_where(name, f"{wanted} AND {condition}")
 
     def _drop(self, name: str, condition: str = "true") -> None:
         if name in self._tables:
-            with writing(self.place), self._changing(self._tables[name]):
-                self._tables[name].delete(condition)
+            with writing(self.place):
+                self._delete_where(name, condition)
+
+    def _delete_where(self, name: str, condition: str) -> None:
+        table = self._tables[name]
+        before = int(table.count_rows())
+        with self._changing(table):
+            table.delete(condition)
+        if int(table.count_rows()) < before:
+            self._untidy.add(name)
 
     def _commit(self, head: Head) -> None:
         self._held()
@@ -421,7 +467,7 @@ def writing_to(
             place.folder.mkdir(parents=True, exist_ok=True)
     with writers_lock(place, storage.lease_seconds) as held:
         with reading(place):
-            database = connect(place)
+            database = connect(place, storage)
             record = HeadRecord(database, place)
             head = record.head()
             if head is not None:

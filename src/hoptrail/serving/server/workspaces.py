@@ -61,7 +61,9 @@ class Workspace:
                     raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
                 if self._corpus is None or not self._corpus.snapshot.is_current():
                     self._corpus = None
-                    self._corpus = Corpus(Snapshot.open(self.index.place), lambda: self.index.encoder)
+                    self._corpus = Corpus(
+                        Snapshot.open(self.index.place, self.index.settings.storage), lambda: self.index.encoder
+                    )
                 self._looked = now
             return self._corpus
 
