@@ -88,7 +88,7 @@ def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
 def test_neighbours_by_keywords_are_the_best_by_bm25(tmp_path: Path) -> None:
     site = built(tmp_path, bm25(), make_documents(20))
     units = sorted(site.units(Kind.PASSAGE).values(), key=lambda unit: unit.id)
-    statistics = KeywordStatistics([unit.searchable for unit in units])
+    statistics = KeywordStatistics.of([unit.searchable for unit in units])
     for row, unit in enumerate(units):
         once = " ".join(dict.fromkeys(unit.searchable.lower().replace(".", " ").split()))
         scores = np.round(statistics.scores(once).astype(float), 4)
@@ -100,7 +100,7 @@ def test_neighbours_by_keywords_are_the_best_by_bm25(tmp_path: Path) -> None:
 
 
 def test_a_passage_asks_with_its_dearest_words() -> None:
-    statistics = KeywordStatistics(["common rare common", "common other", "common third"])
+    statistics = KeywordStatistics.of(["common rare common", "common other", "common third"])
     kept = dearest_words(statistics.matrix, 1).toarray()
     assert kept.sum(axis=1).tolist() == [1, 1, 1]
     assert (statistics.matrix.toarray() * kept).max(axis=1).tolist() == statistics.matrix.toarray().max(axis=1).tolist()
@@ -110,7 +110,7 @@ def test_a_passage_asks_with_its_dearest_words() -> None:
 
 
 def test_words_have_the_same_columns_in_every_run() -> None:
-    matrix = KeywordStatistics(["zinc amber", "amber lime"]).matrix.toarray()
+    matrix = KeywordStatistics.of(["zinc amber", "amber lime"]).matrix.toarray()
     assert (matrix > 0).tolist() == [[True, False, True], [True, True, False]]
 
 

@@ -146,7 +146,7 @@ TEXTS = [
 
 
 def test_scores_of_some_texts_are_those_they_have_among_all() -> None:
-    whole = KeywordStatistics(TEXTS)
+    whole = KeywordStatistics.of(TEXTS)
     total = sum(map(len, keyword_words(TEXTS)))
     words = {"river": whole.frequency("river")}  # what one text alone has is not counted
     some = PartialKeywords([TEXTS[3], TEXTS[1], TEXTS[2]], WordCounts(len(TEXTS), total, words))

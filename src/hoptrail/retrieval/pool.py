@@ -121,7 +121,7 @@ class PoolKeywords:
         self._snapshot = snapshot
         rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
         self._units = [(id_, kind) for id_, kind, _ in rows]
-        self._statistics = KeywordStatistics([text for _, _, text in rows])
+        self._statistics = KeywordStatistics.of([text for _, _, text in rows])
 
     def search(self, question: str, limit: int) -> Ranking:
         """The `limit` units with the highest score above 0."""

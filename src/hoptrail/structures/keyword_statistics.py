@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.executing.executor import batched
 from hoptrail.store.layout import STOP_WORDS
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
@@ -25,6 +26,8 @@ from hoptrail.types import Kind
 K1 = 1.2
 B = 0.75
 
+READ = 4096
+"""Texts whose words are counted at a time."""
 
 _OTHER = re.compile(r"[^\x00-\x7f]")
 
@@ -39,45 +42,89 @@ class Keywords(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class KeywordStatistics:
-    """Rows are those of `texts`, columns are words in alphabetical order."""
+    """Of texts that are numbered in the order given. Held are 12 bytes for each word of each text, twice once it is asked."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        import bm25s
+    words: Mapping[str, int]
+    """The column of each word."""
+    matrix: Any
+    """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
 
-        self._size = len(texts)
-        words = keyword_words(texts)
-        self._index: Any = None
-        if any(words):
-            self._index = bm25s.BM25(k1=K1, b=B, method="lucene")
-            self._index.index(words, show_progress=False)
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> KeywordStatistics:
+        """Of a stream of texts, of which only numbers are kept."""
+        from scipy.sparse import csr_matrix
+
+        numbers: dict[str, int] = {}  # as they come
+        blocks = [_Counted.of(keyword_words(some), numbers) for some in batched(texts, READ)]
+        in_order = sorted(numbers)
+        ranks = np.empty(len(in_order), dtype=np.int32)
+        ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
+        lengths = np.concatenate([np.zeros(0), *(block.lengths for block in blocks)])
+        sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(block.sizes for block in blocks)])
+        columns = np.concatenate([np.zeros(0, dtype=np.int32), *(ranks[block.words] for block in blocks)])
+        with_word = np.bincount(columns, minlength=len(in_order))
+        rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
+        damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
+        worth = np.empty(len(columns))
+        start = row = 0
+        for block in blocks:
+            end, last = start + len(block.words), row + len(block.sizes)
+            found = block.counts / (block.counts + np.repeat(damping[row:last], block.sizes))
+            worth[start:end] = rarity[columns[start:end]] * found
+            start, row = end, last
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        matrix = csr_matrix((worth, columns, starts), shape=(len(lengths), len(in_order)))
+        matrix.sort_indices()
+        return cls({word: column for column, word in enumerate(in_order)}, matrix)
+
+    def reordered(self, rows: NDArray[np.integer]) -> KeywordStatistics:
+        """Those of the same texts, numbered in another order."""
+        return KeywordStatistics(self.words, self.matrix[rows])
+
+    @cached_property
+    def by_word(self) -> Any:
+        """The same matrix of shape (words, texts)."""
+        return self.matrix.T.tocsr()
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """The score of every text, 0 where it shares no word with the question: shape (texts,)."""
-        (words,) = keyword_words([question]) or [[]]
-        known = [word for word in words if self._index is not None and word in self._index.vocab_dict]
-        if not known:
-            return np.zeros(self._size, dtype=np.float32)
-        found: NDArray[np.float32] = self._index.get_scores(known)
-        return found
+        scores = np.zeros(self.matrix.shape[0])
+        for words in keyword_words([question]):
+            for column in [self.words[word] for word in words if word in self.words]:
+                texts, worth = self._of(column)
+                scores[texts] += worth
+        return scores.astype(np.float32)
 
     def frequency(self, word: str) -> int:
         """How many texts have a word."""
-        return int(np.count_nonzero(self.scores(word)))
+        return len(self._of(self.words[word])[0]) if word in self.words else 0
 
-    @cached_property
-    def matrix(self) -> Any:
-        """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), float64."""
-        from scipy.sparse import csc_matrix, csr_matrix
+    def _of(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The texts that have a word, and what it is worth in each."""
+        here = slice(*self.by_word.indptr[column : column + 2])
+        return self.by_word.indices[here], self.by_word.data[here]
 
-        if self._index is None:
-            return csr_matrix((self._size, 0))
-        vocabulary: dict[str, int] = self._index.vocab_dict
-        parts = self._index.scores
-        shape = (self._size, len(parts["indptr"]) - 1)
-        columns = csc_matrix((parts["data"].astype(np.float64), parts["indices"], parts["indptr"]), shape=shape)
-        order = [vocabulary[word] for word in sorted(vocabulary) if vocabulary[word] < shape[1]]
-        return columns[:, order].tocsr()  # the library numbers words as a hash falls, which differs from run to run
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Words of some texts: how many words each text has, how many different ones (`sizes`), these and how often they come."""
+
+    lengths: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[str]], numbers: dict[str, int]) -> _Counted:
+        """`numbers` are those of the words known so far, and get those of the others."""
+        lengths = np.array([len(words) for words in texts])
+        flat = np.array([numbers.setdefault(word, len(numbers)) for words in texts for word in words], dtype=np.int64)
+        owners = np.repeat(np.arange(len(texts)), lengths)
+        pairs, counts = np.unique(owners << 32 | flat, return_counts=True)
+        sizes = np.bincount(pairs >> 32, minlength=len(texts))
+        return cls(lengths.astype(np.float64), sizes, (pairs & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +164,19 @@ class PartialKeywords:
 
 def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
     """Those of all passages, title and text, by rising id; made once a snapshot."""
+    return snapshot.derived("keywords of passages", lambda: _of_passages(snapshot))
 
-    def make() -> KeywordStatistics:
-        units = sorted((unit.id, unit.searchable) for unit in snapshot.units(Kind.PASSAGE))
-        return KeywordStatistics([text for _, text in units])
 
-    return snapshot.derived("keywords of passages", make)
+def _of_passages(snapshot: Snapshot) -> KeywordStatistics:
+    ids: list[str] = []
+
+    def texts() -> Iterator[str]:
+        for unit in snapshot.units(Kind.PASSAGE):
+            ids.append(unit.id)
+            yield unit.searchable
+
+    statistics = KeywordStatistics.of(texts())
+    return statistics.reordered(np.argsort(np.array(ids, dtype=np.bytes_)))
 
 
 def keyword_words(texts: Sequence[str]) -> list[list[str]]:

@@ -112,8 +112,8 @@ class ByKeywords:
     executor: Executor = HERE
 
     def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
-        found = joined(list(self.executor.map(self._work, self._blocks(rows, self._by_word))))
-        many = np.bincount(found.sources, minlength=self._by_word.shape[1])
+        found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
+        many = np.bincount(found.sources, minlength=self.statistics.by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
         back = [] if least is None else list(self._back(rows, least))
         return joined([found, Directed(closed, closed, np.zeros(len(closed))), *back])
@@ -123,7 +123,7 @@ class ByKeywords:
         others = np.flatnonzero(least < np.inf).astype(np.int32)
         if not len(others):
             return
-        worth = self._by_word[:, rows]
+        worth = self.statistics.by_word[:, rows]
         for block in self._blocks(others, worth):
             scores = (self._queries[block] @ worth).tocoo()
             values = np.rint(scores.data * DECIMALS) / DECIMALS
@@ -144,13 +144,8 @@ class ByKeywords:
     @cached_property
     def _work(self) -> Work[Rows, Directed]:
         """One for all blocks, so that the matrices travel once."""
-        function = partial(_best_scored, self._queries, self._by_word, self.settings.neighbours)
+        function = partial(_best_scored, self._queries, self.statistics.by_word, self.settings.neighbours)
         return Work("comparing", function, lambda rows: f"rows {rows[0]} to {rows[-1]} with all others")
-
-    @cached_property
-    def _by_word(self) -> Any:
-        """Shape (words, passages)."""
-        return self.statistics.matrix.T.tocsr()
 
     @cached_property
     def _queries(self) -> Any:
