@@ -155,11 +155,17 @@ class ByKeywords:
 
 def dearest_words(matrix: Any, count: int) -> Any:
     """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
+    from scipy.sparse import csr_matrix, vstack
+
+    if count == 0:
+        return csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    parts = [_dearest(matrix[at : at + BATCH], count) for at in range(0, matrix.shape[0], BATCH)]
+    return vstack(parts or [matrix], format="csr")
+
+
+def _dearest(matrix: Any, count: int) -> Any:
     from scipy.sparse import csr_matrix
 
-    ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
-    if count == 0:
-        return ones
     sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     kept = best_of(Directed(sources, matrix.indices, matrix.data), count, matrix.indices)
     return csr_matrix((np.ones(len(kept.sources)), (kept.sources, kept.targets)), shape=matrix.shape)
