@@ -255,14 +255,18 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
         entered = register.enter(documents)
         report.added += len(entered.new)
         report.unchanged += entered.unchanged
-        report.removed += entered.removed
         report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
         report.failures += [
             DocumentError(source, "another document before it has the same id; the first one is kept")
             for source in entered.repeated
         ]
         workshop.report("reading", report.added + report.unchanged, 0)
-        workshop.pause()
+        changed, characters = register.waiting
+        if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
+            report.removed += register.write()
+            workshop.pause()
+    report.removed += register.write()
+    workshop.pause()
     return report
 
 

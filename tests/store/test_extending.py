@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hoptrail.errors import StorageError
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
 from hoptrail.store.place import Place
@@ -131,6 +134,46 @@ def test_a_table_in_which_more_has_changed_is_written_anew(
     assert not there & data_files(place, PASSAGES)
     with writing_to(place, IDENTITY, SETTINGS) as writer:
         assert not writer.changed
+
+
+def test_an_index_that_is_no_longer_wanted_goes(place: Place) -> None:
+    add(place, MANY, MANY + 20)
+    with writing_to(place, IDENTITY, StorageSettings(exact_up_to=10_000)) as writer:
+        writer.add_units(units(MANY + 20, MANY + 25), vectors(MANY + 20, MANY + 25))
+        writer.publish(Usage())
+    snapshot = Snapshot.open(place)
+    assert not snapshot.searches_vectors(Kind.PASSAGE)
+    assert snapshot.count(Kind.PASSAGE) == MANY + 25
+
+
+def test_a_table_whose_files_were_not_checked_is_written_anew(place: Place) -> None:
+    """As after a repair that was cut short."""
+    there = data_files(place, PASSAGES)
+    with writing_to(place, IDENTITY, SETTINGS) as writer:
+        writer._commit(replace(writer.head, checksums=None))
+    add(place, MANY, MANY + 20)
+    assert not there & data_files(place, PASSAGES)
+
+
+def test_a_removal_that_gave_no_answer_is_not_taken_for_none(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = data_files(place, PASSAGES)
+    with writing_to(place, IDENTITY, SETTINGS) as writer:
+        writer.add_units(units(MANY, MANY + 5), vectors(MANY, MANY + 5))
+        table = type(writer._tables[PASSAGES])
+        delete = table.delete
+
+        def delete_and_fail(self: Any, condition: str) -> None:
+            delete(self, condition)
+            raise OSError("the answer was lost")
+
+        monkeypatch.setattr(table, "delete", delete_and_fail)
+        with pytest.raises(StorageError):
+            writer.remove_units(Kind.PASSAGE, ["p00003"])
+        monkeypatch.undo()
+        monkeypatch.setattr(layout, "SCANNED_UP_TO", 1000)
+        writer.publish(Usage())
+    assert not there & data_files(place, PASSAGES)
+    assert not list(Snapshot.open(place).units(Kind.PASSAGE, ["p00003"]))
 
 
 def test_no_file_keeps_the_words_of_what_was_removed_from_a_table_that_had_grown(place: Place) -> None:

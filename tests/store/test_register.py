@@ -31,8 +31,8 @@ def at(document: Document, *sources: str) -> Document:
 
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    entered = Register(writer).enter(documents)
-    return len(entered.new), entered.removed
+    run = Register(writer)
+    return len(run.enter(documents).new), run.write()
 
 
 def stored(writer: Writer) -> dict[str, tuple[str, ...]]:
@@ -74,6 +74,11 @@ def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> No
     assert len(run.enter([at(OLD, "/a")]).new) == 1
     entered = run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")])
     assert (entered.new, entered.unchanged) == ((at(NEW, "/c"),), 2)
+    assert run.waiting == (2, len(OLD.text) + len(NEW.text))
+    run.write()
+    assert run.waiting == (0, 0)
+    assert run.enter([at(OLD, "/a"), at(NEW, "/c")]).unchanged == 2
+    assert run.waiting == (0, 0)  # nothing is held of what has not changed
     assert stored(writer) == {OLD.text: ("/a", "/b"), NEW.text: ("/c",)}
 
 
@@ -83,16 +88,19 @@ def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer:
     run, read = Register(writer), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
     entered = [run.enter(read)] if batches == 1 else [run.enter(read[:1]), run.enter(read[1:])]
     assert [source for part in entered for source in part.repeated] == ["/a"]
+    run.write()
     assert sum(part.unchanged for part in entered) == 1
     assert stored(writer) == {OLD.text: ("/a",)}
-    assert len(Register(writer).enter([at(NEW, "/a")]).new) == 1  # in the next run it is a change
+    assert enter(writer, at(NEW, "/a")) == (1, 1)  # in the next run it is a change
 
 
 def test_a_text_that_went_may_come_back(writer: Writer) -> None:
     run = Register(writer)
     run.enter([at(OLD, "/a")])
+    run.write()
     assert [entry.id for entry in withdraw(writer, ["/a"])] == [OLD.id]
     assert len(run.enter([at(OLD, "/b")]).new) == 1
+    run.write()
     assert stored(writer) == {OLD.text: ("/b",)}
 
 
@@ -107,9 +115,10 @@ def test_nothing_new_writes_nothing(writer: Writer) -> None:
 @given(
     runs=st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4), max_size=4),
     size=st.integers(1, 4),
+    every=st.integers(1, 3),
 )
 def test_whatever_happens_each_place_holds_what_was_last_read_there(
-    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]], size: int
+    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]], size: int, every: int
 ) -> None:
     expected: dict[str, str] = {}
     with writing_to(tmp_path_factory.mktemp("index"), HashingEncoder().identity) as writer:
@@ -117,8 +126,11 @@ def test_whatever_happens_each_place_holds_what_was_last_read_there(
             expected |= run
             read = [at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()]
             register = Register(writer)
-            for start in range(0, len(read), size):
+            for number, start in enumerate(range(0, len(read), size), start=1):
                 register.enter(read[start : start + size])
+                if number % every == 0:
+                    register.write()
+            register.write()
             found = {place: text for text, places in stored(writer).items() for place in places}
             assert found == {f"/{place}": f"{text}." for place, text in expected.items()}
 
@@ -162,7 +174,7 @@ def test_a_title_that_several_have_is_refused_with_their_ids(writer: Writer) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Nobody", "/w", "d", "*", "%", "' OR 1=1 --", "\x00", "~no-such-user/x", "x" * 5000]
+    "name", ["", "Nobody", "/w", "d", "*", "%", "' OR 1=1 --", "\x00", "~no-such-user/x", "x" * 5000, "\udcff"]
 )
 def test_a_name_that_fits_nothing_is_refused(writer: Writer, name: str) -> None:
     enter(writer, at(OLD, "/w/isk.txt"))

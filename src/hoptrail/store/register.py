@@ -24,14 +24,15 @@ class Entered:
 
     new: tuple[Document, ...]
     unchanged: int
-    removed: int
-    """Documents that went because they have no source left."""
     repeated: tuple[str, ...]
     """Sources that had given another document before, in the same run; that one is kept."""
 
 
 class Register:
-    """For one run of reading. It holds 8 bytes an id and 8 a source: what these do not know is new, what they do is looked up."""
+    """For one run of reading. Changes are gathered and written together, because documents that go take a walk over all.
+
+    It holds 8 bytes an id, 8 a source, and 8 more once that is read: what these do not know is new, what they do is looked up.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -39,13 +40,13 @@ class Register:
         for entries in writer.snapshot().entry_blocks():
             self._ids.add([entry.id for entry in entries])
             self._sources.add([source for entry in entries for source in entry.sources])
+        self._noted = _Noted()
+        self._new: list[Document] = []
 
     def enter(self, documents: Sequence[Document]) -> Entered:
-        """Store those that are new, and that each of these documents, and no other, now stands at its sources.
-
-        After it, every source has one document, so that a checkpoint here is a state that may be published.
-        """
-        noted = self._look_up(documents)
+        """Note that each of these documents, and no other, now stands at its sources, for `write`."""
+        noted = self._noted
+        self._look_up(documents)
         new: list[Document] = []
         repeated: list[str] = []
         read_here: set[str] = set()
@@ -61,21 +62,33 @@ class Register:
         self._ids.add([document.id for document in documents])
         self._sources.add([source for document in documents for source in document.sources])
         self._read.add(read_here)
-        unchanged = len(documents) - len(new) - len(repeated)
-        return Entered(tuple(new), unchanged, noted.write(self._writer, new), tuple(repeated))
+        self._new += new
+        noted.forget_unchanged()
+        return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
 
-    def _look_up(self, documents: Sequence[Document]) -> _Noted:
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """How many documents there is something to write of, and how many characters the new ones have."""
+        return len(self._noted), sum(len(document.text) for document in self._new)
+
+    def write(self) -> int:
+        """Store the new documents and all that has been noted; how many documents went because they have no source left.
+
+        After it, every source has one document, so that a checkpoint here is a state that may be published.
+        """
+        removed = self._noted.write(self._writer, self._new)
+        self._noted, self._new = _Noted(), []
+        return removed
+
+    def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""
-        noted = _Noted()
+        noted = self._noted
         ids = [document.id for document in documents]
         if known := list(compress(ids, self._ids.holding(ids))):
             noted.remember(self._writer.snapshot().entries_of(known))
-        elsewhere = [
-            source for document in documents for source in document.sources if not noted.stands(document.id, source)
-        ]
+        elsewhere = [source for document in documents for source in document.sources if not noted.knows(source)]
         if taken := list(compress(elsewhere, self._sources.holding(elsewhere))):
             noted.remember(self._writer.snapshot().entries_at(taken))
-        return noted
 
 
 def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
@@ -104,6 +117,7 @@ class _Noted:
         self._before: dict[str, tuple[str, ...]] = {}
         """The written sources of the documents that something has been noted of."""
         self._documents_at: dict[str, tuple[str, ...]] = {}
+        self._new: set[str] = set()
 
     def remember(self, stored: Iterable[DocumentEntry]) -> None:
         for entry in stored:
@@ -112,8 +126,23 @@ class _Noted:
                 for source in entry.sources:
                     self._documents_at[source] = (*self._documents_at.get(source, ()), entry.id)
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def knows(self, source: str) -> bool:
+        """Whether all that stands at a source is known."""
+        return source in self._documents_at
+
     def stands(self, document: str, source: str) -> bool:
         return document in self._documents_at.get(source, ())
+
+    def forget_unchanged(self) -> None:
+        """Of what stands as it is written nothing need be held."""
+        changed = {name for name, before in self._before.items() if before != self._entries[name].sources}
+        for name in self._entries.keys() - changed - self._new:
+            for source in self._entries.pop(name).sources:
+                self._documents_at.pop(source, None)
+            self._before.pop(name, None)
 
     def enter(self, document: Document) -> bool:
         """Note that this document, and no other, now stands at its sources. True if it is not stored."""
@@ -121,6 +150,8 @@ class _Noted:
         sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
         if known:
             self._before.setdefault(document.id, known.sources)
+        else:
+            self._new.add(document.id)
         self._entries[document.id] = DocumentEntry(document.id, document.title, sources)
         for source in document.sources:
             for other in self._documents_at.get(source, ()):
@@ -154,6 +185,8 @@ class _Noted:
 
 def _places(snapshot: Snapshot, name: str) -> list[tuple[DocumentEntry, str]]:
     """The documents, and the sources of each, that a user means. The path of a JSONL file means all of its lines."""
+    if not _is_text(name):
+        raise _unknown(name)
     if named := [(entry, source) for entry in snapshot.entries_of([name]) for source in entry.sources]:
         return named
     path = _resolved(name)
@@ -171,12 +204,25 @@ def _places(snapshot: Snapshot, name: str) -> list[tuple[DocumentEntry, str]]:
 def _titled(snapshot: Snapshot, title: str) -> Iterator[DocumentEntry]:
     found = sorted(id_ for _, id_ in snapshot.documents_titled([title]))
     if not found:
-        raise UsageError(f"there is no document {title!r} in this index. `hoptrail show` lists ids, titles and paths.")
+        raise _unknown(title)
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
         )
     return snapshot.entries_of(found)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can stand in an index: what a shell gives of bytes that are no Unicode cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 def _resolved(name: str) -> str:

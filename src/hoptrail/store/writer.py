@@ -13,7 +13,7 @@ that is done again cannot appear twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -49,7 +49,7 @@ from hoptrail.types import Document, Kind, Link, Unit, Usage
 if TYPE_CHECKING:
     import pyarrow as pa
     from lancedb.db import DBConnection
-    from lancedb.table import Table
+    from lancedb.table import IndexStatistics, Table
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 """Kinds whose ids stand for an entity, a group or a word of several documents: their structures make them again, or drop their
@@ -235,14 +235,15 @@ class Writer:
 
         `spent` is added to what the index has cost; `settled` is for the head, and nothing where it is not known.
         """
+        known = self.head.checksums
+        checked = known is not None  # by whoever opened the index; not so after a repair that was cut short
         with writing(self.place):
             for name, table in self._tables.items():
                 if int(table.version) != self.head.tables.get(name) or name in self._untidy:
-                    if name in self._untidy or not self._extend(name, table):
+                    if name in self._untidy or not checked or not self._extend(name, table):
                         self._rewrite(name, table)
                     tag_head(table, as_well=not self.place.is_local)
             self._untidy.clear()
-        known = self.head.checksums
         self._commit(
             replace(
                 self.head,
@@ -319,21 +320,22 @@ class Writer:
         Keyword scores are afterwards exactly those of an index made anew.
         """
         rows = int(table.count_rows())
-        there = {index.columns[0]: table.index_stats(index.name) for index in table.list_indices()}
-        known = [there.get(column) for column in self._indexes_of(name, rows)]
-        if rows <= layout.SCANNED_UP_TO or any(
-            stats is None or stats.num_unindexed_rows > rows * _ADDED or (stats.num_indices or 1) >= _MOST_PARTS
-            for stats in known
-        ):
+        wanted = set(self._indexes_of(name, rows))
+        there = _index_stats(table)
+        if rows <= layout.SCANNED_UP_TO or there.keys() != wanted:
             return False
-        self._held()
+        if any(stats.num_unindexed_rows > rows * _ADDED for stats in there.values()):
+            return False
+        if any((stats.num_indices or 1) >= _MOST_PARTS for stats in there.values()):
+            return False
         for _ in range(_EXTENSIONS):  # what one brings into the indexes the next may join with what was there
+            self._held()
             before = int(table.version)
             table.optimize(cleanup_older_than=_NEVER)
             if int(table.count_rows()) != rows:
                 raise self._overtaken(name)
             if int(table.version) == before:
-                return True
+                return not any(stats.num_unindexed_rows for stats in _index_stats(table).values())
         return False
 
     def _rewrite(self, name: str, table: Table) -> None:
@@ -366,8 +368,8 @@ class Writer:
             table = self._table_for(name, rows.schema)
             with self._changing(table):
                 merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-                if merge.execute(rows).num_updated_rows:
-                    self._untidy.add(name)
+                with self._untidy_unless(name) as only_added:
+                    only_added(merge.execute(rows).num_updated_rows == 0)
 
     def _table_for(self, name: str, schema: pa.Schema) -> Table:
         if name not in self._tables:
@@ -401,10 +403,18 @@ class Writer:
     def _delete_where(self, name: str, condition: str) -> None:
         table = self._tables[name]
         before = int(table.count_rows())
-        with self._changing(table):
+        with self._changing(table), self._untidy_unless(name) as nothing_gone:
             table.delete(condition)
-        if int(table.count_rows()) < before:
-            self._untidy.add(name)
+            nothing_gone(int(table.count_rows()) == before)
+
+    @contextmanager
+    def _untidy_unless(self, name: str) -> Iterator[Callable[[bool], None]]:
+        """A table is to be written anew unless what is done to it is found to be harmless; also where no answer comes."""
+        harmless: list[bool] = []
+        was, self._untidy = self._untidy, self._untidy | {name}
+        yield harmless.append
+        if all(harmless):
+            self._untidy = was
 
     def _commit(self, head: Head) -> None:
         self._held()
@@ -447,6 +457,12 @@ class Writer:
                     table.restore()
                     untag_after(table, version)
                 self._tables[name] = table
+
+
+def _index_stats(table: Table) -> dict[str, IndexStatistics]:
+    """What is known of a table's indexes, by column."""
+    stats = {index.columns[0]: table.index_stats(index.name) for index in table.list_indices()}
+    return {column: found for column, found in stats.items() if found is not None}
 
 
 @contextmanager

@@ -37,7 +37,11 @@ SAMPLE = 40
 """k-means: rounds, and rows a centre that it learns from."""
 
 BLOCK = 1 << 22
-"""Cosines with centres that are held at a time: 16 MiB."""
+MOST_ROWS = 1 << 14
+"""Cosines with centres (16 MiB), and rows, that are held at a time."""
+
+DECIMALS = 100_000
+"""Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +52,28 @@ class Level:
     starts: NDArray[np.int64]
 
     @cached_property
-    def width(self) -> int:
-        """Children of the parent that has most."""
-        return int(np.diff(self.starts).max())
+    def widths(self) -> NDArray[np.int64]:
+        """How many children each parent has."""
+        return np.diff(self.starts)
 
     def nearest(self, vectors: FloatMatrix, parents: Rows, count: int) -> Rows:
         """The nodes nearest to each of n vectors among the children of its `parents`: shape (n, any), -1 for none.
 
         Shape (n, `count`) or less, in no order, -1 where a vector has fewer.
         """
-        likeness = np.full((parents.size, self.width), -np.inf, dtype=np.float32)
         order = np.argsort(parents, axis=None, kind="stable")
         present, firsts = np.unique(parents.ravel()[order], return_index=True)
+        width = int(self.widths[present[present >= 0]].max(initial=1))
+        likeness = np.full((parents.size, width), -np.inf, dtype=np.float32)
         for parent, places in zip(present.tolist(), np.split(order, firsts[1:]), strict=True):
             if parent >= 0:
                 centres = self.centres[self.starts[parent] : self.starts[parent + 1]]
-                likeness[places, : len(centres)] = vectors[places // parents.shape[1]] @ centres.T
+                cosines = vectors[places // parents.shape[1]] @ centres.T
+                likeness[places, : len(centres)] = np.rint(cosines * DECIMALS)
         likeness = likeness.reshape(len(vectors), -1)
         count = min(count, likeness.shape[1])
         best = np.argpartition(likeness, -count, axis=1)[:, -count:]
-        nodes = self.starts[np.take_along_axis(parents, best // self.width, axis=1)] + best % self.width
+        nodes = self.starts[np.take_along_axis(parents, best // width, axis=1)] + best % width
         nodes[np.isinf(np.take_along_axis(likeness, best, axis=1))] = -1
         found: Rows = nodes.astype(np.int32)
         return found
@@ -153,7 +159,9 @@ def _learnt_centres(vectors: FloatMatrix, rows: Rows, count: int, chance: np.ran
     centres = sample[np.sort(chance.choice(size, count, replace=False))]
     for _ in range(ROUNDS):
         homes = _nearest_centres(sample, np.arange(size, dtype=np.int32), centres)
-        centres = _middles(_sums(sample, homes, count), centres)
+        sums = np.zeros_like(centres)
+        _add(sums, sample, homes)
+        centres = _middles(sums, centres)
     return centres
 
 
@@ -170,7 +178,7 @@ def _settled(vectors: FloatMatrix, levels: tuple[Level, ...]) -> tuple[Rows, Flo
     sums = np.zeros_like(centres)
     for part in _parts(levels, len(vectors), SETTLING_BEAM):
         homes[part] = _down(levels, vectors[part], 1, SETTLING_BEAM)[:, 0]
-        sums += _sums(vectors[part], homes[part], len(centres))
+        _add(sums, vectors[part], homes[part])
     return homes, _middles(sums, centres)
 
 
@@ -184,17 +192,15 @@ def _down(levels: tuple[Level, ...], vectors: FloatMatrix, count: int, beam: int
 
 def _parts(levels: tuple[Level, ...], size: int, beam: int) -> Iterator[slice]:
     """Runs of so many rows, each as long as BLOCK admits."""
-    step = max(1, BLOCK // (beam * max(level.width for level in levels)))
+    step = min(MOST_ROWS, max(1, BLOCK // (beam * max(int(level.widths.max()) for level in levels))))
     return (slice(start, start + step) for start in range(0, size, step))
 
 
-def _sums(vectors: FloatMatrix, homes: NDArray[np.signedinteger], count: int) -> FloatMatrix:
-    """The sum of the vectors of each of `count` homes."""
-    sums = np.zeros((count, vectors.shape[1]), dtype=np.float32)
+def _add(sums: FloatMatrix, vectors: FloatMatrix, homes: NDArray[np.signedinteger]) -> None:
+    """Add each vector to the sum of its home."""
     order = np.argsort(homes, kind="stable")
     present, firsts = np.unique(homes[order], return_index=True)
-    sums[present] = np.add.reduceat(vectors[order], firsts, axis=0)
-    return sums
+    sums[present] += np.add.reduceat(vectors[order], firsts, axis=0)
 
 
 def _middles(sums: FloatMatrix, centres: FloatMatrix) -> FloatMatrix:

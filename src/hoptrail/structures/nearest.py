@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, Rows, joined
-from hoptrail.structures.cells import Cells
+from hoptrail.structures.cells import DECIMALS, Cells
 
 PARTS = 16
 PART = 25_000
@@ -30,9 +30,6 @@ HELD = 1 << 21
 
 BLOCK = 1 << 23
 """Cosines held at a time: 32 MiB."""
-
-DECIMALS = 100_000
-"""Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
 
 
 Least = NDArray[np.float64]

@@ -29,9 +29,10 @@ from hoptrail.store.columns import Directed, PackedIds, Rows, joined
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of, least_of, parts_of
+from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, least_of, parts_of
 from hoptrail.types import Kind
 
 BATCH = 8192
