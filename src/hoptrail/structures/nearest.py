@@ -1,7 +1,7 @@
 """The nearest rows of rows, by cosine: exact where there are few, within neighbouring cells where there are many.
 
 The exact way costs a product of all with all. Above `exact_up_to` rows, a row is compared with those of the `probes` cells
-nearest to it (`cells.py`): time grows with the number of rows, and a few neighbours are missed. Which way is taken depends on
+nearest to it (`cells.py`): that takes n log n, and a few neighbours are missed. Which way is taken depends on
 the number of rows alone, so that a stopped build comes to the same end.
 """
 
