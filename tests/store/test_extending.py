@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,14 @@ PASSAGES = layout.unit_table(Kind.PASSAGE)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def large(tmp_path: Path) -> Place:
     place = Place.of(tmp_path / "index")
     add(place, 0, MANY)
     return place
 
 
 def test_rows_that_were_added_are_found_as_in_an_index_made_at_once(place: Place, tmp_path: Path) -> None:
+    add(place, 0, MANY)
     for start in range(MANY, MANY + 120, 40):
         add(place, start, start + 40)
     whole = Place.of(tmp_path / "whole")
@@ -96,33 +98,33 @@ def test_rows_that_were_added_are_found_as_in_an_index_made_at_once(place: Place
     assert [found[0][0] for found in nearest] == [f"p{at:05}" for at in range(MANY, MANY + 120)]
 
 
-def test_what_was_there_is_not_written_again(place: Place) -> None:
-    vectors_there = {path.name for path in (place.folder / f"{PASSAGES}.lance" / "_indices").iterdir()}
-    there = data_files(place, PASSAGES)
-    add(place, MANY, MANY + 20)
-    assert there < data_files(place, PASSAGES)
-    assert vectors_there & {path.name for path in (place.folder / f"{PASSAGES}.lance" / "_indices").iterdir()}
+def test_what_was_there_is_not_written_again(large: Place) -> None:
+    vectors_there = {path.name for path in (large.folder / f"{PASSAGES}.lance" / "_indices").iterdir()}
+    there = data_files(large, PASSAGES)
+    add(large, MANY, MANY + 20)
+    assert there < data_files(large, PASSAGES)
+    assert vectors_there & {path.name for path in (large.folder / f"{PASSAGES}.lance" / "_indices").iterdir()}
 
 
-def test_nothing_of_earlier_states_is_kept(place: Place) -> None:
+def test_nothing_of_earlier_states_is_kept(large: Place) -> None:
     for start in range(MANY, MANY + 60, 20):
-        add(place, start, start + 20)
-    for table in place.folder.glob("*.lance"):
+        add(large, start, start + 20)
+    for table in large.folder.glob("*.lance"):
         assert len(list((table / "_versions").glob("*.manifest"))) <= 2, table
 
 
 @pytest.mark.parametrize("change", ["many", "removed", "replaced", "resumed", "parts"])
 def test_a_table_in_which_more_has_changed_is_written_anew(
-    change: str, place: Place, monkeypatch: pytest.MonkeyPatch
+    change: str, large: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = data_files(place, PASSAGES)
+    there = data_files(large, PASSAGES)
     if change == "parts":
         monkeypatch.setattr("hoptrail.store.writer._MOST_PARTS", 1)
     if change == "resumed":
-        with writing_to(place, IDENTITY, SETTINGS) as writer:
+        with writing_to(large, IDENTITY, SETTINGS) as writer:
             writer.add_units(units(MANY, MANY + 5), vectors(MANY, MANY + 5))
             writer.checkpoint()
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         count = 500 if change == "many" else 10
         new = units(MANY + 10, MANY + 10 + count)
         writer.add_units(new, vectors(MANY + 10, MANY + 10 + count))
@@ -131,33 +133,33 @@ def test_a_table_in_which_more_has_changed_is_written_anew(
         if change == "replaced":
             writer.put_units(units(3, 4), vectors(3, 4))
         writer.publish(Usage())
-    assert not there & data_files(place, PASSAGES)
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+    assert not there & data_files(large, PASSAGES)
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         assert not writer.changed
 
 
-def test_an_index_that_is_no_longer_wanted_goes(place: Place) -> None:
-    add(place, MANY, MANY + 20)
-    with writing_to(place, IDENTITY, StorageSettings(exact_up_to=10_000)) as writer:
+def test_an_index_that_is_no_longer_wanted_goes(large: Place) -> None:
+    add(large, MANY, MANY + 20)
+    with writing_to(large, IDENTITY, StorageSettings(exact_up_to=10_000)) as writer:
         writer.add_units(units(MANY + 20, MANY + 25), vectors(MANY + 20, MANY + 25))
         writer.publish(Usage())
-    snapshot = Snapshot.open(place)
+    snapshot = Snapshot.open(large)
     assert not snapshot.searches_vectors(Kind.PASSAGE)
     assert snapshot.count(Kind.PASSAGE) == MANY + 25
 
 
-def test_a_table_whose_files_were_not_checked_is_written_anew(place: Place) -> None:
+def test_a_table_whose_files_were_not_checked_is_written_anew(large: Place) -> None:
     """As after a repair that was cut short."""
-    there = data_files(place, PASSAGES)
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+    there = data_files(large, PASSAGES)
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         writer._commit(replace(writer.head, checksums=None))
-    add(place, MANY, MANY + 20)
-    assert not there & data_files(place, PASSAGES)
+    add(large, MANY, MANY + 20)
+    assert not there & data_files(large, PASSAGES)
 
 
-def test_a_removal_that_gave_no_answer_is_not_taken_for_none(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = data_files(place, PASSAGES)
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+def test_a_removal_that_gave_no_answer_is_not_taken_for_none(large: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = data_files(large, PASSAGES)
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         writer.add_units(units(MANY, MANY + 5), vectors(MANY, MANY + 5))
         table = type(writer._tables[PASSAGES])
         delete = table.delete
@@ -172,37 +174,60 @@ def test_a_removal_that_gave_no_answer_is_not_taken_for_none(place: Place, monke
         monkeypatch.undo()
         monkeypatch.setattr(layout, "SCANNED_UP_TO", 1000)
         writer.publish(Usage())
-    assert not there & data_files(place, PASSAGES)
-    assert not list(Snapshot.open(place).units(Kind.PASSAGE, ["p00003"]))
+    assert not there & data_files(large, PASSAGES)
+    assert not list(Snapshot.open(large).units(Kind.PASSAGE, ["p00003"]))
 
 
-def test_no_file_keeps_the_words_of_what_was_removed_from_a_table_that_had_grown(place: Place) -> None:
-    add(place, MANY, MANY + 20)
+def test_no_file_keeps_the_words_of_what_was_removed_from_a_table_that_had_grown(large: Place) -> None:
+    add(large, MANY, MANY + 20)
     word = f"number{MANY + 3}".encode()
 
     def with_word() -> list[Path]:
-        return [path for path in place.folder.rglob("*") if path.is_file() and word in path.read_bytes()]
+        return [path for path in large.folder.rglob("*") if path.is_file() and word in path.read_bytes()]
 
     assert with_word()
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         writer.remove_units(Kind.PASSAGE, [f"p{MANY + 3:05}"])
         writer.publish(Usage())
     assert with_word() == []
 
 
-def test_what_removes_nothing_is_no_change(place: Place) -> None:
-    there = data_files(place, PASSAGES)
-    with writing_to(place, IDENTITY, SETTINGS) as writer:
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+def test_an_extension_that_is_cut_short_leaves_the_last_state(
+    fails_at: int, large: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = itertools.count(1)
+    table = type(Snapshot.open(large)._tables[PASSAGES])
+    optimize = table.optimize
+
+    def failing(self: Any, **given: Any) -> None:
+        optimize(self, **given)  # what it has done stays behind
+        if next(calls) == fails_at:
+            raise OSError("the disk went away")
+
+    monkeypatch.setattr(table, "optimize", failing)
+    with pytest.raises(StorageError):
+        add(large, MANY, MANY + 20)
+    assert Snapshot.open(large).count(Kind.PASSAGE) == MANY
+    add(large, MANY, MANY + 20)
+    snapshot = Snapshot.open(large)
+    assert snapshot.count(Kind.PASSAGE) == len(set(snapshot.unit_ids(Kind.PASSAGE))) == MANY + 20
+    assert len(list(snapshot.links("half"))) == MANY + 20
+
+
+def test_what_removes_nothing_is_no_change(large: Place) -> None:
+    there = data_files(large, PASSAGES)
+    with writing_to(large, IDENTITY, SETTINGS) as writer:
         writer.add_units(units(MANY, MANY + 5), vectors(MANY, MANY + 5))
         writer.remove_units(Kind.PASSAGE, ["p99999"])
         writer.publish(Usage())
-    assert there < data_files(place, PASSAGES)
+    assert there < data_files(large, PASSAGES)
 
 
-def test_a_reader_keeps_its_state_while_a_table_grows(place: Place) -> None:
-    snapshot = Snapshot.open(place)
+def test_a_reader_keeps_its_state_while_a_table_grows(large: Place) -> None:
+    snapshot = Snapshot.open(large)
     before = snapshot.search_keywords("amber", 10)
-    add(place, MANY, MANY + 20)
+    add(large, MANY, MANY + 20)
     assert snapshot.count(Kind.PASSAGE) == MANY
     assert snapshot.search_keywords("amber", 10) == before
     assert len(set(snapshot.units(Kind.PASSAGE))) == MANY
