@@ -158,8 +158,8 @@ class TripleSpace:
                 scores[:, without] = -np.inf
             return [_best(row, None, limit) for row in scores]
         found = []
-        rows = np.arange(len(vectors), dtype=np.int32)
-        for vector, cells in zip(vectors, self._cells.near(vectors, rows, self.settings.probes), strict=True):
+        near = self._cells.near(vectors, np.arange(len(vectors), dtype=np.int32), self.settings.probes)
+        for vector, cells in zip(vectors, near, strict=True):
             rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells[cells >= 0]]))
             rows = rows if without is None else rows[~without[rows]]
             found.append(_best(self.matrix[rows] @ vector, rows, limit))

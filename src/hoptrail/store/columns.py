@@ -1,10 +1,9 @@
-"""What there is too much of for records, as arrays: ids in 21 bytes each, where a string takes some 80, sets of texts in 8 bytes
-a text, and links by row.
+"""What there is too much of for records, as arrays: ids in 21 bytes each, where a string takes some 80, which
+records there are in 8 bytes each, and links by row.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -47,33 +46,42 @@ class PackedIds(Sequence[str]):
 
 
 class Digests:
-    """A set of texts of which 64 bits each are held: of n texts it takes about one in 2**64 / n for one that was added."""
+    """Which records there are, by their hashes: eight bytes each, and right within one process only.
 
-    def __init__(self) -> None:
-        self._runs: list[NDArray[np.uint64]] = []
+    Of ten million records any two have the same hash with a chance of three in a million.
+    """
+
+    def __init__(self, hashes: Iterable[int] = ()) -> None:
+        self._runs: list[NDArray[np.int64]] = []
         """Rising; each less than half as long as the one before, so that adding costs n log n in all."""
+        self.add(hashes)
 
-    def add(self, texts: Iterable[str]) -> None:
-        run = np.unique(_digests(texts))
+    def add(self, hashes: Iterable[int]) -> None:
+        run = np.unique(np.fromiter(hashes, dtype=np.int64))
         run = run[~self._among_runs(run)]
         while self._runs and len(self._runs[-1]) <= 2 * len(run):
             run = np.union1d(self._runs.pop(), run)
         self._runs.append(run)
 
-    def holding(self, texts: Iterable[str]) -> NDArray[np.bool_]:
-        """Of each text in order whether it was added."""
-        return self._among_runs(_digests(texts))
+    def holding(self, hashes: Iterable[int]) -> NDArray[np.bool_]:
+        """Of each of many in order whether it is here."""
+        return self._among_runs(np.fromiter(hashes, dtype=np.int64))
 
-    def _among_runs(self, digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def __contains__(self, digest: int) -> bool:
+        for run in self._runs:
+            at = int(np.searchsorted(run, digest))
+            if at < len(run) and int(run[at]) == digest:
+                return True
+        return False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    def _among_runs(self, digests: NDArray[np.int64]) -> NDArray[np.bool_]:
         held = np.zeros(len(digests), dtype=bool)
         for run in self._runs:
             held |= is_among(digests, run)
         return held
-
-
-def _digests(texts: Iterable[str]) -> NDArray[np.uint64]:
-    parts = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
-    return np.frombuffer(b"".join(parts), dtype=np.uint64)
 
 
 def is_among(numbers: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:

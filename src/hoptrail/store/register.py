@@ -38,10 +38,9 @@ class Register:
         self._writer = writer
         self._ids, self._sources, self._read = Digests(), Digests(), Digests()
         for entries in writer.snapshot().entry_blocks():
-            self._ids.add([entry.id for entry in entries])
-            self._sources.add([source for entry in entries for source in entry.sources])
+            self._ids.add(hash(entry.id) for entry in entries)
+            self._sources.add(hash(source) for entry in entries for source in entry.sources)
         self._noted = _Noted()
-        self._new: list[Document] = []
 
     def enter(self, documents: Sequence[Document]) -> Entered:
         """Note that each of these documents, and no other, now stands at its sources, for `write`."""
@@ -50,7 +49,7 @@ class Register:
         new: list[Document] = []
         repeated: list[str] = []
         read_here: set[str] = set()
-        read_before = self._read.holding([document.sources[0] for document in documents])
+        read_before = self._read.holding(hash(document.sources[0]) for document in documents)
         for document, before in zip(documents, read_before, strict=True):
             source = document.sources[0]
             if (before or source in read_here) and not noted.stands(document.id, source):
@@ -59,35 +58,34 @@ class Register:
             read_here.add(source)
             if noted.enter(document):
                 new.append(document)
-        self._ids.add([document.id for document in documents])
-        self._sources.add([source for document in documents for source in document.sources])
-        self._read.add(read_here)
-        self._new += new
+        self._ids.add(hash(document.id) for document in documents)
+        self._sources.add(hash(source) for document in documents for source in document.sources)
+        self._read.add(map(hash, read_here))
         noted.forget_unchanged()
         return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
 
     @property
     def waiting(self) -> tuple[int, int]:
         """How many documents there is something to write of, and how many characters the new ones have."""
-        return len(self._noted), sum(len(document.text) for document in self._new)
+        return len(self._noted), sum(len(document.text) for document in self._noted.new.values())
 
     def write(self) -> int:
         """Store the new documents and all that has been noted; how many documents went because they have no source left.
 
         After it, every source has one document, so that a checkpoint here is a state that may be published.
         """
-        removed = self._noted.write(self._writer, self._new)
-        self._noted, self._new = _Noted(), []
+        removed = self._noted.write(self._writer)
+        self._noted = _Noted()
         return removed
 
     def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""
         noted = self._noted
         ids = [document.id for document in documents]
-        if known := list(compress(ids, self._ids.holding(ids))):
+        if known := list(compress(ids, self._ids.holding(map(hash, ids)))):
             noted.remember(self._writer.snapshot().entries_of(known))
         elsewhere = [source for document in documents for source in document.sources if not noted.knows(source)]
-        if taken := list(compress(elsewhere, self._sources.holding(elsewhere))):
+        if taken := list(compress(elsewhere, self._sources.holding(map(hash, elsewhere)))):
             noted.remember(self._writer.snapshot().entries_at(taken))
 
 
@@ -117,7 +115,8 @@ class _Noted:
         self._before: dict[str, tuple[str, ...]] = {}
         """The written sources of the documents that something has been noted of."""
         self._documents_at: dict[str, tuple[str, ...]] = {}
-        self._new: set[str] = set()
+        self.new: dict[str, Document] = {}
+        """Documents that are not stored, by their ids."""
 
     def remember(self, stored: Iterable[DocumentEntry]) -> None:
         for entry in stored:
@@ -139,7 +138,7 @@ class _Noted:
     def forget_unchanged(self) -> None:
         """Of what stands as it is written nothing need be held."""
         changed = {name for name, before in self._before.items() if before != self._entries[name].sources}
-        for name in self._entries.keys() - changed - self._new:
+        for name in self._entries.keys() - changed - self.new.keys():
             for source in self._entries.pop(name).sources:
                 self._documents_at.pop(source, None)
             self._before.pop(name, None)
@@ -151,7 +150,7 @@ class _Noted:
         if known:
             self._before.setdefault(document.id, known.sources)
         else:
-            self._new.add(document.id)
+            self.new[document.id] = document
         self._entries[document.id] = DocumentEntry(document.id, document.title, sources)
         for source in document.sources:
             for other in self._documents_at.get(source, ()):
@@ -167,10 +166,10 @@ class _Noted:
         self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
         self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
 
-    def write(self, writer: Writer, documents: Sequence[Document] = ()) -> int:
+    def write(self, writer: Writer) -> int:
         """Write new documents and all that has been noted; how many documents went because they have no source left."""
-        writer.add_documents(self._as_noted(documents))
-        new = {document.id for document in documents}
+        writer.add_documents(self._as_noted(self.new.values()))
+        new = self.new.keys()
         gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
         moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - gone - new
         if moved:

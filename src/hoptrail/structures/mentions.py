@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
+from hoptrail.store.columns import Digests
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import TitleScanner, passages_called
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.passage_places import PassagePlaces
-from hoptrail.structures.streaming import Digests
 from hoptrail.structures.terms import Occurrences, add_entities, name_terms, renew_terms, word_terms
 from hoptrail.types import Kind, Link, Unit
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Digests
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.streaming import Digests, Sifted
+from hoptrail.structures.streaming import Sifted
 from hoptrail.types import Kind, Unit
 
 BATCH = 512

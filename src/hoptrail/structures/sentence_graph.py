@@ -219,9 +219,8 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
     if any(map(len, due.values())):
         workshop.pause()
         links = {kind: Directed(pairs.first, pairs.second, pairs.weights) for kind, pairs in due.items()}
-        workshop.writer.add_link_rows(
-            ids, links
-        )  # each has an end that no link of its kind touched, or was found missing
+        # Each has an end that no link of its kind touched, or was found missing: none is there yet.
+        workshop.writer.add_link_rows(ids, links)
 
 
 def _turn_of(rows: Rows, order: Rows, size: int) -> Rows:

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import compress
 from typing import Generic, TypeVar
 
 import numpy as np
 
+from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import SetAside
 
 R = TypeVar("R")
-
-
-class Digests:
-    """Which records there are, by their hashes: eight bytes each, and right within one process only.
-
-    Of ten million records any two have the same hash with a chance of three in a million.
-    """
-
-    def __init__(self, hashes: Iterable[int]) -> None:
-        self._sorted = np.unique(np.fromiter(hashes, dtype=np.int64))
-
-    def __contains__(self, digest: int) -> bool:
-        at = int(np.searchsorted(self._sorted, digest))
-        return at < len(self._sorted) and int(self._sorted[at]) == digest
-
-    def __len__(self) -> int:
-        return len(self._sorted)
 
 
 class Sifted(Generic[R]):

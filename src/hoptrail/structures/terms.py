@@ -24,13 +24,13 @@ from typing import TextIO
 from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.text import folded
+from hoptrail.store.columns import Digests
 from hoptrail.store.layout import Term
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.structures.sentence_entities import shape_of
-from hoptrail.structures.streaming import Digests
 from hoptrail.types import Kind
 
 MOST_NAMERS = 40

@@ -22,13 +22,14 @@ from hoptrail.language.offline.text import squeeze
 from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
 from hoptrail.structures.renewing import renew_units
-from hoptrail.structures.streaming import Digests, Sifted
+from hoptrail.structures.streaming import Sifted
 from hoptrail.types import Kind, Link, Unit, content_id
 
 SEPARATOR = " | "
