@@ -83,9 +83,24 @@ def test_new_changed_and_removed_documents_unsettle_all(desk: Desk) -> None:
         assert desk.updated(FIRST, SECOND) == ["first", "second"]
         assert desk.updated(FIRST, SECOND) == []
     (desk.documents / "c.txt").unlink()
+    UPDATED.clear()
     remove_documents(desk.index, ["c"], HashingEncoder(), [Passages(PassageLimits()), FIRST, SECOND])
-    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    assert UPDATED == ["first", "second"]
     assert desk.updated(FIRST, SECOND) == []
+
+
+def test_removing_settles_nothing_that_was_not_or_whose_settings_have_changed(desk: Desk) -> None:
+    desk.write("b", "Birch.")
+    failing = Noted("first", complains=True)
+    assert desk.updated(failing, SECOND) == ["first", "second"]
+    (desk.documents / "b.txt").unlink()
+    remove_documents(desk.index, ["b"], HashingEncoder(), [Passages(PassageLimits()), FIRST, SECOND])
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    desk.write("c", "Elm.")
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+    (desk.documents / "c.txt").unlink()
+    remove_documents(desk.index, ["c"], HashingEncoder(), [Passages(PassageLimits(words=50)), FIRST, SECOND])
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
 
 
 def test_a_setting_that_only_adds_unsettles_the_one_and_what_is_built_from_it(desk: Desk) -> None:

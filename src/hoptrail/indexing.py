@@ -110,7 +110,7 @@ def update_index(
             executor,
         )
         report = _read_all(sources, limits, workshop)
-        anew = writer.changed or (performer is not None and performer.rebuild)
+        anew = performer is not None and performer.rebuild
         settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(replace(account.usage, seconds=time.perf_counter() - started), settled)
@@ -125,30 +125,37 @@ def update_index(
     return report
 
 
-def build(structures: Iterable[Structure], workshop: Workshop, settled: Mapping[str, str]) -> dict[str, str]:
-    """Bring structures up to date; one whose settings or language have changed is built anew.
+def build(
+    structures: Iterable[Structure], workshop: Workshop, settled: Mapping[str, str], *, as_built: bool = False
+) -> dict[str, str]:
+    """Bring structures up to date; one whose settings or language have changed is built anew, unless they are to stay
+    `as_built`.
 
     Without a language, those that need one keep what they have, except what removed documents have left behind.
 
-    `settled` says of structures to which nothing has happened since what they hung on when they wanted nothing more. One for
-    which that is still so, and for all that it is built from, is left alone: working out that nothing is to be done can take
-    as long as doing it. Gives the same of the state it leaves.
+    `settled` says of structures what they hung on when they wanted nothing more, in the published state. Where that is still so
+    of one, and of all that it is built from, it is told what has happened to the documents since, and left alone if nothing
+    has: working out that nothing is to be done can take as long as doing it. Gives the same of the state it leaves.
     """
-    left_alone: set[str] = set()
+    change = workshop.writer.change()
+    followed: set[str] = set()
     now: dict[str, str] = {}
     for structure in structures:
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
         hangs_on = _hangs_on(structure, maker)
-        if settled.get(structure.name) == hangs_on and left_alone.issuperset(structure.built_from):
-            left_alone.add(structure.name)
-            now[structure.name] = hangs_on
-            continue
+        follows = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
+        if follows and change:
+            followed.add(structure.name)
+            if change.nothing:
+                now[structure.name] = hangs_on
+                continue
         notes = len(workshop.account.notes)
         waits = structure.needs_language and not maker
-        if not waits:
+        if not waits and not as_built:
             _discard_outdated(structure, workshop.writer, maker)
-        structure.update(workshop)
-        if not waits and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
+        structure.update(replace(workshop, change=change if follows else None))
+        known = follows or not (waits or as_built)
+        if known and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
     return now
 
@@ -206,9 +213,8 @@ def remove_documents(
     with writing_to(where, encoder.identity, storage) as writer:
         entries = withdraw(writer, names)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
-        for structure in structures:  # as they were built: changed settings are for the next update
-            structure.update(workshop)
-        writer.publish(Usage(seconds=time.perf_counter() - started))
+        settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
+        writer.publish(Usage(seconds=time.perf_counter() - started), settled)
     return entries
 
 

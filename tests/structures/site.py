@@ -56,12 +56,15 @@ class Site:
         remove: Sequence[Document] = (),
         language: Language | None = None,
         workers: int = 1,
+        follow: bool = False,
     ) -> Account:
-        """One run: documents go and come, then passages and `structures` are brought up to date, then all is published."""
+        """One run: documents go and come, then passages and `structures` are brought up to date, then all is published. With
+        `follow` they are told what has happened.
+        """
         account = Account()
         with writing_to(self.folder, self.encoder.identity) as writer:
             writer.remove_documents([document.id for document in remove])
-            writer.put_documents(add)
+            writer.add_documents(add)
             workshop = Workshop(
                 writer,
                 self.encoder,
@@ -70,6 +73,7 @@ class Site:
                 language,
                 workers,
                 account,
+                change=writer.change() if follow else None,
             )
             for structure in (Passages(self.limits), *structures):
                 structure.update(workshop)

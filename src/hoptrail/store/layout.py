@@ -244,10 +244,14 @@ UNIT_COLUMNS = ["id", "title", "searchable", "sources"]
 
 def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
     for row in rows.select(UNIT_COLUMNS).to_pylist():
-        title = row["title"]
-        text = row["searchable"][len(title) + 1 :] if title else row["searchable"]
+        text = text_of(row["title"], row["searchable"])
         spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
-        yield Unit(row["id"], kind, title, text, spans)
+        yield Unit(row["id"], kind, row["title"], text, spans)
+
+
+def text_of(title: str, searchable: str) -> str:
+    """What stands under the title's line."""
+    return searchable[len(title) + 1 :] if title else searchable
 
 
 def links_to_rows(links: Iterable[Link]) -> pa.Table:

@@ -249,9 +249,44 @@ class Snapshot:
                 source = row["sources"][0]
                 yield row["id"], Span(source["document"], source["start"], source["end"])
 
+    def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
+        """Ids of the units of a kind with a source in one of some documents; reads the sources of all."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = pa.array(documents, pa.string())
+        for batch in self._scan(layout.unit_table(kind), ["id", "sources"]) if documents else ():
+            sources = batch.column("sources")
+            inside = pc.is_in(pc.struct_field(pc.list_flatten(sources), "document"), value_set=wanted)
+            yield from batch.column("id").take(pc.unique(pc.list_parent_indices(sources).filter(inside))).to_pylist()
+
+    def units_within(self, kind: Kind, documents: Collection[str]) -> Iterator[Unit]:
+        """The units of `ids_within`."""
+        return self.units(kind, list(self.ids_within(kind, documents)))
+
+    def texts_like(self, kind: Kind, patterns: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Ids and texts of the units of a kind in whose ASCII text one of some regular expressions (RE2) is found, whatever the
+        case, and of all with other letters; reads the texts of all, at less than a microsecond each and pattern.
+        """
+        import pyarrow.compute as pc
+
+        for batch in self._scan(layout.unit_table(kind), ["id", "title", "searchable"]):
+            texts = batch.column("searchable")
+            likely = pc.invert(pc.string_is_ascii(texts))
+            for pattern in patterns:
+                likely = pc.or_(likely, pc.match_substring_regex(texts, pattern=pattern, ignore_case=True))
+            for row in batch.filter(likely).to_pylist():
+                yield row["id"], layout.text_of(row["title"], row["searchable"])
+
     def unit_ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
         return self._ids(layout.unit_table(kind))
+
+    def stored_ids(self, kind: Kind, ids: Collection[str]) -> set[str]:
+        """Those of some ids under which a unit of a kind is stored, looked up."""
+        return {
+            id_ for batch in self._scan(layout.unit_table(kind), ["id"], ids) for id_ in batch.column("id").to_pylist()
+        }
 
     def sample(self, kind: Kind, count: int) -> Iterator[Unit]:
         """About so many units of a kind (all, where there are fewer), as good as drawn by lot and the same every time: those of

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +69,24 @@ _NEVER = timedelta(days=36_500)
 LINKS_AT_ONCE = 1 << 20
 """Links that become rows of a table at a time: some 130 MB. (Twenty times as many would be more than one column can hold.)"""
 
+MOST_FOLLOWED = 100_000
+"""Documents that come and go of which a writer keeps the ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Documents that came since the published state `before`, and that went; one whose units went and that came again did
+    both.
+    """
+
+    before: Snapshot
+    came: frozenset[str]
+    went: frozenset[str]
+
+    @property
+    def nothing(self) -> bool:
+        return not self.came and not self.went
+
 
 class Writer:
     """The one process that changes an index. Use `writing_to`.
@@ -98,6 +116,10 @@ class Writer:
         self._tables: dict[str, Table] = {}
         self._untidy = {name for name, version in head.pending.items() if version != head.tables.get(name)}
         """Tables that are to be written anew, because more than added rows may be new in them."""
+        self._came: set[str] = set()
+        self._went: set[str] = set()
+        self._all_known = bool(head.tables) and not head.pending
+        """Whether these two are all that has happened to the documents since the published state."""
         self._roll_back()
 
     def snapshot(self) -> Snapshot:
@@ -105,15 +127,33 @@ class Writer:
         tables = open_tables(self._database, self._versions())
         return Snapshot(self.place, self.head, tables, scratch=self.scratch)
 
+    def change(self) -> Change | None:
+        """What has happened to the documents since the published state; None where an earlier writer has not published, where
+        nothing was ever published, and where too much has happened for it to be kept.
+        """
+        if not self._all_known:
+            return None
+        before = Snapshot(self.place, self.head, open_tables(self._database, self.head.tables), scratch=self.scratch)
+        return Change(before, frozenset(self._came), frozenset(self._went))
+
+    def _follow(self, came: Collection[str] = (), went: Collection[str] = ()) -> None:
+        self._came.update(came)
+        self._went.update(went)
+        if len(self._came) + len(self._went) > MOST_FOLLOWED:
+            self._all_known = False
+        if not self._all_known:
+            self._came, self._went = set(), set()
+
     def add_documents(self, documents: Sequence[Document]) -> None:
         """Add documents whose ids are not there yet: nothing is looked up, so the cost does not grow with the index."""
         if documents:
             self._append(layout.DOCUMENTS, layout.documents_to_rows(documents))
+            self._follow(came={document.id for document in documents})
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those of the same id (their sources may have changed; their text cannot)."""
-        if documents:
-            self._merge(layout.DOCUMENTS, layout.documents_to_rows(documents))
+        if documents and self._merge(layout.DOCUMENTS, layout.documents_to_rows(documents)):
+            self._all_known = False  # which of them are new is not said
 
     def add_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add units of one kind whose ids are not there yet, as `add_documents` does."""
@@ -181,9 +221,13 @@ class Writer:
         The links of kinds that are made again from what is left (REMADE) stay, so that groups outlive their members' change.
         """
         gone = frozenset(ids)
+        if not gone:
+            return
+        self._follow(went=gone - self._came)
+        self._came -= gone
         snapshot = self.snapshot()
         for kind in snapshot.kinds:
-            touched = {unit.id for unit in snapshot.units(kind) if any(span.document in gone for span in unit.sources)}
+            touched = set(snapshot.ids_within(kind, gone))
             if kind in REMADE:
                 self._delete(layout.unit_table(kind), "id", touched)
             else:
@@ -363,13 +407,16 @@ class Writer:
             with self._changing(table):
                 table.add(rows)
 
-    def _merge(self, name: str, rows: pa.Table) -> None:
+    def _merge(self, name: str, rows: pa.Table) -> int:
+        """How many rows are new."""
         with writing(self.place):
             table = self._table_for(name, rows.schema)
             with self._changing(table):
                 merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
                 with self._untidy_unless(name) as only_added:
-                    only_added(merge.execute(rows).num_updated_rows == 0)
+                    done = merge.execute(rows)
+                    only_added(done.num_updated_rows == 0)
+        return int(done.num_inserted_rows)
 
     def _table_for(self, name: str, schema: pa.Schema) -> Table:
         if name not in self._tables:

@@ -16,7 +16,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.performing import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.writer import Writer
+from hoptrail.store.writer import Change, Writer
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -55,6 +55,8 @@ class Workshop:
     `language` is None where nothing may be asked (removing a document never spends): structures then only take away.
     `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
     `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes.
+    `change` is all that has happened since the structure that is being built, and all that it stands on, wanted nothing more;
+    None where that is not known, so that all of the corpus is to be looked at.
     """
 
     writer: Writer
@@ -65,6 +67,7 @@ class Workshop:
     workers: int = 1
     account: Account = field(default_factory=Account)
     executor: Executor = HERE
+    change: Change | None = None
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.lexicon import FUNCTION_WORDS
@@ -73,6 +73,16 @@ def name_key(name: str) -> str:
 
 def passages_called(passages: Iterable[Unit]) -> dict[str, list[str]]:
     """By the key of a title, without its parenthesis: the first passage of each document that has it, by rising id."""
+    return without_headings(passages_titled(passages))
+
+
+def without_headings(titled: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What is left where titles call nothing that too many documents have."""
+    return {key: ids for key, ids in titled.items() if 0 < len(ids) <= MOST_NAMESAKES}
+
+
+def passages_titled(passages: Iterable[Unit]) -> dict[str, list[str]]:
+    """As `passages_called`, headings too."""
     first: dict[str, tuple[int, str, str]] = {}
     for unit in passages:
         place = (unit.sources[0].start, unit.id, unit.title)
@@ -84,7 +94,7 @@ def passages_called(passages: Iterable[Unit]) -> dict[str, list[str]]:
         key = name_key(base_title(title))
         if any(character.isalpha() for character in key) or len(key) > 4:  # a year is a date before it is a title
             called[key].append(passage)
-    return {key: ids for key, ids in called.items() if len(ids) <= MOST_NAMESAKES}
+    return dict(called)
 
 
 def _opens_name(text: str, start: int) -> bool:

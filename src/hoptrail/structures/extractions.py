@@ -6,14 +6,14 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
+from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.imported import digest_of, import_extractions
@@ -69,7 +69,7 @@ class Extractions:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         writer = workshop.writer
-        missing = _missing(writer)
+        missing = _of_new(workshop.change, writer) if workshop.change else _missing(writer)
         if missing and self.settings.from_file:
             _import(workshop, Path(self.settings.from_file), missing)
         elif not self.settings.from_file:
@@ -77,11 +77,17 @@ class Extractions:
             ask_about(workshop, missing, inquiry)
 
 
-def stored_in_order(snapshot: Snapshot) -> Iterator[tuple[Unit, Extraction]]:
-    """Every passage that has an extraction, with it, in document order, as a stream."""
-    for ids in PassagePlaces(snapshot.units(Kind.PASSAGE)).batches(READ):
+def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
+    """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
+    passages = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.units_within(Kind.PASSAGE, documents)
+    for ids in PassagePlaces(passages).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
+
+
+def _of_new(change: Change, writer: Writer) -> set[str]:
+    """Ids of the passages of documents that came: with a document that goes, what was found in it has gone."""
+    return set(writer.snapshot().ids_within(Kind.PASSAGE, change.came))
 
 
 def _missing(writer: Writer) -> set[str]:

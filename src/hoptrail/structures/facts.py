@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from hoptrail.language.offline.text import squeeze
 from hoptrail.store.snapshot import Snapshot
@@ -11,7 +12,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, FACTS
-from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.renewing import renew_by_document
 from hoptrail.types import Kind, Unit, content_id
 
 
@@ -29,11 +30,11 @@ class Facts:
 
     def update(self, workshop: Workshop) -> None:
         """Bring the units to the facts that are stored."""
-        renew_units(workshop, Kind.FACT, _units(workshop.writer.snapshot()))
+        renew_by_document(workshop, Kind.FACT, partial(_units, workshop.writer.snapshot()))
 
 
-def _units(snapshot: Snapshot) -> Iterator[Unit]:
-    for passage, extraction in stored_in_order(snapshot):
+def _units(snapshot: Snapshot, documents: Collection[str] | None) -> Iterator[Unit]:
+    for passage, extraction in stored_in_order(snapshot, documents):
         for fact in extraction.facts:
             text, place = squeeze(fact.text), fact.source
             if text:

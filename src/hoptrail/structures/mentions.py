@@ -19,10 +19,11 @@ from hoptrail.executing.executor import batched
 from hoptrail.store.columns import Digests
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import TitleScanner, passages_called
+from hoptrail.structures.called import TitleScanner, passages_titled, without_headings
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.passage_places import PassagePlaces
-from hoptrail.structures.terms import Occurrences, add_entities, name_terms, renew_terms, word_terms
+from hoptrail.structures.renaming import Renaming
+from hoptrail.structures.terms import Occurrences, add_entities, follow_terms, name_terms, renew_terms, word_terms
 from hoptrail.types import Kind, Link, Unit
 
 READ = 1024
@@ -62,11 +63,18 @@ class TitleMentions:
     def update(self, workshop: Workshop) -> None:
         """Bring the links to what documents and titles there are; where nothing differs, nothing is written.
 
-        All sentences are read again, since a new title may be named in an old one: that costs no encoding.
+        Where it is not known what has happened, or too much has, all sentences are read again, since a new title may be named in
+        an old one: that costs no encoding.
         """
-        snapshot = workshop.writer.snapshot()
-        called = passages_called(snapshot.units(Kind.PASSAGE))
-        if snapshot.count(Kind.PASSAGE) <= self.settings.terms_above:
+        snapshot, change = workshop.writer.snapshot(), workshop.change
+        titled = passages_titled(snapshot.units(Kind.PASSAGE))
+        large = snapshot.count(Kind.PASSAGE) > self.settings.terms_above
+        if change and large == snapshot.has_terms and (renaming := Renaming.of(snapshot, change, titled)):
+            _follow_links(workshop.writer, renaming)
+            if not large or follow_terms(workshop.writer, renaming):
+                return
+        called = without_headings(titled)
+        if not large:
             _renew_links(workshop, called, _forget)
             renew_terms(workshop.writer, ())
             return
@@ -76,6 +84,24 @@ class TitleMentions:
             workshop.pause()
             add_entities(found, snapshot)
             renew_terms(workshop.writer, chain(name_terms(found, called), word_terms(snapshot)))
+
+
+def _follow_links(writer: Writer, renaming: Renaming) -> None:
+    """Make the stored links those of all sentences, where only those that are told of may have others."""
+    called, scanner = renaming.called, renaming.after
+    for sentences in batched(renaming.new_sentences(), BATCH):
+        writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), called)])
+    for sentences in batched(renaming.naming_sentences(), BATCH):
+        wanted = {link for one in sentences for link in _links(one, scanner.find(one.text), called)}
+        stored = set(renaming.now.links_from([one.id for one in sentences], MENTIONS))
+        known = {(link.source, link.target) for link in stored}
+        stale = {source for source, _ in known - {(link.source, link.target) for link in wanted}}
+        writer.remove_links(MENTIONS, stale)
+        missing = [link for link in wanted if link not in stored or link.source in stale]
+        missing.sort(key=lambda link: (link.source, link.target))
+        again = [link for link in missing if (link.source, link.target) in known and link.source not in stale]
+        writer.put_links(again)
+        writer.add_links([link for link in missing if link not in again])
 
 
 def _renew_links(

@@ -44,7 +44,7 @@ class Passages:
 
     def update(self, workshop: Workshop) -> None:
         """Split and encode the documents that have no passages yet. Removal is the writer's: a passage has one document."""
-        missing = self._missing(workshop.writer)
+        missing = workshop.change.came if workshop.change else self._missing(workshop.writer)
         if not missing:
             return
         documents = workshop.writer.snapshot()

@@ -23,7 +23,7 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.structures.profile_file import Described, digest_of_profiles, import_profiles
-from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.renewing import renew_by_document, renew_units
 from hoptrail.types import Kind, Span, Unit, content_id
 
 
@@ -67,7 +67,7 @@ class Profiles:
         writer.drop_units(Kind.PROFILE)
 
     def update(self, workshop: Workshop) -> None:
-        """Work out all profiles anew, which is cheap, and encode and write those that have changed by that.
+        """Work out profiles anew, which is cheap, and encode and write those that have changed by that.
 
         Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file.
 
@@ -76,7 +76,9 @@ class Profiles:
         """
         snapshot, most = workshop.writer.snapshot(), self.settings.characters
         if not self.settings.from_file:
-            renew_units(workshop, Kind.PROFILE, from_facts(stored_in_order(snapshot), most))
+            renew_by_document(
+                workshop, Kind.PROFILE, lambda documents: from_facts(stored_in_order(snapshot, documents), most)
+            )
         elif (file := Path(self.settings.from_file)).exists():
             imported = import_profiles(file, snapshot)
             workshop.account.notes += imported.notes

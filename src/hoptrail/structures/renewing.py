@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -36,9 +36,37 @@ def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], *, by_id
             units.put(hash(unit.id), unit, new=hash(unit.id if by_id else unit) not in stored)
         still = units.digests()
         writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still})
-        total, new = units.new()
-        for batch, vectors in encode_batches(workshop, batched(new, kept_at_once(workshop, total, BATCH)), total):
+        for batch, vectors in _encoded(workshop, units):
             _write(writer, batch, vectors, known)
+
+
+def renew_by_document(
+    workshop: Workshop, kind: Kind, units_of: Callable[[Collection[str] | None], Iterable[Unit]]
+) -> None:
+    """As `renew_units`, of a kind whose units are each made from one document and go with it.
+
+    `units_of` is given documents, or None for all: where it is known which came, nothing else is looked at.
+    """
+    if workshop.change is None:
+        renew_units(workshop, kind, units_of(None))
+    else:
+        append_units(workshop, units_of(workshop.change.came))
+
+
+def append_units(workshop: Workshop, wanted: Iterable[Unit]) -> None:
+    """Encode units of one kind of which none is stored, and write them; of several with one id the first counts."""
+    with workshop.writer.scratch.records() as aside:
+        units = Sifted[Unit](aside)
+        for unit in wanted:
+            units.put(hash(unit.id), unit, new=True)
+        for batch, vectors in _encoded(workshop, units):
+            workshop.writer.add_units(batch, vectors)
+
+
+def _encoded(workshop: Workshop, units: Sifted[Unit]) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+    """The new ones, in batches to be kept."""
+    total, new = units.new()
+    return encode_batches(workshop, batched(new, kept_at_once(workshop, total, BATCH)), total)
 
 
 def _write(writer: Writer, batch: Sequence[Unit], vectors: FloatMatrix, known: Digests) -> None:

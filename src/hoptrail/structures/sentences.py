@@ -7,9 +7,9 @@ say the same are units of their own: what stands in two places is told apart by 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.names import PASSAGES, SENTENCES
-from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.renewing import renew_by_document
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
@@ -41,9 +41,11 @@ class Sentences:
 
     def update(self, workshop: Workshop) -> None:
         """Encode and write the sentences that are not there yet."""
-        snapshot = workshop.writer.snapshot()
-        units = (unit for document in snapshot.documents() for unit in sentence_units(document))
-        renew_units(workshop, Kind.SENTENCE, units)
+        renew_by_document(workshop, Kind.SENTENCE, partial(_units, workshop.writer.snapshot()))
+
+
+def _units(snapshot: Snapshot, documents: Collection[str] | None) -> Iterator[Unit]:
+    return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@
     word:WORD   how many passages have the word
     words       how many words the passages have together
 
-What one passage alone has is left out, unless it calls one: whoever asks for it has found that passage. Occurrences of names go
-through files, a part of the names each, so that memory holds the titles and the vocabulary, but not the names. A name belongs to
-a passage when an entity of its extraction, or a title that one of its sentences mentions, is so spelt. Knows no question.
+Occurrences of names go through files, a part of the names each, so that memory holds the titles and the vocabulary, but not the
+names. A name belongs to a passage when an entity of its extraction, or a title that one of its sentences mentions, is so spelt.
+Also what one passage alone has is kept, so that documents that come and go move the counts of what is in them, and nothing else
+need be looked at. Knows no question.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import groupby
@@ -24,14 +25,18 @@ from typing import TextIO
 from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.text import folded
+from hoptrail.language.tasks import Extraction
 from hoptrail.store.columns import Digests
 from hoptrail.store.layout import Term
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
-from hoptrail.structures.called import name_key
+from hoptrail.structures.called import TitleScanner, name_key
 from hoptrail.structures.keyword_statistics import keyword_words
+from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentence_entities import shape_of
-from hoptrail.types import Kind
+from hoptrail.structures.sentences import sentence_units
+from hoptrail.types import Kind, Unit
 
 MOST_NAMERS = 40
 """A name of more passages is counted, and not followed."""
@@ -99,26 +104,80 @@ def name_terms(occurrences: Occurrences, called: Mapping[str, Sequence[str]]) ->
         for key, found in part:
             namers = tuple(passage for passage in found if passage)
             owners = tuple(sorted(called.get(key, ())))
-            if owners or len(namers) > 1:
-                yield Term(name_term(key), len(namers), owners, namers if len(namers) <= MOST_NAMERS else ())
+            yield Term(name_term(key), len(namers), owners, namers if len(namers) <= MOST_NAMERS else ())
 
 
 def add_entities(occurrences: Occurrences, snapshot: Snapshot) -> None:
     """The entities of all extractions."""
     for passage, extraction in snapshot.extractions():
-        entities = {entity for fact in extraction.facts for entity in fact.entities}
-        occurrences.add({entity_key(entity) for entity in entities} - {""}, passage)
+        occurrences.add(_entity_keys(extraction), passage)
+
+
+def _entity_keys(extraction: Extraction) -> set[str]:
+    return {entity_key(entity) for fact in extraction.facts for entity in fact.entities} - {""}
 
 
 def word_terms(snapshot: Snapshot) -> Iterator[Term]:
+    counts, total = _count_words(snapshot.units(Kind.PASSAGE))
+    yield Term(ALL_WORDS, total)
+    yield from (Term(word_term(word), count) for word, count in sorted(counts.items()))
+
+
+def _count_words(passages: Iterable[Unit]) -> tuple[Counter[str], int]:
+    """How many of the passages have each word, and how many words they have together."""
     counts: Counter[str] = Counter()
     total = 0
-    for texts in batched((unit.searchable for unit in snapshot.units(Kind.PASSAGE)), BATCH):
+    for texts in batched((unit.searchable for unit in passages), BATCH):
         for words in keyword_words(texts):
             counts.update(set(words))
             total += len(words)
-    yield Term(ALL_WORDS, total)
-    yield from (Term(word_term(word), count) for word, count in sorted(counts.items()) if count > 1)
+    return counts, total
+
+
+def follow_terms(writer: Writer, renaming: Renaming) -> bool:
+    """Bring the stored terms up to date with documents that came and went. False, and nothing written, where they do not tell
+    enough: too many passages had a name for them to be listed, and now they are few enough.
+    """
+    change, now = renaming.change, renaming.now
+    named = {unit.document for unit in renaming.naming_sentences()}
+    had = _occurrences(change.before, change.went | named, renaming.before)
+    has = _occurrences(now, change.came | named, renaming.after)
+    moved: dict[str, tuple[set[str], set[str]]] = {key: (set(), set()) for key in renaming.names}
+    for place, pairs in enumerate((had - has, has - had)):
+        for key, passage in pairs:
+            moved.setdefault(key, (set(), set()))[place].add(passage)
+    words, all_come = _count_words(now.units_within(Kind.PASSAGE, change.came))
+    words_gone, all_gone = _count_words(change.before.units_within(Kind.PASSAGE, change.went))
+    words.subtract(words_gone)
+    counts = {ALL_WORDS: all_come - all_gone} | {word_term(word): count for word, count in words.items()}
+    stored = {term.id: term for term in now.terms([*map(name_term, moved), *counts])}
+    wanted = [Term(id_, stored.get(id_, Term(id_, 0)).passages + count) for id_, count in counts.items()]
+    for key, (gone, come) in moved.items():
+        term = stored.get(name_term(key), Term(name_term(key), 0))
+        count = term.passages + len(come) - len(gone)
+        namers = tuple(sorted(come.union(term.namers) - gone)) if count <= MOST_NAMERS else ()
+        if count <= MOST_NAMERS and len(namers) != count:
+            return False
+        wanted.append(Term(term.id, count, tuple(renaming.called.get(key, ())), namers))
+    kept = [term for term in wanted if term.passages or term.owners or term.id == ALL_WORDS]
+    writer.add_terms([term for term in kept if term.id not in stored])
+    writer.put_terms([term for term in kept if stored.get(term.id, term) != term])
+    writer.remove_terms(stored.keys() - {term.id for term in kept})
+    return True
+
+
+def _occurrences(snapshot: Snapshot, documents: Collection[str], scanner: TitleScanner) -> set[tuple[str, str]]:
+    """Names with the passages that have them, in some documents."""
+    places = PassagePlaces(snapshot.units_within(Kind.PASSAGE, documents))
+    found = {
+        (key, places.holding(sentence))
+        for document in snapshot.documents(documents)
+        for sentence in sentence_units(document)
+        for key in scanner.find(sentence.text)
+    }
+    for passage, extraction in snapshot.extractions(places.ids(0, len(places))):
+        found.update((key, passage) for key in _entity_keys(extraction))
+    return {(key, passage) for key, passage in found if passage}
 
 
 def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:

@@ -8,7 +8,7 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
@@ -24,11 +24,12 @@ from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.vectors import VectorMirror
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
-from hoptrail.structures.renewing import renew_units
+from hoptrail.structures.renewing import append_units, renew_units
 from hoptrail.structures.streaming import Sifted
 from hoptrail.types import Kind, Link, Unit, content_id
 
@@ -103,13 +104,15 @@ class Triples:
         """
         writer = workshop.writer
         snapshot = writer.snapshot()
-        stored = _Stored(snapshot)
+        # With a document that went, slots that others need may have gone.
+        came = workshop.change.came if workshop.change and not workshop.change.went else None
+        stored = _Stored(snapshot) if came is None else frozenset[StatedTriple]()
         with writer.scratch.records() as aside:
             triples = Sifted[StatedTriple](aside)
 
             def slots() -> Iterator[Unit]:
                 recent: set[str] = set()
-                for found in stated_triples(snapshot, self.settings.extractor, workshop.executor):
+                for found in stated_triples(snapshot, self.settings.extractor, workshop.executor, came):
                     triples.put(hash(found.unit.id), found, new=found not in stored)
                     units = [unit for unit in slot_units(found.unit, self.settings) if unit.id not in recent]
                     recent.update(unit.id for unit in units)
@@ -117,9 +120,20 @@ class Triples:
                         recent.clear()
                     yield from units
 
-            renew_units(workshop, Kind.SLOT, slots(), by_id=True)
-            _remove_all_but(writer, triples.old())
-            _write(workshop, *triples.new())
+            if came is None:
+                renew_units(workshop, Kind.SLOT, slots(), by_id=True)
+                _remove_all_but(writer, triples.old())
+                now = writer.snapshot()
+                _write(workshop, *triples.new(), lambda names: now.vectors(Kind.SLOT).of(names))
+            else:
+                append_units(workshop, _not_stored(snapshot, slots()))
+                _write(workshop, *triples.new(), partial(writer.snapshot().vectors_of, Kind.SLOT))
+
+
+def _not_stored(snapshot: Snapshot, slots: Iterable[Unit]) -> Iterator[Unit]:
+    for some in batched(slots, BATCH):
+        stored = snapshot.stored_ids(Kind.SLOT, {unit.id for unit in some})
+        yield from (unit for unit in some if unit.id not in stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +144,13 @@ class StatedTriple:
     passage: str
 
 
-def stated_triples(snapshot: Snapshot, extractor: str, executor: Executor = HERE) -> Iterator[StatedTriple]:
-    """The triples of all facts, in document order. The same triple of two sentences is two units."""
-    found = batched(stored_in_order(snapshot), READ_TOGETHER)
+def stated_triples(
+    snapshot: Snapshot, extractor: str, executor: Executor = HERE, documents: Collection[str] | None = None
+) -> Iterator[StatedTriple]:
+    """The triples of all facts, or of those of some documents, in document order. The same triple of two sentences is two
+    units.
+    """
+    found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
     work = Work("reading triples off", partial(_read_off, extractor), _name)
     read: Iterator[list[StatedTriple]] = executor.map(work, found)
     return chain.from_iterable(read)
@@ -222,16 +240,18 @@ def _slots(found: StatedTriple) -> list[str]:
     return [slot_id(slot) for slot in found.unit.text.split(SEPARATOR)]
 
 
-def _write(workshop: Workshop, total: int, triples: Iterable[StatedTriple]) -> None:
+def _write(
+    workshop: Workshop,
+    total: int,
+    triples: Iterable[StatedTriple],
+    vectors_of: Callable[[Collection[str]], VectorMirror],
+) -> None:
     """Write triples that are not there yet with their links, in batches that are each kept. Their slots are stored."""
-    if not total:
-        return
-    mirror = workshop.writer.snapshot().vectors(Kind.SLOT)
     done = 0
     for batch in batched(triples, BATCH):
         workshop.pause()
         slots = [_slots(found) for found in batch]
-        known = mirror.of(name for three in slots for name in three)
+        known = vectors_of({name for three in slots for name in three})
         rows = {name: row for row, name in enumerate(known.ids)}
         places = np.array([[rows[name] for name in three] for three in slots])
         workshop.writer.add_units([found.unit for found in batch], _unit_length(known.matrix[places].mean(axis=1)))

@@ -1,0 +1,216 @@
+"""Following documents that come and go comes to what looking at everything comes to, and looks at little."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Change, writing_to
+from hoptrail.structures import called, mentions, renaming, terms
+from hoptrail.structures.building import Structure
+from hoptrail.structures.called import passages_titled
+from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.facts import Facts
+from hoptrail.structures.mentions import MentionSettings, TitleMentions
+from hoptrail.structures.profiles import Profiles
+from hoptrail.structures.renaming import Renaming
+from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.triples import Triples
+from hoptrail.types import Document, Kind
+from structures.site import Site
+from world import make_document, make_passage
+
+OTHERS = (Extractions(), Facts(), Profiles(), Sentences(), Triples())
+LARGE = (*OTHERS, TitleMentions(MentionSettings(terms_above=0)))
+SMALL = (*OTHERS, TitleMentions())
+TITLES = [
+    "Grey",
+    "Grey Hills",
+    "Grey (novel)",
+    "The",
+    "Élan Vale",
+    "Elan Vale",
+    "1984",
+    "Orla Finch",
+    "Straße",
+    "Москва",
+]
+SAID = [*TITLES, "Dunmere", "strasse", "grey  hills", "Finch", "The Grey-Hills", "ELAN_VALE", "Hills"]
+LIMITS = PassageLimits(words=14)
+
+
+def some_document(lot: random.Random) -> Document:
+    said = [f"{lot.choice(SAID)} {lot.choice(('met', 'saw'))} {lot.choice(SAID)}." for _ in range(lot.randint(1, 6))]
+    return make_document(lot.choice(TITLES), " ".join(said))
+
+
+def contents(snapshot: Snapshot) -> dict[str, object]:
+    """A slot's source may be any of the triples that it stands in."""
+    return {
+        "units": sorted(str(unit) for kind in snapshot.kinds if kind is not Kind.SLOT for unit in snapshot.units(kind)),
+        "slots": sorted(snapshot.unit_ids(Kind.SLOT)),
+        "extractions": dict(snapshot.extractions()),
+        "links": sorted(map(str, snapshot.links())),
+        "terms": sorted(map(str, snapshot.terms())),
+    }
+
+
+def looked_at_all(
+    looked: list[str],
+    site: Site,
+    *structures: Structure,
+    add: Sequence[Document] = (),
+    remove: Sequence[Document] = (),
+) -> bool:
+    """One run that is told what has happened; whether it looked at every sentence."""
+    looked.clear()
+    site.build(*structures, add=add, remove=remove, language=OfflineLanguage(), follow=True)
+    return bool(looked)
+
+
+def anew(folder: Path, documents: Sequence[Document], structures: Sequence[Structure]) -> dict[str, object]:
+    site = Site(folder, limits=LIMITS)
+    site.build(*structures, add=documents, language=OfflineLanguage())
+    return contents(site.snapshot)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Marks of the runs that looked at everything; bounds are as low as a small world needs to pass them."""
+    looked: list[str] = []
+
+    def counting(function: Callable[..., None]) -> Callable[..., None]:
+        def counted(*arguments: object) -> None:
+            looked.append(function.__name__)
+            function(*arguments)
+
+        return counted
+
+    monkeypatch.setattr(mentions, "_renew_links", counting(mentions._renew_links))
+    monkeypatch.setattr(renaming, "SHARE", 1.0)
+    monkeypatch.setattr(called, "MOST_NAMESAKES", 3)
+    return looked
+
+
+@pytest.mark.parametrize("structures", [SMALL, LARGE])
+def test_following_comes_to_what_building_anew_comes_to(
+    tmp_path: Path, structures: Sequence[Structure], counted: list[str]
+) -> None:
+    lot = random.Random(5)
+    site = Site(tmp_path / "followed", limits=LIMITS)
+    documents = [some_document(lot) for _ in range(8)]
+    site.build(*structures, add=documents, language=OfflineLanguage())
+    for turn in range(6):
+        went = lot.sample(documents, lot.randint(0, 3))
+        come = {document.id: document for document in (some_document(lot) for _ in range(lot.randint(0, 3)))}
+        new = [document for id_, document in come.items() if id_ not in {one.id for one in documents}]
+        new += went[:1] if turn % 3 == 0 else []  # goes and comes again
+        assert not looked_at_all(counted, site, *structures, add=new, remove=went)
+        documents = [one for one in documents if one not in went] + new
+        assert contents(site.snapshot) == anew(tmp_path / str(turn), documents, structures)
+
+
+def test_a_name_of_too_many_passages_to_be_listed_has_all_looked_at_when_it_becomes_rarer(
+    tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terms, "MOST_NAMERS", 2)
+    site = Site(tmp_path / "followed", limits=LIMITS)
+    documents = [make_document(f"Report {name}", "It names Dunmere.") for name in ("A", "B", "C", "D")]
+    site.build(*LARGE, add=documents[:1], language=OfflineLanguage())
+    for number in range(2, 5):
+        assert not looked_at_all(counted, site, *LARGE, add=[documents[number - 1]])
+        assert contents(site.snapshot) == anew(tmp_path / f"up{number}", documents[:number], LARGE)
+    assert not looked_at_all(counted, site, *LARGE, remove=documents[3:])
+    assert looked_at_all(counted, site, *LARGE, remove=documents[2:3])
+    assert contents(site.snapshot) == anew(tmp_path / "down", documents[:2], LARGE)
+
+
+@pytest.mark.parametrize(("bound", "value"), [("MOST_NAMES", 0), ("SHARE", 0.0)])
+def test_where_too_much_is_renamed_all_is_looked_at(
+    tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch, bound: str, value: float
+) -> None:
+    monkeypatch.setattr(renaming, bound, value)
+    hills, walk = make_document("Grey Hills", "Hills."), make_document("Walk", "She saw Grey Hills.")
+    site = Site(tmp_path / "followed", limits=LIMITS)
+    site.build(*SMALL, add=[walk], language=OfflineLanguage())
+    assert looked_at_all(counted, site, *SMALL, add=[hills])
+    assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, hills], SMALL)
+
+
+def test_crossing_the_size_that_terms_begin_at_has_all_looked_at(tmp_path: Path, counted: list[str]) -> None:
+    structures = (Extractions(), Sentences(), TitleMentions(MentionSettings(terms_above=1)))
+    first, second = make_document("Grey Hills", "Hills."), make_document("Walk", "She saw Grey Hills.")
+    site = Site(tmp_path / "followed", limits=LIMITS)
+    site.build(*structures, add=[first], language=OfflineLanguage())
+    assert looked_at_all(counted, site, *structures, add=[second])
+    assert site.snapshot.has_terms
+    assert contents(site.snapshot) == anew(tmp_path / "anew", [first, second], structures)
+    assert looked_at_all(counted, site, *structures, remove=[second])
+    assert not site.snapshot.has_terms
+
+
+def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "SHARE", 1.0)
+    site = Site(tmp_path, limits=LIMITS)
+    walk = make_document("Walk", "She saw Grey Hills. She saw Élan. Greyhills rise. The grey hills rise.")
+    site.build(*SMALL, add=[walk], language=OfflineLanguage())
+    with writing_to(tmp_path, site.encoder.identity) as writer:
+        hills = make_document("Grey Hills", "Hills.")
+        writer.add_documents([hills])
+        passage = make_passage(hills)
+        writer.add_units([passage], site.encoder.encode([passage.text]))
+        now, change = writer.snapshot(), writer.change()
+        found = Renaming.of(now, change, passages_titled(now.units(Kind.PASSAGE))) if change else None
+        assert found is not None
+        assert found.names == {"grey hills"}
+        assert [unit.text for unit in found.naming_sentences()] == ["She saw Grey Hills."]
+        assert [unit.text for unit in found.new_sentences()] == ["Hills."]
+
+
+def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_documents_were_put(tmp_path: Path) -> None:
+    encoder = Site(tmp_path).encoder
+    first, second, third = (make_document(title, "Text.") for title in ("A", "B", "C"))
+
+    def change_after(*documents: Document, put: Sequence[Document] = ()) -> Change | None:
+        with writing_to(tmp_path, encoder.identity) as writer:
+            writer.add_documents(documents)
+            writer.put_documents(put)
+            writer.checkpoint()
+            return writer.change()
+
+    assert change_after(first) is None
+    Site(tmp_path).build()
+    found = change_after(second)
+    assert found is not None
+    assert (set(found.came), set(found.went), found.nothing) == ({second.id}, set(), False)
+    assert change_after() is None  # the one before did not publish
+    Site(tmp_path).build()
+    found = change_after()
+    assert found is not None
+    assert found.nothing
+    assert change_after(put=[first]) is not None
+    assert change_after(put=[third]) is None
+
+
+def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    old, new = make_document("Old", "Text."), make_document("New", "Text.")
+    site.build(add=[old])
+    with writing_to(tmp_path, site.encoder.identity) as writer:
+        writer.add_documents([new])
+        writer.remove_documents([new.id, old.id])
+        writer.add_documents([old])
+        change = writer.change()
+        assert change is not None
+        assert (set(change.came), set(change.went)) == ({old.id}, {old.id})
+        assert change.before.document_ids() == {old.id}
+        writer.remove_documents([old.id])
+        change = writer.change()
+        assert change is not None
+        assert (set(change.came), set(change.went)) == (set(), {old.id})
