@@ -31,7 +31,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import parser, percentile, print_table, run_measured, size_of, write_results
+from benchmarks.common import (
+    Failed,
+    parser,
+    percentile,
+    print_table,
+    run_measured,
+    size_of,
+    try_measured,
+    write_results,
+)
 from benchmarks.made_corpora import MadeCorpus, MadeQuestion, WordHashes, write_corpus
 
 LIMIT = 10
@@ -166,7 +175,10 @@ def numbers(question: MadeQuestion) -> list[int]:
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
-        done = run_measured([str(part) for part in command])
+        done = try_measured([str(part) for part in command])
+        if isinstance(done, Failed):
+            print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
+            continue
         first, median, p95, cpu, recall = json.loads(done.output)
         yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,11 +16,13 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import RecipeSettings, needed_structures, open_recipe
 from hoptrail.retrieval import triples_around
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.store import vectors
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
 from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES, TRIPLES
+from hoptrail.structures.triples import END
 from hoptrail.types import Hit, Kind
 from world import FACTS, HashingEncoder
 
@@ -114,6 +118,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return opened(tmp_path_factory.mktemp("large"), 1, 0)
 
 
+@pytest.fixture(autouse=True)
+def _found_by_the_whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of equals the index's bits prefer is drawn anew each time; how near it comes is measured elsewhere."""
+    monkeypatch.setattr(vectors, "MORE", 1000)
+
+
 def found_by(name: str, corpus: Corpus, hits: int) -> list[list[Hit]]:
     recipe = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings())
     return [list(recipe.retrieve(question)[:hits]) for question in QUESTIONS]
@@ -150,6 +160,36 @@ def test_few_triples_around_a_question_are_enough(large: Corpus, monkeypatch: py
     assert 5 < len(found) < large.snapshot.count(Kind.TRIPLE) / 2
     best = open_recipe("graphrag:passages", large, OfflineLanguage(), RecipeSettings()).retrieve(QUESTIONS[1])[0]
     assert best.unit.title == "Mill 17"
+
+
+def test_of_a_name_in_thousands_of_triples_a_share_is_read(large: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triples_around, "HELD", 0)
+    read: list[tuple[int, str]] = []
+    linked = Snapshot.linked
+
+    def counting(
+        snapshot: Snapshot, end: Literal["source", "target"], ids: Collection[str], kind: str, below: str = ""
+    ) -> list[tuple[str, str]]:
+        found = list(linked(snapshot, end, ids, kind, below))
+        if kind == END:
+            read.append((len(found), below))
+            assert all(target < below for _, target in found if below)
+        return found
+
+    monkeypatch.setattr(Snapshot, "linked", counting)
+    texts = ["Who was the miller of Mill 17?", "Mill 17"]
+
+    def links_read() -> int:
+        read.clear()
+        triples_around.triples_around(large, texts)
+        return sum(count for count, below in read if not below)
+
+    everything = links_read()
+    assert all(bool(below) == (place % 2 == 0) for place, (_, below) in enumerate(read))
+    monkeypatch.setattr(triples_around, "SHARE", 0.5)
+    monkeypatch.setattr(triples_around, "FAMOUS", 1)
+    assert 0 < links_read() < everything / 2
+    assert all(count for count, below in read if below)
 
 
 @pytest.mark.parametrize("name", RECIPES)

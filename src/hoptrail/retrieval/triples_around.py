@@ -5,9 +5,9 @@
    for are kept.
 3. What else the passages of the best say, and what the nearest passages say, because a walk may go through a passage.
 
-How much is read does not grow with the corpus, but for the number of triples that a famous name stands in. Of those A_NAME are
-looked at; which ones is as good as drawn by lot, but the nearest of all come from the first step. How often a name stands in
-triples, and which passages are least like the question, is what it is among these triples.
+How much is read does not grow with the corpus. Of the triples that a famous name stands in A_NAME at most are looked at; which
+ones is as good as drawn by lot, but the nearest of all come from the first step. How often a name stands in triples, and which
+passages are least like the question, is what it is among these triples.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.stored_triples import StoredTriples, of_units
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.triples import END, STATED, slot_id, triple_of
-from hoptrail.types import Kind, Unit
+from hoptrail.structures.triples import END, STATED, TRIPLE_ID, slot_id, triple_of
+from hoptrail.types import Kind, Unit, bound_of_ids
 
 HELD = 500_000
 """Triples that are held in memory: some 1.4 GB with names, vectors of these, and the graph. To look them up takes longer."""
@@ -33,6 +33,10 @@ REACHED = 1000
 """Of a step: names that are followed, triples of one name that are looked at, of all together, and those kept."""
 SPEAKING = 100
 """Passages of likely triples of which all are taken."""
+
+SHARE = 1 / 256
+FAMOUS = 20
+"""A name with so many triples in such a share of all stands in thousands, of which these are enough."""
 
 
 def triples_around(corpus: Corpus, texts: Sequence[str], nearest: int = 0) -> StoredTriples:
@@ -76,15 +80,22 @@ class _Around:
         """Take the nearest triples that have these slots as ends; gives the slots at the ends of those that are new."""
         new = [slot for slot in dict.fromkeys(slots) if slot not in self._followed][:NAMES]
         self._followed.update(new)
-        standing: dict[str, list[str]] = {slot: [] for slot in new}
-        for slot, triple in self._snapshot.linked("source", new, END):
-            standing[slot].append(triple)
-        candidates = (triple for triples in standing.values() for triple in sorted(triples)[:A_NAME])
+        some = self._triples_of(new, bound_of_ids(TRIPLE_ID, SHARE))
+        famous = {slot: triples for slot, triples in some.items() if len(triples) >= FAMOUS}
+        standing = self._triples_of([slot for slot in new if slot not in famous]) | famous
+        candidates = (triple for slot in new for triple in sorted(standing[slot])[:A_NAME])
         looked_at = [triple for triple in dict.fromkeys(candidates) if triple not in self._units][:LOOKED_AT]
         likeness = self._likeness_of(looked_at)
         kept = sorted(likeness, key=lambda triple: (-likeness[triple], triple))[:REACHED]
         self._take({triple: likeness[triple] for triple in kept})
         return self._ends(kept)
+
+    def _triples_of(self, slots: Sequence[str], below: str = "") -> dict[str, list[str]]:
+        """The triples that slots are ends of, those with lower ids than a bound."""
+        standing: dict[str, list[str]] = {slot: [] for slot in slots}
+        for slot, triple in self._snapshot.linked("source", slots, END, below):
+            standing[slot].append(triple)
+        return standing
 
     def take_passages(self) -> None:
         """Take what else the passages of the most likely triples say, and what the nearest passages say."""

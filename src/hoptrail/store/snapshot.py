@@ -33,7 +33,7 @@ from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.tables import StorageSettings, connect, one_of, open_tables, reading
 from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
-from hoptrail.types import ID_DIGITS, Document, Kind, Link, Span, Unit
+from hoptrail.types import Document, Kind, Link, Span, Unit, bound_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -293,10 +293,8 @@ class Snapshot:
         the lowest ids, which are digests.
         """
         first = next(self.unit_ids(kind), "")
-        highest = count * 16**ID_DIGITS // max(1, count, self.count(kind)) - 1
-        for batch in self._scan(
-            layout.unit_table(kind), layout.UNIT_COLUMNS, also=f"id <= '{first[:1]}{highest:0{ID_DIGITS}x}'"
-        ):
+        lowest = f"id < '{bound_of_ids(first[:1], count / max(1, count, self.count(kind)))}'"
+        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, also=lowest):
             yield from layout.units_from_rows(batch, kind)
 
     def count(self, kind: Kind) -> int:
@@ -320,9 +318,16 @@ class Snapshot:
         """Links of one kind that lead to units of these ids, in no particular order."""
         return self._links_at("target", ids, kind)
 
-    def linked(self, end: Literal["source", "target"], ids: Collection[str], kind: str) -> Iterator[tuple[str, str]]:
-        """Source and target of the links of one kind with one end among `ids`, in no particular order: where there are many."""
-        for batch in self._scan(layout.LINKS, ["source", "target"], ids, by=end, also=one_of("kind", [kind])):
+    def linked(
+        self, end: Literal["source", "target"], ids: Collection[str], kind: str, below: str = ""
+    ) -> Iterator[tuple[str, str]]:
+        """Source and target of the links of one kind with one end among `ids`, in no particular order: where there are many.
+
+        With `below` only links whose other end has a lower id.
+        """
+        other = "target" if end == "source" else "source"
+        also = one_of("kind", [kind]) + (f" AND {other} < '{below}'" if below else "")
+        for batch in self._scan(layout.LINKS, ["source", "target"], ids, by=end, also=also):
             yield from zip(batch.column("source").to_pylist(), batch.column("target").to_pylist(), strict=True)
 
     def _links_at(self, end: str, ids: Collection[str], kind: str) -> Iterator[Link]:

@@ -48,6 +48,9 @@ BATCH = 4096
 RECENT = 65_536
 """Slots that are known to have just come: most come again and again."""
 
+TRIPLE_ID = "r"
+"""What ids of triples begin with."""
+
 END = "triple-end"
 STATED = "triple-stated"
 """Links: from a slot to a triple that it is the subject or the object of, and from a triple to the passage that states it."""
@@ -165,7 +168,7 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                 text = text_of(triple)
                 if text:
                     place = fact.source
-                    name = content_id("r", text, place.document, str(place.start), str(place.end))
+                    name = content_id(TRIPLE_ID, text, place.document, str(place.start), str(place.end))
                     unit = Unit(name, Kind.TRIPLE, passage.title, text, (place,))
                     read.append(StatedTriple(unit, passage.id))
     return read
