@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,11 +12,14 @@ from hoptrail.documents.splitting import words_in
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import renewing
-from hoptrail.structures.aggregates import Aggregates, AggregateSettings, by_entity, is_date_or_number, units_of
+from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.gathering import GatheredByEntity, Gathering, chosen, is_date_or_number
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -36,8 +40,20 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
     return unit, Extraction((), found)
 
 
+def by_entity(
+    found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING, parts: int = 3
+) -> list[tuple[str, Gathering]]:
+    with TemporaryDirectory() as folder, Scratch(Place.of(Path(folder) / "index"), 10).rooms(parts) as rooms:
+        gathered = GatheredByEntity(rooms, dates_and_numbers=settings.dates_and_numbers)
+        for _, extraction in found:
+            gathered.put(extraction)
+        return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
+
+
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:
-    return {gathering.title: list(gathering.facts) for gathering in by_entity(found, settings).values()}
+    in_parts, whole = (dict(by_entity(found, settings, parts)) for parts in (3, 1))
+    assert in_parts == whole
+    return {gathering.title: list(gathering.facts) for gathering in whole.values()}
 
 
 def build(site: Site, settings: AggregateSettings = EVERYTHING, add: Sequence[Document] = ()) -> None:
@@ -61,7 +77,7 @@ def test_case_and_white_space_do_not_part_entities_and_the_commonest_writing_is_
 
 def test_a_fact_stands_once_under_an_entity_with_the_place_where_it_stood_first() -> None:
     found = [said(("It is  so.", ["A", "a", "A"]), document="d1"), said(("It is so.", ["A"]), document="d2")]
-    ((gathering),) = by_entity(found, EVERYTHING).values()
+    ((_, gathering),) = by_entity(found)
     assert gathering.facts == {"It is so.": Span("d1", 0, 10)}
 
 
@@ -112,7 +128,7 @@ def test_dates_and_numbers_are_entities_if_asked_for() -> None:
 
 def test_a_long_aggregate_is_cut_into_parts_of_whole_facts() -> None:
     facts = [(f"Fact {number} {'word ' * length}".strip(), ["A"]) for number, length in enumerate([3, 3, 20, 0, 8])]
-    parts = list(units_of(by_entity([said(*facts)], EVERYTHING), 10))
+    parts = list(units_of(by_entity([said(*facts)]), 10))
     assert [part.text.split("\n") for part in parts] == [[facts[0][0], facts[1][0]], *([fact] for fact, _ in facts[2:])]
     assert {part.title for part in parts} == {"A"}
     assert [part.id for part in parts] == [content_id("a", "a", str(number)) for number in range(4)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar
@@ -96,6 +96,12 @@ class Scratch:
             yield aside
         finally:
             aside.close()
+
+    @contextmanager
+    def rooms(self, count: int) -> Iterator[list[SetAside[Any]]]:
+        """As `records`, so many."""
+        with ExitStack() as open_:
+            yield [open_.enter_context(self.records()) for _ in range(count)]
 
     @property
     def _folder(self) -> Place:

@@ -19,13 +19,13 @@ from typing import Literal
 from hoptrail.documents.splitting import words_in
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.text import folded, squeeze
+from hoptrail.language.offline.text import squeeze
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.extractions import stored_in_order
+from hoptrail.structures.gathering import GatheredByEntity, Gathering, chosen
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topics import TopicGroup, topic_groups
@@ -50,17 +50,8 @@ class AggregateSettings:
             raise UsageError(f"part_words is at least 1, not {self.part_words}")
 
 
-@dataclass(slots=True)
-class Gathering:
-    """Facts that become one aggregate: each text with where it stands first, in order; and how the entity is written."""
-
-    facts: dict[str, Span] = field(default_factory=dict)
-    written: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def title(self) -> str:
-        """The commonest writing; the first of several."""
-        return self.written.most_common(1)[0][0]
+PASSAGES_A_PART = 50_000
+"""What entities of about so many passages say is in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,31 +79,20 @@ class Aggregates:
         Raises:
             UsageError: the clustering method is not installed.
         """
-        snapshot = workshop.writer.snapshot()
+        writer, settings = workshop.writer, self.settings
+        snapshot = writer.snapshot()
         found = stored_in_order(snapshot)
-        if self.settings.key == "topic":
-            gatherings = by_topic(found, topic_groups(snapshot, open_clusterer(self.settings.topics)))
-        else:
-            gatherings = by_entity(found, self.settings)
-        renew_units(workshop, Kind.AGGREGATE, units_of(gatherings, self.settings.part_words))
-
-
-def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings) -> dict[str, Gathering]:
-    """The facts about each entity, in the order of `found`, without what the settings leave out."""
-    gatherings: dict[str, Gathering] = {}
-    for _, extraction in found:
-        for fact in extraction.facts:
-            text = squeeze(fact.text)
-            for entity in fact.entities if text else ():
-                gathering = gatherings.setdefault(folded(entity), Gathering())
-                gathering.facts.setdefault(text, fact.source)
-                gathering.written[squeeze(entity)] += 1
-    gatherings.pop("", None)
-    if not settings.dates_and_numbers:
-        gatherings = {key: one for key, one in gatherings.items() if not is_date_or_number(one.title)}
-    if settings.drop_covered_singletons:
-        gatherings = _without_covered(gatherings)
-    return _without_repeats(gatherings)
+        if settings.key == "topic":
+            by_key = by_topic(found, topic_groups(snapshot, open_clusterer(settings.topics)))
+            gathered = chosen([by_key], drop_covered=False)
+            renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
+            return
+        with writer.scratch.rooms(1 + snapshot.count(Kind.PASSAGE) // PASSAGES_A_PART) as rooms:
+            parts = GatheredByEntity(rooms, dates_and_numbers=settings.dates_and_numbers)
+            for _, extraction in found:
+                parts.put(extraction)
+            gathered = chosen(parts, drop_covered=settings.drop_covered_singletons)
+            renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
 
 
 def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGroup]) -> dict[str, Gathering]:
@@ -128,45 +108,16 @@ def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGro
         texts.pop("", None)
         if texts:
             gatherings[group.key] = Gathering(texts, Counter([group.title]))
-    return _without_repeats(gatherings)
+    return gatherings
 
 
-def units_of(gatherings: dict[str, Gathering], part_words: int) -> Iterator[Unit]:
+def units_of(gathered: Iterable[tuple[str, Gathering]], part_words: int) -> Iterator[Unit]:
     """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own."""
-    for key, gathering in gatherings.items():
+    for key, gathering in gathered:
         for number, facts in enumerate(_parts(list(gathering.facts.items()), part_words)):
             text = "\n".join(fact for fact, _ in facts)
             sources = tuple(span for _, span in facts)
             yield Unit(content_id("a", key, str(number)), Kind.AGGREGATE, gathering.title, text, sources)
-
-
-def is_date_or_number(name: str) -> bool:
-    """Whether a name is nothing else: `May 1871`, `90`, `19th century`. Months and number words are known in English only."""
-    if not any(character.isalpha() for character in name):
-        return True
-    whole = name.strip(" .,")
-    return any(
-        mention.text == whole and mention.shape in {Shape.DATE, Shape.NUMBER} for mention in find_mentions(whole)
-    )
-
-
-def _without_covered(gatherings: dict[str, Gathering]) -> dict[str, Gathering]:
-    """Without the entities whose only fact another entity has as well, whether that one stays or not."""
-    entities = Counter(text for gathering in gatherings.values() for text in gathering.facts)
-    return {
-        key: gathering
-        for key, gathering in gatherings.items()
-        if len(gathering.facts) > 1 or all(entities[text] == 1 for text in gathering.facts)
-    }
-
-
-def _without_repeats(gatherings: dict[str, Gathering]) -> dict[str, Gathering]:
-    """Of entities with the same facts the one with the longest name; of equally long ones the first by name."""
-    kept: dict[tuple[str, ...], str] = {}
-    for key in sorted(gatherings, key=lambda key: (-len(key), key)):
-        kept.setdefault(tuple(gatherings[key].facts), key)
-    chosen = set(kept.values())
-    return {key: gathering for key, gathering in gatherings.items() if key in chosen}
 
 
 def _parts(facts: Sequence[tuple[str, Span]], most: int) -> Iterator[list[tuple[str, Span]]]:
