@@ -19,7 +19,7 @@ from hoptrail.structures import renewing
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import GatheredByEntity, Gathering, chosen, is_date_or_number
+from hoptrail.structures.gathering import EntityRooms, Gathering, chosen, is_date_or_number
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -42,16 +42,18 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 def by_entity(
     found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING, parts: int = 3
-) -> list[tuple[str, Gathering]]:
+) -> list[Gathering]:
     with TemporaryDirectory() as folder, Scratch(Place.of(Path(folder) / "index"), 10).rooms(parts) as rooms:
-        gathered = GatheredByEntity(rooms, dates_and_numbers=settings.dates_and_numbers)
+        entities = EntityRooms(rooms)
         for _, extraction in found:
-            gathered.put(extraction)
+            entities.put(extraction)
+        wanted = settings.dates_and_numbers
+        gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
         return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:
-    in_parts, whole = (dict(by_entity(found, settings, parts)) for parts in (3, 1))
+    in_parts, whole = ({one.key: one for one in by_entity(found, settings, parts)} for parts in (3, 1))
     assert in_parts == whole
     return {gathering.title: list(gathering.facts) for gathering in whole.values()}
 
@@ -77,8 +79,8 @@ def test_case_and_white_space_do_not_part_entities_and_the_commonest_writing_is_
 
 def test_a_fact_stands_once_under_an_entity_with_the_place_where_it_stood_first() -> None:
     found = [said(("It is  so.", ["A", "a", "A"]), document="d1"), said(("It is so.", ["A"]), document="d2")]
-    ((_, gathering),) = by_entity(found)
-    assert gathering.facts == {"It is so.": Span("d1", 0, 10)}
+    (gathering,) = by_entity(found)
+    assert gathering.facts == {"It is so.": ("d1", 0, 10)}
 
 
 def test_what_has_no_entity_or_no_text_is_left_out() -> None:

@@ -11,7 +11,6 @@ white space (`Orla Finch`, `O. Finch`) are not brought together.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,7 +24,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import GatheredByEntity, Gathering, chosen
+from hoptrail.structures.gathering import EntityRooms, Gathering, Place, chosen, is_date_or_number, place_of
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topics import TopicGroup, topic_groups
@@ -50,7 +49,7 @@ class AggregateSettings:
             raise UsageError(f"part_words is at least 1, not {self.part_words}")
 
 
-PASSAGES_A_PART = 50_000
+PASSAGES_A_ROOM = 50_000
 """What entities of about so many passages say is in memory at a time."""
 
 
@@ -83,52 +82,56 @@ class Aggregates:
         snapshot = writer.snapshot()
         found = stored_in_order(snapshot)
         if settings.key == "topic":
-            by_key = by_topic(found, topic_groups(snapshot, open_clusterer(settings.topics)))
-            gathered = chosen([by_key], drop_covered=False)
+            by_group = by_topic(found, topic_groups(snapshot, open_clusterer(settings.topics)))
+            gathered = chosen(by_group, drop_covered=False)
             renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
             return
-        with writer.scratch.rooms(1 + snapshot.count(Kind.PASSAGE) // PASSAGES_A_PART) as rooms:
-            parts = GatheredByEntity(rooms, dates_and_numbers=settings.dates_and_numbers)
-            for _, extraction in found:
-                parts.put(extraction)
-            gathered = chosen(parts, drop_covered=settings.drop_covered_singletons)
+        with writer.scratch.records() as by_entity:
+            with writer.scratch.rooms(1 + snapshot.count(Kind.PASSAGE) // PASSAGES_A_ROOM) as rooms:
+                entities = EntityRooms(rooms)
+                for _, extraction in found:
+                    entities.put(extraction)
+                for gathering in entities.gathered():
+                    if settings.dates_and_numbers or not is_date_or_number(gathering.title):
+                        by_entity.put(gathering)
+            gathered = chosen(by_entity, drop_covered=settings.drop_covered_singletons)
             renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
 
 
-def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGroup]) -> dict[str, Gathering]:
+def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGroup]) -> list[Gathering]:
     """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
     extractions = {passage.id: extraction for passage, extraction in found}
     places = {passage: place for place, passage in enumerate(extractions)}
-    gatherings: dict[str, Gathering] = {}
+    gathered = []
     for group in groups:
-        texts: dict[str, Span] = {}
+        texts: dict[str, Place] = {}
         for passage in sorted(places.keys() & set(group.passages), key=places.__getitem__):
             for fact in extractions[passage].facts:
-                texts.setdefault(squeeze(fact.text), fact.source)
+                texts.setdefault(squeeze(fact.text), place_of(fact))
         texts.pop("", None)
         if texts:
-            gatherings[group.key] = Gathering(texts, Counter([group.title]))
-    return gatherings
+            gathered.append(Gathering(group.key, group.title, texts))
+    return gathered
 
 
-def units_of(gathered: Iterable[tuple[str, Gathering]], part_words: int) -> Iterator[Unit]:
+def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:
     """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own."""
-    for key, gathering in gathered:
-        for number, facts in enumerate(_parts(list(gathering.facts.items()), part_words)):
+    for one in gathered:
+        for number, facts in enumerate(_parts(list(one.facts.items()), part_words)):
             text = "\n".join(fact for fact, _ in facts)
-            sources = tuple(span for _, span in facts)
-            yield Unit(content_id("a", key, str(number)), Kind.AGGREGATE, gathering.title, text, sources)
+            sources = tuple(Span(*place) for _, place in facts)
+            yield Unit(content_id("a", one.key, str(number)), Kind.AGGREGATE, one.title, text, sources)
 
 
-def _parts(facts: Sequence[tuple[str, Span]], most: int) -> Iterator[list[tuple[str, Span]]]:
-    part: list[tuple[str, Span]] = []
+def _parts(facts: Sequence[tuple[str, Place]], most: int) -> Iterator[list[tuple[str, Place]]]:
+    part: list[tuple[str, Place]] = []
     held = 0
-    for text, span in facts:
+    for text, place in facts:
         words = words_in(text)
         if part and held + words > most:
             yield part
             part, held = [], 0
-        part.append((text, span))
+        part.append((text, place))
         held += words
     if part:
         yield part

@@ -8,98 +8,89 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.text import folded, squeeze
-from hoptrail.language.tasks import Extraction
+from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import SetAside
-from hoptrail.types import Span
+
+Place = tuple[str, int, int]
+"""A span as a plain tuple: there are very many, and a plain one is written and read five times as fast."""
 
 
-@dataclass(slots=True)
-class Gathering:
-    """Facts that become one aggregate: each text with where it stands first, in order; and how the entity is written."""
-
-    facts: dict[str, Span] = field(default_factory=dict)
-    written: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def title(self) -> str:
-        """The commonest writing; the first of several."""
-        return self.written.most_common(1)[0][0]
+def place_of(fact: Fact) -> Place:
+    return fact.source.document, fact.source.start, fact.source.end
 
 
-Gatherings = Iterable[dict[str, Gathering]]
-"""By key, in parts, each key in one of them; gone through more than once."""
+class Gathering(NamedTuple):
+    """Facts that become one aggregate: each text with where it stands first, in order. `key` stands for the entity."""
 
-Said = tuple[str, str, str, Span]
+    key: str
+    title: str
+    facts: dict[str, Place]
+
+
+Said = tuple[str, str, str, Place]
 """An entity's key, how it is written, a fact's text and where that stands."""
 
 
-class GatheredByEntity:
-    """What extractions say of each entity, in the order they are put, and in parts as many as there are rooms for records."""
+class EntityRooms:
+    """What extractions say of each entity, in the order they are put; an entity's all in one room, as many as there are."""
 
-    def __init__(self, rooms: Sequence[SetAside[Said]], *, dates_and_numbers: bool) -> None:
+    def __init__(self, rooms: Sequence[SetAside[Said]]) -> None:
         self._rooms = rooms
-        self._dates_and_numbers = dates_and_numbers
 
     def put(self, extraction: Extraction) -> None:
         for fact in extraction.facts:
-            text = squeeze(fact.text)
+            text, place = squeeze(fact.text), place_of(fact)
             for entity in fact.entities if text else ():
                 if key := folded(entity):
                     room = self._rooms[zlib.crc32(key.encode()) % len(self._rooms)]
-                    room.put((key, squeeze(entity), text, fact.source))
+                    room.put((key, squeeze(entity), text, place))
 
-    def __iter__(self) -> Iterator[dict[str, Gathering]]:
+    def gathered(self) -> Iterator[Gathering]:
+        """The entities of one room after the other; the title is the commonest writing, the first of several."""
         for room in self._rooms:
-            part: dict[str, Gathering] = {}
-            for key, written, text, place in room:
-                gathering = part.setdefault(key, Gathering())
-                gathering.facts.setdefault(text, place)
-                gathering.written[written] += 1
-            if not self._dates_and_numbers:
-                part = {key: one for key, one in part.items() if not is_date_or_number(one.title)}
-            yield part
+            facts: defaultdict[str, dict[str, Place]] = defaultdict(dict)
+            written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+            for key, name, text, place in room:
+                facts[key].setdefault(text, place)
+                written[key][name] += 1
+            for key, found in facts.items():
+                yield Gathering(key, written[key].most_common(1)[0][0], found)
 
 
-def chosen(parts: Gatherings, *, drop_covered: bool) -> Iterator[tuple[str, Gathering]]:
-    """The gatherings that stay, by key: of those with the same facts the one with the longest name; of equally long ones the
-    first by name.
+def chosen(gathered: Iterable[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
+    """Those that stay: of some with the same facts the one with the longest key; of equally long ones the first.
 
-    With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not.
+    With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not. What is
+    `gathered` is gone through more than once.
     """
-    shared = _shared_facts(parts) if drop_covered else Digests()
+    shared = _shared_facts(gathered) if drop_covered else Digests()
     first: dict[int, tuple[int, str]] = {}
-    for key, gathering in _not_covered(parts, shared):
-        digest, rank = hash(tuple(gathering.facts)), (-len(key), key)
+    for one in _not_covered(gathered, shared):
+        digest, rank = hash(tuple(one.facts)), (-len(one.key), one.key)
         first[digest] = min(rank, first.get(digest, rank))
-    for key, gathering in _not_covered(parts, shared):
-        if first[hash(tuple(gathering.facts))][1] == key:
-            yield key, gathering
+    return (one for one in _not_covered(gathered, shared) if first[hash(tuple(one.facts))][1] == one.key)
 
 
-def _shared_facts(parts: Gatherings) -> Digests:
+def _shared_facts(gathered: Iterable[Gathering]) -> Digests:
     """Those that several entities have."""
     every = array("q")
-    for part in parts:
-        for gathering in part.values():
-            every.extend(map(hash, gathering.facts))
+    for one in gathered:
+        every.extend(map(hash, one.facts))
     digests, counts = np.unique(np.array(every, dtype=np.int64), return_counts=True)
     return Digests(digests[counts > 1].tolist())
 
 
-def _not_covered(parts: Gatherings, shared: Digests) -> Iterator[tuple[str, Gathering]]:
-    for part in parts:
-        for key, gathering in part.items():
-            if len(gathering.facts) > 1 or hash(next(iter(gathering.facts))) not in shared:
-                yield key, gathering
+def _not_covered(gathered: Iterable[Gathering], shared: Digests) -> Iterator[Gathering]:
+    return (one for one in gathered if len(one.facts) > 1 or hash(next(iter(one.facts))) not in shared)
 
 
 def is_date_or_number(name: str) -> bool:
