@@ -17,7 +17,9 @@ from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Structure, Workshop
+from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.structures.sentences import Sentences
 from world import HashingEncoder
 
@@ -160,3 +162,26 @@ def test_an_index_without_marks_gets_them_and_readers_need_not_open_it_again(des
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
     assert set(Snapshot.open(desk.index).head.settled) == {"passages", "first", "second"}
     assert reader.is_current()
+
+
+def test_removing_after_a_stopped_run_with_other_settings_settles_nothing(desk: Desk) -> None:
+    desk.write("b", "Birch.")
+    with pytest.raises(Interrupted):
+        desk.updated(FIRST, SECOND, limits=PassageLimits(words=50), stops=True)
+    structures: list[Structure] = [Passages(PassageLimits()), FIRST, SECOND]
+    remove_documents(desk.index, ["a"], HashingEncoder(), structures)
+    assert Snapshot.open(desk.index).head.settled == {}
+    assert desk.updated(FIRST, SECOND) == ["first", "second"]
+
+
+def test_removing_needs_no_file_that_a_structure_was_made_from(desk: Desk) -> None:
+    file = desk.index.parent / "profiles.jsonl"
+    file.write_text('{"document": "a", "lines": [{"text": "Alder."}]}\n', encoding="utf-8")
+    profiles = Profiles(ProfileSettings(str(file)))
+    desk.updated(Extractions(), profiles)
+    file.unlink()
+    structures: list[Structure] = [Passages(PassageLimits()), Extractions(), profiles]
+    remove_documents(desk.index, ["a"], HashingEncoder(), structures, OfflineLanguage())
+    found = Snapshot.open(desk.index)
+    assert found.count_documents() == 0
+    assert set(found.head.settled) == {"passages", "extractions"}

@@ -142,20 +142,26 @@ def build(
     now: dict[str, str] = {}
     for structure in structures:
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
-        hangs_on = _hangs_on(structure, maker)
-        follows = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
-        if follows and change:
+        try:
+            hangs_on = _hangs_on(structure, maker)
+        except UsageError:
+            if not as_built:
+                raise
+            hangs_on = ""  # the file that it was made from is gone: taking away needs none
+        steady = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
+        since = change if steady else None
+        if since:
             followed.add(structure.name)
-            if change.nothing:
+            if since.nothing:
                 now[structure.name] = hangs_on
                 continue
-        notes = len(workshop.account.notes)
         waits = structure.needs_language and not maker
         if not waits and not as_built:
             _discard_outdated(structure, workshop.writer, maker)
-        structure.update(replace(workshop, change=change if follows else None))
-        known = follows or not (waits or as_built)
-        if known and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
+        notes = len(workshop.account.notes)
+        structure.update(replace(workshop, change=since))
+        whole = since is not None or not (waits or as_built)
+        if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
     return now
 

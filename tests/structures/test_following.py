@@ -131,7 +131,9 @@ def test_a_name_of_too_many_passages_to_be_listed_has_all_looked_at_when_it_beco
     assert contents(site.snapshot) == anew(tmp_path / "down", documents[:2], LARGE)
 
 
-@pytest.mark.parametrize(("bound", "value"), [("MOST_NAMES", 0), ("SHARE", 0.0)])
+@pytest.mark.parametrize(
+    ("bound", "value"), [("MOST_NAMES", 0), ("SHARE", 0.0), ("MOST_SENTENCES", 0), ("MOST_PASSAGES", 0)]
+)
 def test_where_too_much_is_renamed_all_is_looked_at(
     tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch, bound: str, value: float
 ) -> None:
@@ -155,6 +157,15 @@ def test_crossing_the_size_that_terms_begin_at_has_all_looked_at(tmp_path: Path,
     assert not site.snapshot.has_terms
 
 
+def test_titles_that_no_text_is_looked_through_for_are_followed_too(tmp_path: Path, counted: list[str]) -> None:
+    walk, long = make_document("Walk", "The walk. It was long."), " ".join(f"word{number}" for number in range(13))
+    titled = [make_document("The", "A word."), make_document(long, "Long."), make_document("A (b) [c", "Signs.")]
+    site = Site(tmp_path / "followed", limits=LIMITS)
+    site.build(*LARGE, add=[walk], language=OfflineLanguage())
+    assert not looked_at_all(counted, site, *LARGE, add=titled)
+    assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, *titled], LARGE)
+
+
 def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renaming, "SHARE", 1.0)
     site = Site(tmp_path, limits=LIMITS)
@@ -169,8 +180,11 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         found = Renaming.of(now, change, passages_titled(now.units(Kind.PASSAGE))) if change else None
         assert found is not None
         assert found.names == {"grey hills"}
-        assert [unit.text for unit in found.naming_sentences()] == ["She saw Grey Hills."]
-        assert [unit.text for unit in found.new_sentences()] == ["Hills."]
+        assert [unit.text for unit in found.naming] == ["She saw Grey Hills."]
+        assert found.came == (passage,)
+        assert [unit.id for unit in found.passages_that_stayed()] == [
+            unit.id for unit in site.units(Kind.PASSAGE).values() if "She saw Grey Hills." in unit.text
+        ]
 
 
 def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_documents_were_put(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@
     links            one row a link
     extractions      one row a passage: the entities and facts found in it, and the triples of its facts (null for a fact
                      without; null as a whole in rows written before there were triples)
-    terms            one row a name or word that several passages have, in large corpora
+    terms            one row a name or word, in large corpora
     head             one row: which versions of the others are valid (`head.py`)
 
 Knows Arrow; knows nothing of versions, locks or files.

@@ -69,7 +69,7 @@ _NEVER = timedelta(days=36_500)
 LINKS_AT_ONCE = 1 << 20
 """Links that become rows of a table at a time: some 130 MB. (Twenty times as many would be more than one column can hold.)"""
 
-MOST_FOLLOWED = 100_000
+MOST_FOLLOWED = 10_000
 """Documents that come and go of which a writer keeps the ids."""
 
 

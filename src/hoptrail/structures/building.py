@@ -56,7 +56,7 @@ class Workshop:
     `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
     `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes.
     `change` is all that has happened since the structure that is being built, and all that it stands on, wanted nothing more;
-    None where that is not known, so that all of the corpus is to be looked at.
+    None where that is not known, so that all of the corpus is to be looked at. A structure may look at all in any case.
     """
 
     writer: Writer

@@ -30,7 +30,7 @@ class TitleScanner:
     def __init__(self, keys: Iterable[str]) -> None:
         """`keys` as `name_key` gives them."""
         self._longest: dict[str, int] = {}
-        self._keys = frozenset(key for key in keys if 0 < key.count(" ") + 1 <= MOST_WORDS)
+        self._keys = frozenset(filter(can_be_found, keys))
         for key in self._keys:
             first, size = key.partition(" ")[0], key.count(" ") + 1
             self._longest[first] = max(size, self._longest.get(first, 0))
@@ -43,7 +43,7 @@ class TitleScanner:
         at = 0
         while at < len(words):
             size = self._size_at(words, at) if _opens_name(text, matches[at].start()) else 0
-            if size and not (size == 1 and words[at] in FUNCTION_WORDS):
+            if size:
                 found[" ".join(words[at : at + size])] = None
             at += max(size, 1)
         return tuple(found)
@@ -54,6 +54,11 @@ class TitleScanner:
             if " ".join(words[at : at + size]) in self._keys:
                 return size
         return 0
+
+
+def can_be_found(key: str) -> bool:
+    """Whether a text is looked through for a name: not for one that is very long, nor for a single `the` or `it`."""
+    return key.count(" ") < MOST_WORDS and key not in FUNCTION_WORDS
 
 
 def possible_names(text: str) -> set[str]:

@@ -17,12 +17,13 @@ from tempfile import TemporaryDirectory
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.store.columns import Digests
-from hoptrail.store.writer import Writer
+from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import TitleScanner, passages_titled, without_headings
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.renaming import Renaming
+from hoptrail.structures.sentences import sentence_units
 from hoptrail.structures.terms import Occurrences, add_entities, follow_terms, name_terms, renew_terms, word_terms
 from hoptrail.types import Kind, Link, Unit
 
@@ -69,10 +70,8 @@ class TitleMentions:
         snapshot, change = workshop.writer.snapshot(), workshop.change
         titled = passages_titled(snapshot.units(Kind.PASSAGE))
         large = snapshot.count(Kind.PASSAGE) > self.settings.terms_above
-        if change and large == snapshot.has_terms and (renaming := Renaming.of(snapshot, change, titled)):
-            _follow_links(workshop.writer, renaming)
-            if not large or follow_terms(workshop.writer, renaming):
-                return
+        if change and large == snapshot.has_terms and _follow(workshop, change, titled):
+            return
         called = without_headings(titled)
         if not large:
             _renew_links(workshop, called, _forget)
@@ -86,22 +85,40 @@ class TitleMentions:
             renew_terms(workshop.writer, chain(name_terms(found, called), word_terms(snapshot)))
 
 
-def _follow_links(writer: Writer, renaming: Renaming) -> None:
-    """Make the stored links those of all sentences, where only those that are told of may have others."""
-    called, scanner = renaming.called, renaming.after
-    for sentences in batched(renaming.new_sentences(), BATCH):
+def _follow(workshop: Workshop, change: Change, titled: Mapping[str, list[str]]) -> bool:
+    """Bring links and terms up to date with documents that came and went; False where everything has to be looked at."""
+    snapshot = workshop.writer.snapshot()
+    renaming = Renaming.of(snapshot, change, titled)
+    workshop.pause()
+    if renaming is None:
+        return False
+    _follow_links(workshop, change, renaming)
+    workshop.pause()
+    return not snapshot.has_terms or follow_terms(workshop.writer, renaming)
+
+
+def _follow_links(workshop: Workshop, change: Change, renaming: Renaming) -> None:
+    """Make the stored links those of all sentences, where only those of documents that came, and `naming`, may have others."""
+    writer, called, scanner = workshop.writer, renaming.called, TitleScanner(renaming.called)
+    documents = renaming.now.documents(change.came)
+    for sentences in batched((unit for document in documents for unit in sentence_units(document)), BATCH):
         writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), called)])
-    for sentences in batched(renaming.naming_sentences(), BATCH):
+        workshop.pause()
+    for sentences in batched(renaming.naming, BATCH):
         wanted = {link for one in sentences for link in _links(one, scanner.find(one.text), called)}
         stored = set(renaming.now.links_from([one.id for one in sentences], MENTIONS))
         known = {(link.source, link.target) for link in stored}
         stale = {source for source, _ in known - {(link.source, link.target) for link in wanted}}
         writer.remove_links(MENTIONS, stale)
-        missing = [link for link in wanted if link not in stored or link.source in stale]
-        missing.sort(key=lambda link: (link.source, link.target))
-        again = [link for link in missing if (link.source, link.target) in known and link.source not in stale]
+        new, again = list[Link](), list[Link]()
+        for link in sorted(wanted, key=lambda link: (link.source, link.target)):
+            if link.source in stale or (link.source, link.target) not in known:
+                new.append(link)
+            elif link not in stored:
+                again.append(link)
         writer.put_links(again)
-        writer.add_links([link for link in missing if link not in again])
+        writer.add_links(new)
+        workshop.pause()
 
 
 def _renew_links(

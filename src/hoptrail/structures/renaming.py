@@ -7,80 +7,104 @@ and looking for every name takes some twenty-five.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change
-from hoptrail.structures.called import TitleScanner, passages_titled, without_headings
+from hoptrail.structures.called import TitleScanner, can_be_found, passages_titled, without_headings
+from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.types import Kind, Unit
 
+MOST_PASSAGES = 20_000
+"""Of documents that came, and as many of those that went."""
 MOST_NAMES = 2_000
-"""Names that call other passages, above which looking at every sentence costs about as little."""
+"""Names that call other passages."""
+MOST_SENTENCES = 50_000
+SHARE = 0.01
+"""Sentences that say one of these names, and their share of all. Beyond any of these looking at everything costs about as little,
+and holds less.
+"""
+
 NAMES_A_PATTERN = 100
 """Names in one regular expression: with a thousand the matcher takes 150 times as long for a text."""
-SHARE = 0.01
-"""Of all sentences: where more have to be looked at, all are."""
 
 _BETWEEN = "[^0-9A-Za-z]"
 
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """`called` are the passages by the names that call them `now`; `names` those that called others before the `change`, or the
-    same ones, which went and came again and have lost their links by it.
+    """`called` are the passages by the names that call them `now`; `names` those that called others before, or the same ones,
+    which went and came again and have lost their links by it. `came` and `went` are the passages of documents that did.
 
-    `naming` are ids of sentences of documents that stayed, which say one of `names`, as `before` or `after` would find it.
+    `naming` are the sentences of documents that stayed which say one of `names`; `formerly` tells of `names` which passages they
+    called.
     """
 
-    change: Change
     now: Snapshot
+    before: Snapshot
+    came: tuple[Unit, ...]
+    went: tuple[Unit, ...]
     called: Mapping[str, list[str]]
+    formerly: Mapping[str, list[str]]
     names: frozenset[str]
-    naming: frozenset[str]
-    before: TitleScanner
-    after: TitleScanner
+    naming: tuple[Unit, ...]
 
     @classmethod
     def of(cls, now: Snapshot, change: Change, titled: Mapping[str, list[str]]) -> Renaming | None:
-        """`titled` are the passages by title `now`, headings too. None where looking at all costs no more."""
-        came = passages_titled(now.units_within(Kind.PASSAGE, change.came))
-        went = passages_titled(change.before.units_within(Kind.PASSAGE, change.went))
-        touched, again = came.keys() | went.keys(), came.keys() & went.keys()
+        """`titled` are the passages by title `now`, headings too. None where everything is better looked at."""
+        before = change.before
+        ids_came, ids_went = (
+            list(snapshot.ids_within(Kind.PASSAGE, documents))
+            for snapshot, documents in ((now, change.came), (before, change.went))
+        )
+        if max(len(ids_came), len(ids_went)) > MOST_PASSAGES:
+            return None
+        came, went = tuple(now.units(Kind.PASSAGE, ids_came)), tuple(before.units(Kind.PASSAGE, ids_went))
+        titled_came, titled_went = passages_titled(came), passages_titled(went)
+        touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
         called = without_headings(titled)
-        stayed = {key: set(titled.get(key, ())).difference(came.get(key, ())) for key in touched}
-        formerly = without_headings({key: sorted(stayed[key].union(went.get(key, ()))) for key in touched})
+        stayed = {key: set(titled.get(key, ())).difference(titled_came.get(key, ())) for key in touched}
+        formerly = without_headings({key: sorted(stayed[key].union(titled_went.get(key, ()))) for key in touched})
         names = frozenset(key for key in touched if called.get(key) != formerly.get(key)) | again
         if len(names) > MOST_NAMES:
             return None
-        former_names = (called.keys() - touched) | formerly.keys()
         new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
-        naming = frozenset(_saying(names, now)) - new
-        if len(naming) > SHARE * now.count(Kind.SENTENCE):
-            return None
-        return cls(change, now, called, names, naming, TitleScanner(former_names), TitleScanner(called))
+        naming: list[str] = []
+        most = min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE))
+        for id_ in _saying(names, now):
+            if id_ not in new:
+                naming.append(id_)
+            if len(naming) > most:
+                return None
+        return cls(now, before, came, went, called, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
 
-    def new_sentences(self) -> Iterator[Unit]:
-        """Those of the documents that came."""
-        documents = self.now.documents(self.change.came)
-        return (unit for document in documents for unit in sentence_units(document))
+    def scanner_before(self) -> TitleScanner:
+        """Finds what names there were."""
+        return TitleScanner((self.called.keys() - self.names) | self.formerly.keys())
 
-    def naming_sentences(self) -> Iterator[Unit]:
-        return self.now.units(Kind.SENTENCE, self.naming)
+    def passages_that_stayed(self) -> list[Unit]:
+        """Those of which a sentence says one of the names."""
+        around = list(self.now.units_within(Kind.PASSAGE, {unit.document for unit in self.naming}))
+        places = PassagePlaces(around)
+        saying = {places.holding(sentence) for sentence in self.naming}
+        return [unit for unit in around if unit.id in saying]
 
 
 def _saying(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
     """Ids of the sentences that say one of some names."""
-    if not names:
+    found = list(filter(can_be_found, names))
+    if not found:
         return iter(())
-    finder = TitleScanner(names)
-    patterns = [_pattern(some) for some in batched(sorted(filter(str.isascii, names)), NAMES_A_PATTERN)]
+    finder = TitleScanner(found)
+    patterns = [_pattern(some) for some in batched(sorted(filter(str.isascii, found)), NAMES_A_PATTERN)]
     return (id_ for id_, text in snapshot.texts_like(Kind.SENTENCE, patterns) if finder.find(text))
 
 
 def _pattern(names: Collection[str]) -> str:
     """Of names in ASCII: the words of one of them in a row, in any case and with anything between them but letters and digits."""
-    rows = "|".join(name.replace(" ", f"{_BETWEEN}+") for name in names)
+    rows = "|".join(f"{_BETWEEN}+".join(map(re.escape, name.split(" "))) for name in names)
     return f"(?:^|{_BETWEEN})(?:{rows})(?:{_BETWEEN}|$)"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import groupby
@@ -32,10 +32,9 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.called import TitleScanner, name_key
 from hoptrail.structures.keyword_statistics import keyword_words
-from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentence_entities import shape_of
-from hoptrail.structures.sentences import sentence_units
+from hoptrail.structures.sentences import sentences_inside
 from hoptrail.types import Kind, Unit
 
 MOST_NAMERS = 40
@@ -138,16 +137,15 @@ def follow_terms(writer: Writer, renaming: Renaming) -> bool:
     """Bring the stored terms up to date with documents that came and went. False, and nothing written, where they do not tell
     enough: too many passages had a name for them to be listed, and now they are few enough.
     """
-    change, now = renaming.change, renaming.now
-    named = {unit.document for unit in renaming.naming_sentences()}
-    had = _occurrences(change.before, change.went | named, renaming.before)
-    has = _occurrences(now, change.came | named, renaming.after)
+    now, stayed = renaming.now, renaming.passages_that_stayed()
+    had = _names_of([*renaming.went, *stayed], renaming.before, renaming.scanner_before())
+    has = _names_of([*renaming.came, *stayed], now, TitleScanner(renaming.called))
     moved: dict[str, tuple[set[str], set[str]]] = {key: (set(), set()) for key in renaming.names}
     for place, pairs in enumerate((had - has, has - had)):
         for key, passage in pairs:
             moved.setdefault(key, (set(), set()))[place].add(passage)
-    words, all_come = _count_words(now.units_within(Kind.PASSAGE, change.came))
-    words_gone, all_gone = _count_words(change.before.units_within(Kind.PASSAGE, change.went))
+    words, all_come = _count_words(renaming.came)
+    words_gone, all_gone = _count_words(renaming.went)
     words.subtract(words_gone)
     counts = {ALL_WORDS: all_come - all_gone} | {word_term(word): count for word, count in words.items()}
     stored = {term.id: term for term in now.terms([*map(name_term, moved), *counts])}
@@ -166,18 +164,19 @@ def follow_terms(writer: Writer, renaming: Renaming) -> bool:
     return True
 
 
-def _occurrences(snapshot: Snapshot, documents: Collection[str], scanner: TitleScanner) -> set[tuple[str, str]]:
-    """Names with the passages that have them, in some documents."""
-    places = PassagePlaces(snapshot.units_within(Kind.PASSAGE, documents))
-    found = {
-        (key, places.holding(sentence))
-        for document in snapshot.documents(documents)
-        for sentence in sentence_units(document)
-        for key in scanner.find(sentence.text)
-    }
-    for passage, extraction in snapshot.extractions(places.ids(0, len(places))):
-        found.update((key, passage) for key in _entity_keys(extraction))
-    return {(key, passage) for key, passage in found if passage}
+def _names_of(passages: Sequence[Unit], snapshot: Snapshot, scanner: TitleScanner) -> set[tuple[str, str]]:
+    """Names with the passages that have them."""
+    found: set[tuple[str, str]] = set()
+    for some in batched(passages, BATCH):
+        documents = {document.id: document for document in snapshot.documents({unit.document for unit in some})}
+        extractions = dict(snapshot.extractions([unit.id for unit in some]))
+        for unit in some:
+            sentences = sentences_inside(unit, documents[unit.document])
+            keys = {key for sentence in sentences for key in scanner.find(sentence.text)}
+            if unit.id in extractions:
+                keys |= _entity_keys(extractions[unit.id])
+            found.update((key, unit.id) for key in keys)
+    return found
 
 
 def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:
