@@ -150,6 +150,17 @@ def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_al
     assert (TRIPLES, "stored") not in large.snapshot._derived
 
 
+@pytest.mark.parametrize("name", ["graphrag", "lightrag"])
+def test_vectors_of_triples_are_made_again_from_their_slots_where_only_they_are_too_many(
+    name: str, small: Corpus, large: Corpus
+) -> None:
+    held = Corpus(Snapshot.open(large.snapshot.place), lambda: large.encoder)
+    check_alike(found_by(name, held, 10), found_by(name, small, 10))
+    assert held.snapshot.searches_vectors(Kind.TRIPLE)
+    assert Kind.TRIPLE not in held.snapshot._mirrors
+    assert (TRIPLES, "stored") in held.snapshot._derived
+
+
 def test_few_triples_around_a_question_are_enough(large: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triples_around, "HELD", 0)
     monkeypatch.setattr(triples_around, "NEAREST", 5)

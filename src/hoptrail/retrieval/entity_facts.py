@@ -28,7 +28,9 @@ def facts_about(
         return {}
     vector = corpus.encoder.encode([question])[0]
     vectors = graph.fact_vectors(rows)
-    weights = np.array([max(entities.get(int(end), 0.0) for end in graph.ends[row]) for row in rows])
+    known = np.zeros(len(graph.names))
+    known[list(entities)] = list(entities.values())
+    weights = known[graph.ends[rows]].max(axis=1)
     scores = (1 + (vectors @ vector).astype(np.float64)) / 2 * weights
     return {rows[place]: float(scores[place]) for place in top_rows(scores, limit) if scores[place] > 0}
 

@@ -257,7 +257,7 @@ def _write(
         known = vectors_of({name for three in slots for name in three})
         rows = {name: row for row, name in enumerate(known.ids)}
         places = np.array([[rows[name] for name in three] for three in slots])
-        workshop.writer.add_units([found.unit for found in batch], _unit_length(known.matrix[places].mean(axis=1)))
+        workshop.writer.add_units([found.unit for found in batch], vectors_of_slots(known.matrix[places]))
         workshop.writer.add_links(
             [link for found, three in zip(batch, slots, strict=True) for link in _links(found, three)]
         )
@@ -272,6 +272,8 @@ def _links(found: StatedTriple, slots: Sequence[str]) -> Iterator[Link]:
     yield Link(found.unit.id, found.passage, STATED, 1.0)
 
 
-def _unit_length(vectors: FloatMatrix) -> FloatMatrix:
-    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return scaled
+def vectors_of_slots(slots: FloatMatrix) -> FloatMatrix:
+    """The vectors stored with triples, of shape (n, dimension), from those of their slots, (n, 3, dimension)."""
+    mean: FloatMatrix = slots.mean(axis=1)
+    mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
+    return mean
