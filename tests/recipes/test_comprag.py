@@ -231,14 +231,6 @@ def test_every_preset_answers_with_citations_and_can_be_repeated(preset: str, co
     assert {hit.unit.kind for hit in answer.ranking} <= {Kind.PASSAGE}
 
 
-def test_cells_find_what_comparing_all_finds(corpus: Corpus) -> None:
-    exact = comprag(corpus)
-    space = TripleSpaceSettings(exact_up_to=0, probes=99)
-    by_cells = Comprag(corpus, OfflineLanguage(), CompragSettings(space=space))
-    for question in (BORN, "Who praised Milo Fen?"):
-        assert titles(by_cells.retrieve(question)) == titles(exact.retrieve(question))
-
-
 def test_every_triple_stands_in_its_passage(corpus: Corpus) -> None:
     stored = StoredTriples.of(corpus.snapshot)
     passages = {unit.id: unit for unit in corpus.snapshot.units(Kind.PASSAGE)}
@@ -265,7 +257,6 @@ def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting:
         lambda: TripleGraphSettings(depth=0),
         lambda: TripleGraphSettings(damping=1.0),
         lambda: TripleGraphSettings(least_relation=2.0),
-        lambda: TripleSpaceSettings(probes=0),
         lambda: UnbindingSettings(fillers=0),
         lambda: CompragSettings(hybrid_weight=2.0),
         lambda: CompragSettings(k=0),

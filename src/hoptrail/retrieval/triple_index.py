@@ -1,8 +1,8 @@
 """The composed vectors of triples, and searching them.
 
 Made when first needed and kept with the snapshot, or made for each question where only the triples around it are in memory
-(`triples_around.py`): a composition costs seconds, and another one needs nothing built anew. Search is an exact product up to a
-size, above it within the nearest cells. Chooses no way through the graph.
+(`triples_around.py`): a composition costs seconds, and another one needs nothing built anew. Search is an exact product: where
+there are more triples than that is good for, only some are in memory. Chooses no way through the graph.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triples_around import sample_of_triples, triples_around
 from hoptrail.store.columns import Rows
-from hoptrail.structures.cells import Cells
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.types import Kind
@@ -35,18 +34,10 @@ SUBJECT, RELATION, OBJECT = range(SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class TripleSpaceSettings:
-    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them). Up to
-    `exact_up_to` triples each is compared, above it those in the `probes` cells nearest to what is searched.
-    """
+    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them)."""
 
     composition: CompositionSettings = field(default_factory=CompositionSettings)
     lemmatise: bool = False
-    exact_up_to: int = 200_000
-    probes: int = 24
-
-    def __post_init__(self) -> None:
-        if self.exact_up_to < 0 or self.probes < 1:
-            raise ValueError("exact_up_to is at least 0 and probes at least 1")
 
 
 class TripleSpace:
@@ -152,18 +143,10 @@ class TripleSpace:
 
     def nearest(self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None) -> list[Found]:
         """Of each vector the `limit` nearest triples, those marked in `without` (shape (n,)) left out."""
-        if len(self.triples) <= self.settings.exact_up_to:
-            scores = vectors @ self.matrix.T
-            if without is not None:
-                scores[:, without] = -np.inf
-            return [_best(row, None, limit) for row in scores]
-        found = []
-        near = self._cells.near(vectors, np.arange(len(vectors), dtype=np.int32), self.settings.probes)
-        for vector, cells in zip(vectors, near, strict=True):
-            rows = np.sort(np.concatenate([self._cells.members[cell] for cell in cells[cells >= 0]]))
-            rows = rows if without is None else rows[~without[rows]]
-            found.append(_best(self.matrix[rows] @ vector, rows, limit))
-        return found
+        scores = vectors @ self.matrix.T
+        if without is not None:
+            scores[:, without] = -np.inf
+        return [_best(row, limit) for row in scores]
 
     def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
         """The distinct texts that stand in one slot, and their vectors there: shape (len(texts), dimension)."""
@@ -172,10 +155,6 @@ class TripleSpace:
             texts = [self.triples.slots[first][place] for first in firsts.tolist()]
             self._vocabularies[place] = texts, self.at(rows, place)
         return self._vocabularies[place]
-
-    @cached_property
-    def _cells(self) -> Cells:
-        return Cells.of(self.matrix, self.settings.composition.seed)
 
     @cached_property
     def _texts(self) -> FloatMatrix:
@@ -215,7 +194,6 @@ class Found:
     scores: NDArray[np.float32]
 
 
-def _best(scores: FloatMatrix, rows: Rows | None, limit: int) -> Found:
-    places = [place for place in top_rows(scores, limit) if scores[place] > -np.inf]
-    chosen = np.array(places, dtype=np.int32)
-    return Found(chosen if rows is None else rows[chosen], scores[chosen].astype(np.float32))
+def _best(scores: FloatMatrix, limit: int) -> Found:
+    rows = np.array([row for row in top_rows(scores, limit) if scores[row] > -np.inf], dtype=np.int32)
+    return Found(rows, scores[rows].astype(np.float32))
