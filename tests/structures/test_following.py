@@ -11,7 +11,7 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change, writing_to
+from hoptrail.store.writer import writing_to
 from hoptrail.structures import called, mentions, renaming, terms
 from hoptrail.structures.building import Structure
 from hoptrail.structures.called import passages_titled
@@ -185,46 +185,3 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         assert [unit.id for unit in found.passages_that_stayed()] == [
             unit.id for unit in site.units(Kind.PASSAGE).values() if "She saw Grey Hills." in unit.text
         ]
-
-
-def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_documents_were_put(tmp_path: Path) -> None:
-    encoder = Site(tmp_path).encoder
-    first, second, third = (make_document(title, "Text.") for title in ("A", "B", "C"))
-
-    def change_after(*documents: Document, put: Sequence[Document] = ()) -> Change | None:
-        with writing_to(tmp_path, encoder.identity) as writer:
-            writer.add_documents(documents)
-            writer.put_documents(put)
-            writer.checkpoint()
-            return writer.change()
-
-    assert change_after(first) is None
-    Site(tmp_path).build()
-    found = change_after(second)
-    assert found is not None
-    assert (set(found.came), set(found.went), found.nothing) == ({second.id}, set(), False)
-    assert change_after() is None  # the one before did not publish
-    Site(tmp_path).build()
-    found = change_after()
-    assert found is not None
-    assert found.nothing
-    assert change_after(put=[first]) is not None
-    assert change_after(put=[third]) is None
-
-
-def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    old, new = make_document("Old", "Text."), make_document("New", "Text.")
-    site.build(add=[old])
-    with writing_to(tmp_path, site.encoder.identity) as writer:
-        writer.add_documents([new])
-        writer.remove_documents([new.id, old.id])
-        writer.add_documents([old])
-        change = writer.change()
-        assert change is not None
-        assert (set(change.came), set(change.went)) == ({old.id}, {old.id})
-        assert change.before.document_ids() == {old.id}
-        writer.remove_documents([old.id])
-        change = writer.change()
-        assert change is not None
-        assert (set(change.came), set(change.went)) == (set(), {old.id})

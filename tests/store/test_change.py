@@ -1,0 +1,208 @@
+"""Documents that come, change and go are followed through all of indexing, on every kind of place and wherever it is stopped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, count, repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hoptrail.store.writer
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import Interrupted
+from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.store.place import Place
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Change, Writer, writing_to
+from hoptrail.structures import mentions, renaming
+from hoptrail.structures.building import Structure
+from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
+from hoptrail.structures.mentions import MentionSettings
+from hoptrail.types import Document, Kind, Usage
+from world import HashingEncoder, make_document
+
+ENCODER = HashingEncoder()
+NAMES = ("mentions", "facts", "profiles", "triples")
+
+
+def structures() -> list[Structure]:
+    known = structures_by_name(PassageLimits(), StructureSettings(mentions=MentionSettings(terms_above=0)))
+    return with_foundations(NAMES, known)
+
+
+def index(place: Place, sources: Path, watcher: Watcher | None = None) -> None:
+    update_index(
+        place,
+        [sources],
+        ENCODER,
+        structures(),
+        ReadingLimits(),
+        watcher or Watcher(),
+        Performer(OfflineLanguage()),
+    )
+
+
+def contents(place: Place) -> dict[str, object]:
+    """A slot's source may be any of the triples that it stands in."""
+    snapshot = Snapshot.open(place)
+    return {
+        "units": sorted(str(unit) for kind in snapshot.kinds if kind is not Kind.SLOT for unit in snapshot.units(kind)),
+        "slots": sorted(snapshot.unit_ids(Kind.SLOT)),
+        "extractions": dict(snapshot.extractions()),
+        "links": sorted(map(str, snapshot.links())),
+        "terms": sorted(map(str, snapshot.terms())),
+        "settled": snapshot.head.settled,
+    }
+
+
+def change(world: Path) -> None:
+    """One document comes, one says something else; both touch what others say."""
+    (world / "Grey Hills.txt").write_text(
+        "The Grey Hills rise above Dunmere. Orla Finch walked there.", encoding="utf-8"
+    )
+    first = min(world.glob("*.txt"))
+    first.write_text(first.read_text(encoding="utf-8") + " It lies below the Grey Hills.", encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "SHARE", 1.0)
+
+
+def test_what_changed_is_followed_wherever_the_index_is(
+    place: Place, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(place, world)
+    monkeypatch.setattr(mentions, "_renew_links", None)
+    change(world)
+    index(place, world)
+    found = contents(place)
+    monkeypatch.undo()
+    index(Place.of(tmp_path / "anew"), world)
+    assert found == contents(Place.of(tmp_path / "anew"))
+
+
+def test_a_removal_is_followed_wherever_the_index_is(
+    place: Place, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(place, world)
+    gone = min(world.glob("*.txt"))
+    monkeypatch.setattr(mentions, "_renew_links", None)
+    remove_documents(place, [gone.as_posix()], ENCODER, structures(), OfflineLanguage())
+    found = contents(place)
+    monkeypatch.undo()
+    gone.unlink()
+    index(Place.of(tmp_path / "anew"), world)
+    assert found == contents(Place.of(tmp_path / "anew"))
+
+
+def test_stopped_anywhere_it_comes_to_the_same_in_the_end(world: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    index(Place.of(before), world)
+    change(world)
+    index(Place.of(tmp_path / "anew"), world)
+    expected = contents(Place.of(tmp_path / "anew"))
+    for pauses in count():
+        stopped = chain([False] * pauses, repeat(True))
+        place = Place.of(shutil.copytree(before, tmp_path / str(pauses)))
+        try:
+            index(place, world, Watcher(stopped=partial(next, stopped)))
+            break
+        except Interrupted:
+            index(place, world)
+        assert contents(place) == expected
+    assert pauses > 8
+    assert contents(place) == expected
+
+
+def test_killed_anywhere_it_comes_to_the_same_in_the_end(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tmp_path / "before"
+    index(Place.of(before), world)
+    change(world)
+    index(Place.of(tmp_path / "anew"), world)
+    expected = contents(Place.of(tmp_path / "anew"))
+    append = Writer._append
+    for writes in count():
+        left = count(writes, -1)
+
+        def dying(*arguments: Any, left: Iterator[int] = left) -> None:
+            append(*arguments)
+            if next(left) <= 0:
+                raise KeyboardInterrupt
+
+        place = Place.of(shutil.copytree(before, tmp_path / str(writes)))
+        monkeypatch.setattr(Writer, "_append", dying)
+        try:
+            index(place, world)
+            break
+        except KeyboardInterrupt:
+            monkeypatch.setattr(Writer, "_append", append)
+            index(place, world)
+        assert contents(place) == expected
+    assert writes > 5
+    assert contents(place) == expected
+
+
+def publish(folder: Path, *documents: Document) -> None:
+    with writing_to(folder, ENCODER.identity) as writer:
+        writer.add_documents(documents)
+        writer.publish(Usage())
+
+
+def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_documents_were_put(tmp_path: Path) -> None:
+    first, second, third = (make_document(title, "Text.") for title in ("A", "B", "C"))
+
+    def change_after(*documents: Document, put: Sequence[Document] = ()) -> Change | None:
+        with writing_to(tmp_path, ENCODER.identity) as writer:
+            writer.add_documents(documents)
+            writer.put_documents(put)
+            writer.checkpoint()
+            return writer.change()
+
+    assert change_after(first) is None
+    publish(tmp_path)
+    found = change_after(second)
+    assert found is not None
+    assert (set(found.came), set(found.went), found.nothing) == ({second.id}, set(), False)
+    assert change_after() is None  # the one before did not publish
+    publish(tmp_path)
+    found = change_after()
+    assert found is not None
+    assert found.nothing
+    assert change_after(put=[first]) is not None
+    assert change_after(put=[third]) is None
+
+
+def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hoptrail.store.writer, "MOST_FOLLOWED", 2)
+    publish(tmp_path, make_document("A", "Text."))
+    with writing_to(tmp_path, ENCODER.identity) as writer:
+        writer.add_documents([make_document(title, "Text.") for title in ("B", "C")])
+        assert writer.change() is not None
+        writer.add_documents([make_document("D", "Text.")])
+        assert writer.change() is None
+
+
+def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
+    old, new = make_document("Old", "Text."), make_document("New", "Text.")
+    publish(tmp_path, old)
+    with writing_to(tmp_path, ENCODER.identity) as writer:
+        writer.add_documents([new])
+        writer.remove_documents([new.id, old.id])
+        writer.add_documents([old])
+        change = writer.change()
+        assert change is not None
+        assert (set(change.came), set(change.went)) == ({old.id}, {old.id})
+        assert change.before.document_ids() == {old.id}
+        writer.remove_documents([old.id])
+        change = writer.change()
+        assert change is not None
+        assert (set(change.came), set(change.went)) == (set(), {old.id})
