@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import chain, count, repeat
+from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +101,12 @@ def test_a_removal_is_followed_wherever_the_index_is(
     assert found == contents(Place.of(tmp_path / "anew"))
 
 
+def after(times: int) -> Callable[[], bool]:
+    """Says yes when it has been asked so often."""
+    asked = count()
+    return lambda: next(asked) >= times
+
+
 def test_stopped_anywhere_it_comes_to_the_same_in_the_end(world: Path, tmp_path: Path) -> None:
     before = tmp_path / "before"
     index(Place.of(before), world)
@@ -109,10 +114,9 @@ def test_stopped_anywhere_it_comes_to_the_same_in_the_end(world: Path, tmp_path:
     index(Place.of(tmp_path / "anew"), world)
     expected = contents(Place.of(tmp_path / "anew"))
     for pauses in count():
-        stopped = chain([False] * pauses, repeat(True))
         place = Place.of(shutil.copytree(before, tmp_path / str(pauses)))
         try:
-            index(place, world, Watcher(stopped=partial(next, stopped)))
+            index(place, world, Watcher(stopped=after(pauses)))
             break
         except Interrupted:
             index(place, world)
@@ -131,11 +135,11 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
     expected = contents(Place.of(tmp_path / "anew"))
     append = Writer._append
     for writes in count():
-        left = count(writes, -1)
+        dead = after(writes)
 
-        def dying(*arguments: Any, left: Iterator[int] = left) -> None:
+        def dying(*arguments: Any, dead: Callable[[], bool] = dead) -> None:
             append(*arguments)
-            if next(left) <= 0:
+            if dead():
                 raise KeyboardInterrupt
 
         place = Place.of(shutil.copytree(before, tmp_path / str(writes)))
