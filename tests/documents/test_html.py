@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from typing import Any
+
 import pytest
 
 from hoptrail.documents.html import parse_html
@@ -66,6 +69,27 @@ def test_a_page_that_takes_too_long_is_stopped() -> None:
         with pytest.raises(Unreadable, match="took longer than 3 seconds"):
             parsing.parse("html", b"<div>" * 400_000)
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
+
+
+def test_the_time_that_a_parser_takes_to_start_is_not_the_page_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "import time; time.sleep(3); from hoptrail.documents.child import main; main()"
+    popen = subprocess.Popen
+
+    def started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        return popen([command[0], "-P", "-c", slow, command[-1]], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
+        assert parsing.parse("html", b"<p>text").text == "text"
+
+
+def test_a_parser_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    popen = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command, **options: popen([command[0], "-c", "raise SystemExit(3)"], **options)
+    )
+    with Parsing(ReadingLimits()) as parsing, pytest.raises(Unreadable, match=r"did not start \(exit status 3\)"):
+        parsing.parse("html", b"<p>text")
 
 
 def test_a_page_over_the_limit_is_refused() -> None:

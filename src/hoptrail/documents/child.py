@@ -1,8 +1,9 @@
 """The child process that parses PDF, DOCX and HTML under limits on memory and time; `parsing` is the parent's side.
 
 Run as `python -m hoptrail.documents.child LIMITS`, LIMITS being ReadingLimits as JSON. A message, either way, is a line of
-JSON and then as many bytes as its `size` says. The child gets bytes and gives text, opens no file for writing, and ends when
-its input ends. Where there is no `resource` module (Windows) the parent's clock is the only limit.
+JSON and then as many bytes as its `size` says; the first one says that the child is ready. The child gets bytes and gives text,
+opens no file for writing, and ends when its input ends. Where there is no `resource` module (Windows) the parent's clock is the
+only limit.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory(limits)
+    send(replies, {})  # ready: from here on it is the files that take time
     while request := receive(sys.stdin.buffer, limits.file):
         header, data = request
         del request

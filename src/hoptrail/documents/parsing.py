@@ -12,12 +12,19 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from types import TracebackType
 
 from hoptrail.documents.child import Header, receive, send
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.text import Parsed, Unreadable
+
+STARTING_SECONDS = 120
+"""For Python to start and to import the parsers."""
+
+Answer = tuple[Header, bytes]
 
 
 class Parsing:
@@ -41,24 +48,16 @@ class Parsing:
         Raises:
             Unreadable: the parser refused the file, or was stopped at a limit.
         """
-        child = self._child = self._child or _started(self._limits)
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            child.kill()
-
-        clock = threading.Timer(self._limits.parsing_seconds, stop)
-        clock.start()
-        try:
-            reply = _ask(child, form, data, 4 * self._limits.text)
-        except BaseException:
-            child.kill()
-            raise
-        finally:
-            clock.cancel()
+        child = self._child
+        if child is None:  # what starting takes, on a machine that does much else, is no fault of the file
+            child = self._child = _started(self._limits)
+            ready, _ = _within(STARTING_SECONDS, child, partial(_answer, child, 0))
+            if ready is None:
+                raise Unreadable(f"its parser did not start (exit status {self._end()})")
+        asked = partial(_ask, child, form, data, 4 * self._limits.text)
+        reply, late = _within(self._limits.parsing_seconds, child, asked)
         if reply is None:
-            raise Unreadable(self._why_it_ended(late.is_set()))
+            raise Unreadable(self._why_it_ended(late))
         header, text = reply
         if header.get("retire"):
             self._end()
@@ -100,12 +99,39 @@ def _started(limits: ReadingLimits) -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(child: subprocess.Popen[bytes], form: str, data: bytes, largest: int) -> tuple[Header, bytes] | None:
-    """The child's reply, or None if it ended instead."""
-    if child.stdin is None or child.stdout is None:
-        return None
+def _within(
+    seconds: float, child: subprocess.Popen[bytes], act: Callable[[], Answer | None]
+) -> tuple[Answer | None, bool]:
+    """What the child says, or None if it ended instead; and whether it was late, and ended for that."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        child.kill()
+
+    clock = threading.Timer(seconds, stop)
+    clock.start()
     try:
-        send(child.stdin, {"form": form}, data)
-        return receive(child.stdout, largest)
+        return act(), late.is_set()
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        clock.cancel()
+
+
+def _ask(child: subprocess.Popen[bytes], form: str, data: bytes, largest: int) -> Answer | None:
+    try:
+        if child.stdin is not None:
+            send(child.stdin, {"form": form}, data)
+    except (BrokenPipeError, ConnectionResetError):
+        return None
+    return _answer(child, largest)
+
+
+def _answer(child: subprocess.Popen[bytes], largest: int) -> Answer | None:
+    """The child's next message, or None if it ended instead."""
+    try:
+        return None if child.stdout is None else receive(child.stdout, largest)
     except (BrokenPipeError, ConnectionResetError):
         return None

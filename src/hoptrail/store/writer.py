@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,19 +74,22 @@ MOST_FOLLOWED = 10_000
 """Documents that come and go of which a writer keeps the ids."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
-    """Documents that came since the published state `before`, and that went; one whose units went and that came again did
-    both.
-    """
+    """Documents that came since the published state, and that went; one whose units went and that came again did both."""
 
-    before: Snapshot
     came: frozenset[str]
     went: frozenset[str]
+    open_before: Callable[[], Snapshot]
 
     @property
     def nothing(self) -> bool:
         return not self.came and not self.went
+
+    @cached_property
+    def before(self) -> Snapshot:
+        """The published state; opened when it is first asked for, because opening takes requests on an object store."""
+        return self.open_before()
 
 
 class Writer:
@@ -133,8 +137,11 @@ class Writer:
         """
         if not self._all_known:
             return None
-        before = Snapshot(self.place, self.head, open_tables(self._database, self.head.tables), scratch=self.scratch)
-        return Change(before, frozenset(self._came), frozenset(self._went))
+        return Change(frozenset(self._came), frozenset(self._went), self._published)
+
+    def _published(self) -> Snapshot:
+        tables = open_tables(self._database, self.head.tables)
+        return Snapshot(self.place, self.head, tables, scratch=self.scratch)
 
     def _follow(self, came: Collection[str] = (), went: Collection[str] = ()) -> None:
         self._came.update(came)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import Snapshot
@@ -45,7 +46,7 @@ class Renaming:
     """
 
     now: Snapshot
-    before: Snapshot
+    change: Change
     came: tuple[Unit, ...]
     went: tuple[Unit, ...]
     called: Mapping[str, list[str]]
@@ -56,14 +57,10 @@ class Renaming:
     @classmethod
     def of(cls, now: Snapshot, change: Change, titled: Mapping[str, list[str]]) -> Renaming | None:
         """`titled` are the passages by title `now`, headings too. None where everything is better looked at."""
-        before = change.before
-        ids_came, ids_went = (
-            list(snapshot.ids_within(Kind.PASSAGE, documents))
-            for snapshot, documents in ((now, change.came), (before, change.went))
-        )
-        if max(len(ids_came), len(ids_went)) > MOST_PASSAGES:
+        came = _passages_of(now, change.came)
+        went = _passages_of(change.before, change.went) if change.went else ()
+        if came is None or went is None:
             return None
-        came, went = tuple(now.units(Kind.PASSAGE, ids_came)), tuple(before.units(Kind.PASSAGE, ids_went))
         titled_came, titled_went = passages_titled(came), passages_titled(went)
         touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
         called = without_headings(titled)
@@ -80,7 +77,7 @@ class Renaming:
                 naming.append(id_)
             if len(naming) > most:
                 return None
-        return cls(now, before, came, went, called, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
+        return cls(now, change, came, went, called, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
 
     def scanner_before(self) -> TitleScanner:
         """Finds what names there were."""
@@ -92,6 +89,12 @@ class Renaming:
         places = PassagePlaces(around)
         saying = {places.holding(sentence) for sentence in self.naming}
         return [unit for unit in around if unit.id in saying]
+
+
+def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
+    """None where there are more than MOST_PASSAGES."""
+    ids = list(islice(snapshot.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
+    return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
 
 def _saying(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:

@@ -138,7 +138,10 @@ def follow_terms(writer: Writer, renaming: Renaming) -> bool:
     enough: too many passages had a name for them to be listed, and now they are few enough.
     """
     now, stayed = renaming.now, renaming.passages_that_stayed()
-    had = _names_of([*renaming.went, *stayed], renaming.before, renaming.scanner_before())
+    scanner = renaming.scanner_before()
+    had = _names_of(stayed, now, scanner)
+    if renaming.went:
+        had |= _names_of(renaming.went, renaming.change.before, scanner)
     has = _names_of([*renaming.came, *stayed], now, TitleScanner(renaming.called))
     moved: dict[str, tuple[set[str], set[str]]] = {key: (set(), set()) for key in renaming.names}
     for place, pairs in enumerate((had - has, has - had)):
