@@ -60,7 +60,7 @@ class Digests:
         run = np.unique(np.fromiter(hashes, dtype=np.int64))
         run = run[~self._among_runs(run)]
         while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.union1d(self._runs.pop(), run)
+            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")  # two that rise and share nothing
         self._runs.append(run)
 
     def holding(self, hashes: Iterable[int]) -> NDArray[np.bool_]:

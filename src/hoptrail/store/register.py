@@ -37,9 +37,9 @@ class Register:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._ids, self._sources, self._read = Digests(), Digests(), Digests()
-        for entries in writer.snapshot().entry_blocks():
-            self._ids.add(hash(entry.id) for entry in entries)
-            self._sources.add(hash(source) for entry in entries for source in entry.sources)
+        for ids, sources in writer.snapshot().ids_and_sources():
+            self._ids.add(map(hash, ids))
+            self._sources.add(map(hash, sources))
         self._noted = _Noted()
 
     def enter(self, documents: Sequence[Document]) -> Entered:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 import numpy as np
 
 from hoptrail.errors import IndexUnavailable
-from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
@@ -48,8 +47,6 @@ _ID_BLOCK = 4096
 _SHARE_READ_WHOLE = 16
 _LEAST_READ_WHOLE = 500
 """Where more than one row in so many is asked for by a value, and at least so many are, the table is read once instead."""
-
-_ENTRIES = 8192
 
 _LINK_BATCHES = 512
 """Batches of links that become rows at a time at least: half a million links, each some 100 bytes until then."""
@@ -163,9 +160,12 @@ class Snapshot:
         """Every document without its text, by rising id."""
         return tuple(sorted(self._entries(), key=lambda entry: entry.id))
 
-    def entry_blocks(self) -> Iterator[list[DocumentEntry]]:
-        """The same as a stream, some at a time and in no particular order."""
-        return batched(self._entries(), _ENTRIES)
+    def ids_and_sources(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Ids of all documents, and all of their sources, as a stream in no particular order, those of some at a time."""
+        import pyarrow.compute as pc
+
+        for batch in self._scan(layout.DOCUMENTS, ["id", "sources"]):
+            yield batch.column("id").to_pylist(), pc.list_flatten(batch.column("sources")).to_pylist()
 
     def entries_of(self, ids: Collection[str]) -> Iterator[DocumentEntry]:
         """Those of some documents, of those that there are, looked up."""
