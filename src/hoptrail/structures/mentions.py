@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.store.columns import Digests
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import TitleScanner, passages_titled, without_headings
@@ -70,7 +71,7 @@ class TitleMentions:
         snapshot, change = workshop.writer.snapshot(), workshop.change
         titled = passages_titled(snapshot.units(Kind.PASSAGE))
         large = snapshot.count(Kind.PASSAGE) > self.settings.terms_above
-        if change and large == snapshot.has_terms and _follow(workshop, change, titled):
+        if change and large == snapshot.has_terms and _follow(workshop, snapshot, change, titled):
             return
         called = without_headings(titled)
         if not large:
@@ -85,22 +86,22 @@ class TitleMentions:
             renew_terms(workshop.writer, chain(name_terms(found, called), word_terms(snapshot)))
 
 
-def _follow(workshop: Workshop, change: Change, titled: Mapping[str, list[str]]) -> bool:
+def _follow(workshop: Workshop, snapshot: Snapshot, change: Change, titled: Mapping[str, list[str]]) -> bool:
     """Bring links and terms up to date with documents that came and went; False where everything has to be looked at."""
-    snapshot = workshop.writer.snapshot()
     renaming = Renaming.of(snapshot, change, titled)
     workshop.pause()
     if renaming is None:
         return False
-    _follow_links(workshop, change, renaming)
+    scanner = TitleScanner(renaming.called)
+    _follow_links(workshop, renaming, scanner)
     workshop.pause()
-    return not snapshot.has_terms or follow_terms(workshop.writer, renaming)
+    return not snapshot.has_terms or follow_terms(workshop.writer, renaming, scanner)
 
 
-def _follow_links(workshop: Workshop, change: Change, renaming: Renaming) -> None:
+def _follow_links(workshop: Workshop, renaming: Renaming, scanner: TitleScanner) -> None:
     """Make the stored links those of all sentences, where only those of documents that came, and `naming`, may have others."""
-    writer, called, scanner = workshop.writer, renaming.called, TitleScanner(renaming.called)
-    documents = renaming.now.documents(change.came)
+    writer, called = workshop.writer, renaming.called
+    documents = renaming.now.documents(renaming.change.came)
     for sentences in batched((unit for document in documents for unit in sentence_units(document)), BATCH):
         writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), called)])
         workshop.pause()

@@ -133,16 +133,18 @@ def _count_words(passages: Iterable[Unit]) -> tuple[Counter[str], int]:
     return counts, total
 
 
-def follow_terms(writer: Writer, renaming: Renaming) -> bool:
-    """Bring the stored terms up to date with documents that came and went. False, and nothing written, where they do not tell
-    enough: too many passages had a name for them to be listed, and now they are few enough.
+def follow_terms(writer: Writer, renaming: Renaming, scanner: TitleScanner) -> bool:
+    """Bring the stored terms up to date with documents that came and went; `scanner` finds the names that there are now.
+
+    False, and nothing written, where they do not tell enough: too many passages had a name for them to be listed, and now they
+    are few enough.
     """
     now, stayed = renaming.now, renaming.passages_that_stayed()
-    scanner = renaming.scanner_before()
-    had = _names_of(stayed, now, scanner)
+    before = renaming.scanner_before()
+    had = _names_of(stayed, now, before)
     if renaming.went:
-        had |= _names_of(renaming.went, renaming.change.before, scanner)
-    has = _names_of([*renaming.came, *stayed], now, TitleScanner(renaming.called))
+        had |= _names_of(renaming.went, renaming.change.before, before)
+    has = _names_of([*renaming.came, *stayed], now, scanner)
     moved: dict[str, tuple[set[str], set[str]]] = {key: (set(), set()) for key in renaming.names}
     for place, pairs in enumerate((had - has, has - had)):
         for key, passage in pairs:
