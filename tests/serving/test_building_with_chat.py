@@ -177,7 +177,7 @@ def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
     ended = build(hoptrail, folder, settings)
     assert ended.code == 0, ended.err
     assert "Nerys Dole" in ended.err
-    extracted = len(Snapshot.open(folder).extracted())
+    extracted = len(set(Snapshot.open(folder).extracted()))
     assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1
 
 

@@ -28,7 +28,7 @@ def root_of(vectors: np.ndarray[Any, Any]) -> object:
 
 
 def test_few_vectors_are_in_memory_and_many_in_a_file_without_a_name(tmp_path: Path) -> None:
-    room = Scratch(Place.of(tmp_path / "index"), vectors_held=10)
+    room = Scratch(Place.of(tmp_path / "index"), held=160)
     assert not isinstance(root_of(room.vectors(10, 4)), mmap.mmap)
     many = room.vectors(300_001, 4)
     assert isinstance(root_of(many), mmap.mmap)

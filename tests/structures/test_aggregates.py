@@ -19,7 +19,7 @@ from hoptrail.structures import renewing
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import EntityRooms, Gathering, chosen, is_date_or_number
+from hoptrail.structures.gathering import Gathering, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -41,21 +41,21 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 
 def by_entity(
-    found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING, parts: int = 3
+    found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING, held: int = 1
 ) -> list[Gathering]:
-    with TemporaryDirectory() as folder, Scratch(Place.of(Path(folder) / "index"), 10).rooms(parts) as rooms:
-        entities = EntityRooms(rooms)
+    with TemporaryDirectory() as folder, (room := Scratch(Place.of(Path(folder) / "index"), held)).sorting() as said:
+        entities = SaidOfEntities(said)
         for _, extraction in found:
             entities.put(extraction)
         wanted = settings.dates_and_numbers
         gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
-        return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
+        return list(chosen(gathered, room, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:
-    in_parts, whole = ({one.key: one for one in by_entity(found, settings, parts)} for parts in (3, 1))
-    assert in_parts == whole
-    return {gathering.title: list(gathering.facts) for gathering in whole.values()}
+    in_files, in_memory = (by_entity(found, settings, held) for held in (1, 1 << 20))
+    assert in_files == in_memory
+    return {gathering.title: list(gathering.facts) for gathering in in_memory}
 
 
 def build(site: Site, settings: AggregateSettings = EVERYTHING, add: Sequence[Document] = ()) -> None:
@@ -249,7 +249,7 @@ def test_discarding_takes_every_aggregate(site: Site, documents: list[Document])
         Aggregates().discard(writer)
         writer.publish(Usage())
     assert site.units(Kind.AGGREGATE) == {}
-    assert site.snapshot.extracted()
+    assert set(site.snapshot.extracted())
 
 
 def test_settings_change_the_fingerprint_and_none_needs_a_language() -> None:

@@ -14,13 +14,14 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import called, mentions, renaming, terms
 from hoptrail.structures.building import Structure
-from hoptrail.structures.called import passages_titled
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.structures.mentions import MentionSettings, TitleMentions
+from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.titled import Titled, titled
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
 from structures.site import Site
@@ -166,6 +167,10 @@ def test_titles_that_no_text_is_looked_through_for_are_followed_too(tmp_path: Pa
     assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, *titled], LARGE)
 
 
+def titled_in(snapshot: Snapshot) -> Titled:
+    return titled(snapshot, PassagePlaces(snapshot.first_sources(Kind.PASSAGE), snapshot.scratch))
+
+
 def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renaming, "SHARE", 1.0)
     site = Site(tmp_path, limits=LIMITS)
@@ -177,7 +182,7 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         passage = make_passage(hills)
         writer.add_units([passage], site.encoder.encode([passage.text]))
         now, change = writer.snapshot(), writer.change()
-        found = Renaming.of(now, change, passages_titled(now.units(Kind.PASSAGE))) if change else None
+        found = Renaming.of(now, change, titled_in(now)) if change else None
         assert found is not None
         assert found.names == {"grey hills"}
         assert [unit.text for unit in found.naming] == ["She saw Grey Hills."]

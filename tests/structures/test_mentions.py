@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import MOST_NAMESAKES, TitleScanner, name_key, passages_called
+from hoptrail.structures.called import MOST_NAMESAKES, HeldNames, TitleScanner, name_key, passages_called
 from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import Sentences
@@ -36,12 +36,12 @@ def named(site: Site) -> set[tuple[str, str, float]]:
     ],
 )
 def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
-    scanner = TitleScanner(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"]))
+    scanner = TitleScanner(HeldNames(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
     assert list(scanner.find(text)) == found
 
 
 def test_the_longest_of_titles_that_overlap_counts() -> None:
-    scanner = TitleScanner(["grey", "grey hills", "hills"])
+    scanner = TitleScanner(HeldNames(["grey", "grey hills", "hills"]))
     assert scanner.find("It rises in the Grey Hills. Hills follow, and Grey ones.") == ("grey hills", "hills", "grey")
 
 

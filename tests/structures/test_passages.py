@@ -16,7 +16,7 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures import passages
+from hoptrail.structures import encoding, passages
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.passages import Passages
@@ -71,9 +71,11 @@ def test_a_passage_is_its_span_of_the_document_and_its_vector_that_of_title_and_
     assert np.array_equal(mirror.matrix, expected)
 
 
-def test_no_more_units_are_held_than_the_settings_say(tmp_path: Path) -> None:
+def test_no_more_units_are_held_than_the_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Counting()
-    with writing_to(tmp_path, encoder.identity, StorageSettings(units_held=3)) as writer:
+    storage = StorageSettings(memory_mb=512)
+    monkeypatch.setattr(encoding, "TEXT", storage.share // 3 - 4 * encoder.identity.dimension)
+    with writing_to(tmp_path, encoder.identity, storage) as writer:
         writer.put_documents(many(10))
         Passages(PassageLimits()).update(Workshop(writer, encoder, report_nothing, writer.checkpoint))
         assert writer.snapshot().count(Kind.PASSAGE) == 10

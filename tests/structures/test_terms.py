@@ -12,7 +12,9 @@ from hoptrail.language.offline.entities import Shape, figure_shape, find_mention
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.store.layout import Term
-from hoptrail.structures.called import TitleScanner, name_key, possible_names
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures.called import HeldNames, TitleScanner, name_key, possible_names
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.keyword_statistics import (
     KeywordStatistics,
@@ -27,12 +29,12 @@ from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.terms import (
     ALL_WORDS,
     MOST_NAMERS,
-    PASSAGES_A_PART,
     Occurrences,
     name_term,
     name_terms,
     word_term,
 )
+from hoptrail.structures.titled import Titled
 from hoptrail.types import Document, Kind, Span, Unit
 from structures.site import Site
 from world import make_document, make_passage
@@ -95,14 +97,17 @@ def test_a_small_corpus_has_no_terms_and_one_that_shrinks_loses_them(tmp_path: P
 
 
 def test_a_name_that_many_have_is_counted_and_not_listed(tmp_path: Path) -> None:
-    found = Occurrences(tmp_path, 1)
-    with found:
+    room = Scratch(Place.of(tmp_path), 1 << 20)
+    titles = [("one", "p009"), ("one", "p008"), ("unsaid", "p001"), *(("heading", f"p{n:03}") for n in range(21))]
+    with room.sorting() as pairs:
+        found = Occurrences(pairs)
         for number in range(MOST_NAMERS + 1):
             found.add(["many"], f"p{number:03}")
             found.add(["few"], f"p{number % 3:03}")
         found.add(["one"], "p000")
         found.add(["lost"], "")
-        by_id = {term.id: term for term in name_terms(found, {"one": ["p009", "p008"], "unsaid": ["p001"]})}
+        found.add_called(key for key, _ in titles)
+        by_id = {term.id: term for term in name_terms(found, Titled.of(titles, room))}
     assert by_id == {
         "name:many": Term("name:many", MOST_NAMERS + 1),
         "name:few": Term("name:few", 3, (), ("p000", "p001", "p002")),
@@ -111,30 +116,39 @@ def test_a_name_that_many_have_is_counted_and_not_listed(tmp_path: Path) -> None
     }
 
 
-def test_names_are_the_same_in_however_many_parts_they_are_counted(tmp_path: Path) -> None:
-    def counted(passages: int) -> list[Term]:
-        folder = tmp_path / str(passages)
-        folder.mkdir()
-        with Occurrences(folder, passages) as found:
+def test_names_are_the_same_however_little_memory_there_is(tmp_path: Path) -> None:
+    def counted(held: int) -> list[Term]:
+        room = Scratch(Place.of(tmp_path), held)
+        with room.sorting() as pairs:
+            found = Occurrences(pairs)
             for number in range(200):
                 found.add([f"name {number % 17}", "élan"], f"p{number % 7}")
-            terms = list(name_terms(found, {}))
-            assert len(list(folder.iterdir())) == 1 + passages // PASSAGES_A_PART
-        return sorted(terms, key=lambda term: term.id)
+            return list(name_terms(found, Titled.of([("élan", "p1"), ("name 3", "p2")], room)))
 
-    assert counted(1) == counted(4 * PASSAGES_A_PART)
+    assert counted(1) == counted(1 << 20)
+    assert len(counted(1)) == 18
 
 
-def test_a_sentence_lies_in_the_passage_that_holds_all_of_it() -> None:
+def test_a_sentence_lies_in_the_passage_that_holds_all_of_it(tmp_path: Path) -> None:
     def unit(kind: Kind, document: str, start: int, end: int) -> Unit:
         return Unit(f"{document}{start}", kind, "", "", (Span(document, start, end),))
 
-    places = PassagePlaces(
-        [unit(Kind.PASSAGE, "d1", 50, 90), unit(Kind.PASSAGE, "d1", 0, 50), unit(Kind.PASSAGE, "d2", 0, 9)]
-    )
-    cases = {("d1", 0, 50): "d10", ("d1", 60, 90): "d150", ("d1", 40, 60): "", ("d2", 3, 9): "d20", ("d3", 0, 1): ""}
-    assert {case: places.holding(unit(Kind.SENTENCE, *case)) for case in cases} == cases
-    assert PassagePlaces([]).holding(unit(Kind.SENTENCE, "d1", 0, 1)) == ""
+    passages = [("p2", Span("d1", 300, 400)), ("p1", Span("d1", 2, 300)), ("p3", Span("d2", 0, 9))]
+    cases = {
+        ("d1", 2, 300): "p1",
+        ("d1", 1, 3): "",
+        ("d1", 310, 400): "p2",
+        ("d1", 290, 310): "",
+        ("d2", 3, 9): "p3",
+        ("d", 0, 1): "",
+        ("d3", 0, 1): "",
+    }
+    for held in (1, 1 << 20):
+        places = PassagePlaces(passages, Scratch(Place.of(tmp_path), held))
+        assert {case: places.holding(unit(Kind.SENTENCE, *case)) for case in cases} == cases
+        assert list(places.firsts()) == ["p1", "p3"]
+        assert list(places.batches(2)) == [["p1", "p2"], ["p3"]]
+    assert PassagePlaces([], Scratch(Place.of(tmp_path), 1)).holding(unit(Kind.SENTENCE, "d1", 0, 1)) == ""
 
 
 TEXTS = [
@@ -158,7 +172,7 @@ def test_scores_of_some_texts_are_those_they_have_among_all() -> None:
 def test_all_that_a_scanner_can_find_is_possible() -> None:
     text = "Did Élan of the Grey Hills see 12 Monkeys (1995 film), or the Tallow Bridge?"
     names = ["Grey Hills", "Élan", "12 Monkeys", "Tallow Bridge", "Élan of the Grey Hills"]
-    assert set(TitleScanner(map(name_key, names)).find(text)) <= possible_names(text)
+    assert set(TitleScanner(HeldNames(map(name_key, names))).find(text)) <= possible_names(text)
     assert "the tallow bridge" not in possible_names(text)
     assert possible_names("") == set()
 

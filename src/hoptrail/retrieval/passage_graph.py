@@ -19,7 +19,7 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.called import TitleScanner, passages_called
+from hoptrail.structures.called import HeldNames, TitleScanner, passages_called
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
 from hoptrail.structures.terms import entity_key
@@ -97,7 +97,7 @@ class PassageGraph:
     @cached_property
     def scanner(self) -> TitleScanner:
         """Finds the titles of passages in a question."""
-        return TitleScanner(self.names[number] for number in np.unique(self.titles[self.titles >= 0]))
+        return TitleScanner(HeldNames(self.names[number] for number in np.unique(self.titles[self.titles >= 0])))
 
     @cached_property
     def named_by(self) -> Postings:

@@ -35,7 +35,7 @@ from hoptrail.retrieval.path_candidates import (
 from hoptrail.retrieval.path_queries import PathQueries
 from hoptrail.store.layout import Term
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.called import TitleScanner, possible_names
+from hoptrail.structures.called import HeldNames, TitleScanner, possible_names
 from hoptrail.structures.keyword_statistics import PartialKeywords
 from hoptrail.types import Kind
 
@@ -80,7 +80,7 @@ def _names_asked(question: str, known: KnownPassages) -> dict[str, Term]:
     """As `path_candidates.names_asked`: names in the question that some passage has, by their keys."""
     written = names_written(question)
     possible = known.terms({*possible_names(question), *written})
-    titles = TitleScanner(key for key, term in possible.items() if term.owners)
+    titles = TitleScanner(HeldNames(key for key, term in possible.items() if term.owners))
     return {key: possible[key] for key in sorted({*written, *titles.find(question)}) if key in possible}
 
 

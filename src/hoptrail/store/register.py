@@ -12,7 +12,6 @@ from itertools import compress
 from pathlib import Path
 
 from hoptrail.errors import UsageError
-from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import DocumentEntry, Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.types import Document
@@ -36,7 +35,7 @@ class Register:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._ids, self._sources, self._read = Digests(), Digests(), Digests()
+        self._ids, self._sources, self._read = (writer.scratch.digests() for _ in range(3))
         for ids, sources in writer.snapshot().ids_and_sources():
             self._ids.add(map(hash, ids))
             self._sources.add(map(hash, sources))

@@ -1,22 +1,25 @@
 """Room for what a build works on: in memory while it is little, above that in files beside the index.
 
 Nobody else sees such a file; it goes with whoever works on it, also when that dies. What is in it may leave memory at any time
-and come back, so that a small machine is slower and not stopped.
+and come back, so that a small machine is slower and not stopped. How much is little: `StorageSettings.memory_mb`.
 """
 
 from __future__ import annotations
 
+import heapq
 import pickle
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import SEEK_END
 from tempfile import TemporaryFile
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import Digests
 from hoptrail.store.place import Place
 from hoptrail.store.tables import writing
 
@@ -26,7 +29,15 @@ T = TypeVar("T", bound=np.generic)
 RECORDS_HELD = 4096
 """Records that are held before they go into a file together."""
 
+RECORD = 512
+"""Bytes that a record is taken to have where many are sorted in memory."""
+
+READ_TOGETHER = 128
+"""Records of one sorted run that are read together."""
+
 _ZEROS = bytes(1 << 20)
+_WRITTEN = 1 << 20
+"""Bytes of a column that go into its file together."""
 
 
 class SetAside(Generic[R]):
@@ -62,12 +73,91 @@ class SetAside(Generic[R]):
                 self._file.close()
 
 
+class Sorting(Generic[R]):
+    """Records that can be compared, to be read in rising order. Use `Scratch.sorting`."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        self._most = max(READ_TOGETHER, scratch.held // RECORD)
+        self._held: list[Any] = []
+        self._file: IO[bytes] | None = None
+        self._runs: list[tuple[int, int]] = []
+        """Where in the file each sorted run begins, and how many portions it has."""
+
+    def put(self, record: R) -> None:
+        """Raises: StorageError: the disk is full, or refuses."""
+        self._held.append(record)
+        if len(self._held) >= self._most:
+            self._write()
+
+    def __iter__(self) -> Iterator[R]:
+        return heapq.merge(*(self._read(*run) for run in self._runs), sorted(self._held))
+
+    def close(self) -> None:
+        if self._file:
+            with suppress(OSError):  # what could not be written has been told
+                self._file.close()
+
+    def _write(self) -> None:
+        self._held.sort()
+        with writing(self._scratch.folder):
+            self._file = self._file or self._scratch.file()
+            self._runs.append((self._file.seek(0, SEEK_END), -(-len(self._held) // READ_TOGETHER)))
+            for start in range(0, len(self._held), READ_TOGETHER):
+                pickle.dump(self._held[start : start + READ_TOGETHER], self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        self._held = []
+
+    def _read(self, place: int, portions: int) -> Iterator[Any]:
+        file = cast("IO[bytes]", self._file)
+        for _ in range(portions):
+            file.seek(place)
+            records = pickle.load(file)  # noqa: S301 - written by this process into a file that has no name
+            place = file.tell()
+            yield from records
+
+
+class Column(Generic[T]):
+    """Values that come in portions, how many is not known before. Use `Scratch.column`."""
+
+    def __init__(self, scratch: Scratch, dtype: np.dtype[T]) -> None:
+        self._scratch, self._dtype = scratch, dtype
+        self._file: IO[bytes] | None = None
+        self._waiting: list[NDArray[T]] = []
+        self._bytes = 0
+        self._written = 0
+
+    def extend(self, values: NDArray[T]) -> None:
+        """Raises: StorageError: the disk is full, or refuses."""
+        self._waiting.append(values)
+        self._bytes += values.nbytes
+        if self._bytes > (_WRITTEN if self._file else self._scratch.held):
+            self._write()
+
+    def values(self) -> NDArray[T]:
+        """All of them in their order, to be changed at will: shape (n,). No more may come then."""
+        if self._file is None:
+            return np.concatenate([np.empty(0, self._dtype), *self._waiting])
+        self._write()
+        with writing(self._scratch.folder), self._file as file:
+            return np.asarray(np.memmap(file, self._dtype, "r+", shape=(self._written,)))
+
+    def _write(self) -> None:
+        with writing(self._scratch.folder):
+            self._file = self._file or self._scratch.file()
+            for values in self._waiting:
+                self._file.write(np.ascontiguousarray(values).data)
+                self._written += len(values)
+            self._file.flush()
+        self._waiting, self._bytes = [], 0
+
+
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """For one index; up to `vectors_held` vectors, or rows of another table, are held in memory."""
+    """For one index; what takes up to `held` bytes is in memory."""
 
     place: Place
-    vectors_held: int
+    held: int
 
     def vectors(self, count: int, dimension: int) -> FloatMatrix:
         """Zeros of shape (count, dimension).
@@ -79,34 +169,47 @@ class Scratch:
 
     def table(self, count: int, width: int, dtype: type[T]) -> NDArray[T]:
         """Zeros of shape (count, width), as `vectors`."""
-        if count <= self.vectors_held:
-            return np.zeros((count, width), dtype)
         size = np.dtype(dtype).itemsize * count * width
-        with writing(self._folder), self._file() as file:
+        if size <= self.held:
+            return np.zeros((count, width), dtype)
+        with writing(self.folder), self.file() as file:
             for start in range(0, size, len(_ZEROS)):  # a full disk says so here, where later it would end the process
                 file.write(_ZEROS[: size - start])
             file.flush()
             return np.asarray(np.memmap(file, dtype, "r+", shape=(count, width)))
 
+    def column(self, dtype: type[T] | np.dtype[T]) -> Column[T]:
+        """Room for values of one type, of which it is not known how many will come."""
+        return Column(self, np.dtype(dtype))
+
+    def digests(self, hashes: Iterable[int] = ()) -> Digests:
+        """A set of these to begin with."""
+        return Digests(hashes, lambda count: self.table(count, 1, np.int64)[:, 0])
+
     @contextmanager
     def records(self) -> Iterator[SetAside[Any]]:
         """Room for records of any kind."""
-        aside = SetAside[Any](self._folder, self._file)
+        aside = SetAside[Any](self.folder, self.file)
         try:
             yield aside
         finally:
             aside.close()
 
     @contextmanager
-    def rooms(self, count: int) -> Iterator[list[SetAside[Any]]]:
-        """As `records`, so many."""
-        with ExitStack() as open_:
-            yield [open_.enter_context(self.records()) for _ in range(count)]
+    def sorting(self) -> Iterator[Sorting[Any]]:
+        """Room for records of any kind that can be compared."""
+        records = Sorting[Any](self)
+        try:
+            yield records
+        finally:
+            records.close()
 
     @property
-    def _folder(self) -> Place:
+    def folder(self) -> Place:
+        """Where the files are, on this machine."""
         return Place.of(self.place.beside)
 
-    def _file(self) -> IO[bytes]:
-        self._folder.folder.mkdir(parents=True, exist_ok=True)
-        return TemporaryFile(dir=self._folder.folder)
+    def file(self) -> IO[bytes]:
+        """A new one, without a name."""
+        self.folder.folder.mkdir(parents=True, exist_ok=True)
+        return TemporaryFile(dir=self.folder.folder)

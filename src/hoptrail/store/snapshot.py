@@ -7,6 +7,7 @@ there are too many (`vectors.py`); texts and links stay on disk.
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -73,12 +74,12 @@ class Snapshot:
         files: Files | None = None,
         scratch: Scratch | None = None,
     ) -> None:
-        """A writer's has `scratch` for vectors that are too many to be held."""
+        """A writer's has `scratch` with files for what is too much to be held; a reader writes none."""
         self.place = place
         self.head = head
         self._tables = tables
         self._commit = commit
-        self._scratch = scratch
+        self.scratch = scratch or Scratch(place, sys.maxsize)
         if files is not None:
             self._files = files
         self._mirrors: dict[Kind, VectorMirror] = {}
@@ -220,8 +221,9 @@ class Snapshot:
             for row in batch.to_pylist():
                 yield row["title"], row["sources"][0]["document"], row["id"]
 
-    def document_ids(self) -> set[str]:
-        return set(self._ids(layout.DOCUMENTS))
+    def document_ids(self) -> Iterator[str]:
+        """Ids of all documents as a stream, in no particular order."""
+        return self._ids(layout.DOCUMENTS)
 
     def count_by_document(self, kind: Kind) -> Counter[str]:
         """How many units of a kind have their first source in each document that has any."""
@@ -277,6 +279,11 @@ class Snapshot:
                 likely = pc.or_(likely, pc.match_substring_regex(texts, pattern=pattern, ignore_case=True))
             for row in batch.filter(likely).to_pylist():
                 yield row["id"], layout.text_of(row["title"], row["searchable"])
+
+    def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
+        """Ids and titles of all units of a kind as a stream, in no particular order, without their texts."""
+        for batch in self._scan(layout.unit_table(kind), ["id", "title"]):
+            yield from zip(batch.column("id").to_pylist(), batch.column("title").to_pylist(), strict=True)
 
     def unit_ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
@@ -356,9 +363,9 @@ class Snapshot:
         for batch in self._scan(layout.EXTRACTIONS, None, ids):
             yield from layout.extractions_from_rows(batch)
 
-    def extracted(self) -> set[str]:
-        """Ids of the passages whose entities and facts are stored."""
-        return set(self._ids(layout.EXTRACTIONS))
+    def extracted(self) -> Iterator[str]:
+        """Ids of the passages whose entities and facts are stored, as a stream."""
+        return self._ids(layout.EXTRACTIONS)
 
     def terms(self, ids: Collection[str] | None = None) -> Iterator[layout.Term]:
         """What is known of names and words, all or those of `ids`, in no particular order."""
@@ -476,7 +483,7 @@ class Snapshot:
             KeyError: some are not stored.
         """
         shape = len(ids), self.head.encoder.dimension
-        matrix = self._scratch.vectors(*shape) if self._scratch else np.zeros(shape, np.float32)
+        matrix = self.scratch.vectors(*shape)
         known = np.array(ids, dtype=np.bytes_)
         found = 0
         for block in (block for kind in kinds for block in self.vector_blocks(kind)) if ids else ():

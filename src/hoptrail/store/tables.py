@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 HEAD_TAG = "head"
 """Marks, in each table, the version that the head names, so that sweeping never removes it."""
 
+LEAST_MEMORY = 256
+"""MiB: libraries and an encoder take most of it."""
+
+SHARES = 16
+"""Of `memory_mb`, of which some ten are in use at a time, those of the largest things with copies."""
+
 CLOCKS = timedelta(hours=1)
 """How much longer a version is kept than it need be: for clocks that differ, and for the time that sweeping itself takes."""
 
@@ -32,34 +38,44 @@ class StorageSettings:
     """How an index is written and read.
 
     Above `exact_up_to` vectors of a kind the store's index finds the nearest (`vectors.py`), up to it one product with all of
-    them. A build holds at most `units_held` units with their vectors before it writes them, about 3 kB each. A reader keeps at
-    most `index_cache_mb` MiB of the indexes that ids and links are looked up in: questions that look up thousands take twice
-    as long where these, some 40 bytes a sentence and a link, do not fit. The rest is for object stores: what a commit has
-    replaced is kept for `keep_hours`, because readers cannot be seen there: one that holds on to a state for longer may find
-    its files gone. A writer that has died keeps others out for `lease_seconds`.
+    them. A build holds about `memory_mb` MiB, however large the corpus: what would be more lies in files beside the index. A
+    reader keeps at most `index_cache_mb` MiB of the indexes that ids and links are looked up in: questions that look up
+    thousands take twice as long where these, some 40 bytes a sentence and a link, do not fit. The rest is for object stores:
+    what a commit has replaced is kept for `keep_hours`, because readers cannot be seen there: one that holds on to a state for
+    longer may find its files gone. A writer that has died keeps others out for `lease_seconds`.
     """
 
     keep_hours: float = 48.0
     lease_seconds: float = 60.0
     exact_up_to: int = 200_000
-    units_held: int = 32_768
+    memory_mb: int = 1024
     index_cache_mb: int = 256
 
     def __post_init__(self) -> None:
         if not (0 <= self.keep_hours < math.inf and 1 <= self.lease_seconds < math.inf):
             raise UsageError("storage: keep_hours must be at least 0, and lease_seconds at least 1, both finite")
-        if min(self.exact_up_to, self.units_held, self.index_cache_mb) < 1:
-            raise UsageError("storage: exact_up_to, units_held and index_cache_mb must be at least 1")
+        if min(self.exact_up_to, self.index_cache_mb) < 1:
+            raise UsageError("storage: exact_up_to and index_cache_mb must be at least 1")
+        if self.memory_mb < LEAST_MEMORY:
+            raise UsageError(f"storage: memory_mb must be at least {LEAST_MEMORY}, not {self.memory_mb}")
+
+    @property
+    def share(self) -> int:
+        """Bytes that one of the things that a build holds may take."""
+        return (self.memory_mb << 20) // SHARES
 
 
 def connect(place: Place | Path, storage: StorageSettings | None = None) -> DBConnection:
     """The database at a place; one in an object store finds credentials and endpoint in the environment by itself."""
     # It reads this once, and else tells the user's terminal of its inner workings, hundreds of times in a large corpus.
     os.environ.setdefault("LANCEDB_LOG", "error")
+    storage = storage or StorageSettings()
+    # What it reads ahead in a scan: 2 GiB by itself.
+    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(storage.share))
     import lancedb
 
     place = Place.of(place)
-    session = lancedb.Session(index_cache_size_bytes=(storage or StorageSettings()).index_cache_mb << 20)
+    session = lancedb.Session(index_cache_size_bytes=storage.index_cache_mb << 20)
     if place.is_local:
         return lancedb.connect(place.folder, session=session)
     options = {

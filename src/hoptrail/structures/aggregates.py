@@ -24,7 +24,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import EntityRooms, Gathering, Place, chosen, is_date_or_number, place_of
+from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number, place_of
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topics import TopicGroup, topic_groups
@@ -47,10 +47,6 @@ class AggregateSettings:
     def __post_init__(self) -> None:
         if self.part_words < 1:
             raise UsageError(f"part_words is at least 1, not {self.part_words}")
-
-
-PASSAGES_A_ROOM = 50_000
-"""What entities of about so many passages say is in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +79,18 @@ class Aggregates:
         found = stored_in_order(snapshot)
         if settings.key == "topic":
             by_group = by_topic(found, topic_groups(snapshot, open_clusterer(settings.topics)))
-            gathered = chosen(by_group, drop_covered=False)
+            gathered = chosen(by_group, writer.scratch, drop_covered=False)
             renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
             return
         with writer.scratch.records() as by_entity:
-            with writer.scratch.rooms(1 + snapshot.count(Kind.PASSAGE) // PASSAGES_A_ROOM) as rooms:
-                entities = EntityRooms(rooms)
+            with writer.scratch.sorting() as said:
+                entities = SaidOfEntities(said)
                 for _, extraction in found:
                     entities.put(extraction)
                 for gathering in entities.gathered():
                     if settings.dates_and_numbers or not is_date_or_number(gathering.title):
                         by_entity.put(gathering)
-            gathered = chosen(by_entity, drop_covered=settings.drop_covered_singletons)
+            gathered = chosen(by_entity, writer.scratch, drop_covered=settings.drop_covered_singletons)
             renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
 
 

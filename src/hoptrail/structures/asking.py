@@ -37,17 +37,18 @@ def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) ->
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
-def ask_about(workshop: Workshop, ids: Collection[str], inquiry: Inquiry[T]) -> None:
-    """Ask about the passages of `ids`, in document order; nothing where the workshop has no language.
+def ask_about(workshop: Workshop, wanted: Callable[[str], bool], inquiry: Inquiry[T]) -> None:
+    """Ask about the passages whose ids are wanted, in document order; nothing where the workshop has no language.
 
     Raises:
         EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
     """
     language = workshop.language
-    if language is None or not ids:
+    if language is None:
         return
     snapshot = workshop.writer.snapshot()
-    ordered = PassagePlaces(snapshot.units(Kind.PASSAGE, ids))
+    places = ((id_, span) for id_, span in snapshot.first_sources(Kind.PASSAGE) if wanted(id_))
+    ordered = PassagePlaces(places, snapshot.scratch)
     size = kept_at_once(workshop, len(ordered), BATCH)
     for start in range(0, len(ordered), size):
         workshop.pause()

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.lexicon import FUNCTION_WORDS
@@ -24,16 +25,50 @@ MOST_NAMESAKES = 20
 _WORD = re.compile(r"[^\W_]+")
 
 
+class Names(Protocol):
+    """Names that texts are looked through for, by their keys (`name_key`)."""
+
+    def __contains__(self, key: str, /) -> bool: ...
+
+    def longest(self, first: str) -> int:
+        """Words of the longest name that begins with a word, or somewhat more; 0 where none does."""
+        ...
+
+
+class Openings:
+    """With what words names begin, and how long the longest of each is."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._longest: dict[str, int] = {}
+        for key in keys:
+            self.add(key)
+
+    def add(self, key: str) -> None:
+        if can_be_found(key):
+            first, size = key.partition(" ")[0], key.count(" ") + 1
+            self._longest[first] = max(size, self._longest.get(first, 0))
+
+    def longest(self, first: str) -> int:
+        """See `Names.longest`."""
+        return self._longest.get(first, 0)
+
+
+class HeldNames(Openings):
+    """Names in memory. Satisfies `Names`."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._keys = frozenset(filter(can_be_found, keys))
+        super().__init__(self._keys)
+
+    def __contains__(self, key: str, /) -> bool:
+        return key in self._keys
+
+
 class TitleScanner:
     """Finds known names in a text."""
 
-    def __init__(self, keys: Iterable[str]) -> None:
-        """`keys` as `name_key` gives them."""
-        self._longest: dict[str, int] = {}
-        self._keys = frozenset(filter(can_be_found, keys))
-        for key in self._keys:
-            first, size = key.partition(" ")[0], key.count(" ") + 1
-            self._longest[first] = max(size, self._longest.get(first, 0))
+    def __init__(self, names: Names) -> None:
+        self._names = names
 
     def find(self, text: str) -> tuple[str, ...]:
         """The keys of the names in `text`, in order and without repeats; none overlaps another."""
@@ -50,8 +85,8 @@ class TitleScanner:
 
     def _size_at(self, words: list[str], at: int) -> int:
         """Words of the longest name that begins at a place, or 0."""
-        for size in range(min(self._longest.get(words[at], 0), len(words) - at), 0, -1):
-            if " ".join(words[at : at + size]) in self._keys:
+        for size in range(min(self._names.longest(words[at]), len(words) - at), 0, -1):
+            if " ".join(words[at : at + size]) in self._names:
                 return size
         return 0
 
@@ -96,10 +131,16 @@ def passages_titled(passages: Iterable[Unit]) -> dict[str, list[str]]:
             first[unit.document] = place
     called: defaultdict[str, list[str]] = defaultdict(list)
     for _, passage, title in sorted(first.values(), key=lambda place: place[1]):
-        key = name_key(base_title(title))
-        if any(character.isalpha() for character in key) or len(key) > 4:  # a year is a date before it is a title
+        if key := title_key(title):
             called[key].append(passage)
     return dict(called)
+
+
+def title_key(title: str) -> str:
+    """The key of the name that a title is, without its parenthesis; nothing where it is none."""
+    key = name_key(base_title(title))
+    # A year is a date before it is a title.
+    return key if any(character.isalpha() for character in key) or len(key) > 4 else ""
 
 
 def _opens_name(text: str, start: int) -> bool:

@@ -24,15 +24,19 @@ TOGETHER = 64
 
 
 COMMITS = 100
-"""A build keeps its work about so many times, until `units_held` allows no more at once: what a commit costs grows with those
+"""A build keeps its work about so many times, until memory allows no more at once: what a commit costs grows with those
 before it."""
+
+TEXT = 1500
+"""Bytes that a unit takes, without its vector."""
 
 
 def kept_at_once(workshop: Workshop, total: int, least: int) -> int:
     """How many of `total` units to encode before they are kept: at least `least`, and the hundredth part of a large build, but
     no more than the settings let memory hold.
     """
-    return min(workshop.writer.storage.units_held, max(least, total // COMMITS))
+    most = workshop.writer.storage.share // (TEXT + 4 * workshop.encoder.identity.dimension)
+    return min(max(1, most), max(least, total // COMMITS))
 
 
 def encode_batches(

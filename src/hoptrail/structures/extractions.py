@@ -6,7 +6,7 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,42 +69,50 @@ class Extractions:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         writer = workshop.writer
+        if workshop.change and not workshop.change.came:
+            return
         missing = _of_new(workshop.change, writer) if workshop.change else _missing(writer)
-        if missing and self.settings.from_file:
+        if self.settings.from_file:
             _import(workshop, Path(self.settings.from_file), missing)
-        elif not self.settings.from_file:
+        else:
             inquiry = Inquiry(Extract, lambda got: _keep(writer, got), "extracting")
             ask_about(workshop, missing, inquiry)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
-    passages = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.units_within(Kind.PASSAGE, documents)
-    for ids in PassagePlaces(passages).batches(READ):
+    if documents is None:
+        places = snapshot.first_sources(Kind.PASSAGE)
+    else:
+        places = ((unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents))
+    for ids in PassagePlaces(places, snapshot.scratch).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
 
 
-def _of_new(change: Change, writer: Writer) -> set[str]:
-    """Ids of the passages of documents that came: with a document that goes, what was found in it has gone."""
-    return set(writer.snapshot().ids_within(Kind.PASSAGE, change.came))
+def _of_new(change: Change, writer: Writer) -> Callable[[str], bool]:
+    """Whether a passage is of a document that came: with a document that goes, what was found in it has gone."""
+    return frozenset(writer.snapshot().ids_within(Kind.PASSAGE, change.came)).__contains__
 
 
-def _missing(writer: Writer) -> set[str]:
-    """Ids of the passages without an extraction; extractions without a passage are removed."""
+def _missing(writer: Writer) -> Callable[[str], bool]:
+    """Whether a passage has no extraction; extractions without a passage are removed."""
     snapshot = writer.snapshot()
-    there = set(snapshot.unit_ids(Kind.PASSAGE))
-    done = snapshot.extracted()
-    writer.remove_units(Kind.PASSAGE, done - there)
-    return there - done
+    there = writer.scratch.digests(map(hash, snapshot.unit_ids(Kind.PASSAGE)))
+    done = writer.scratch.digests(map(hash, snapshot.extracted()))
+    writer.remove_units(Kind.PASSAGE, {id_ for id_ in snapshot.extracted() if hash(id_) not in there})
+    return lambda id_: hash(id_) not in done
 
 
 def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
     writer.add_extractions({unit.id: extraction for unit, extraction in got})
 
 
-def _import(workshop: Workshop, file: Path, missing: set[str]) -> None:
+def _import(workshop: Workshop, file: Path, wanted_of: Callable[[str], bool]) -> None:
     snapshot = workshop.writer.snapshot()
+    missing = set(filter(wanted_of, snapshot.unit_ids(Kind.PASSAGE)))
+    if not missing:
+        return
     imported = import_extractions(file, snapshot)
     wanted = {name: imported.extractions[name] for name in sorted(missing & imported.extractions.keys())}
     workshop.writer.add_extractions(wanted)

@@ -1,24 +1,24 @@
-"""Facts gathered by entity, of a corpus whose facts memory does not hold: entities in parts, of which one is in memory at a time.
-
-Which entities stay can hang on all parts; of these, numbers are held: 8 bytes for each fact of each entity, and a name and some
-hundred bytes for each entity that stays.
-"""
+"""Facts gathered by entity: sorted, in files where they are many, so that those of one entity are in memory at a time."""
 
 from __future__ import annotations
 
-import zlib
-from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import count, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
+from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.columns import Digests
-from hoptrail.store.scratch import SetAside
+from hoptrail.store.scratch import Scratch, Sorting
+
+_READ = 4096
+"""Gatherings, or digests of facts, that are looked at together."""
 
 Place = tuple[str, int, int]
 """A span as a plain tuple: there are very many, and less work goes into writing and reading one than into a record."""
@@ -36,57 +36,61 @@ class Gathering(NamedTuple):
     facts: dict[str, Place]
 
 
-Said = tuple[str, str, str, Place]
-"""An entity's key, how it is written, a fact's text and where that stands."""
+Said = tuple[str, int, str, str, Place]
+"""An entity's key, how much was said before, how the entity is written, a fact's text and where that stands."""
 
 
-class EntityRooms:
-    """What extractions say of each entity, in the order they are put; an entity's all in one room, as many as there are."""
+class SaidOfEntities:
+    """What extractions say of each entity, in the order they are put."""
 
-    def __init__(self, rooms: Sequence[SetAside[Said]]) -> None:
-        self._rooms = rooms
+    def __init__(self, said: Sorting[Said]) -> None:
+        self._said, self._numbers = said, count()
 
     def put(self, extraction: Extraction) -> None:
         for fact in extraction.facts:
             text, place = squeeze(fact.text), place_of(fact)
             for entity in fact.entities if text else ():
                 if key := folded(entity):
-                    room = self._rooms[zlib.crc32(key.encode()) % len(self._rooms)]
-                    room.put((key, squeeze(entity), text, place))
+                    self._said.put((key, next(self._numbers), squeeze(entity), text, place))
 
     def gathered(self) -> Iterator[Gathering]:
-        """The entities of one room after the other; the title is the commonest writing, the first of several."""
-        for room in self._rooms:
-            facts: defaultdict[str, dict[str, Place]] = defaultdict(dict)
-            written: defaultdict[str, Counter[str]] = defaultdict(Counter)
-            for key, name, text, place in room:
-                facts[key].setdefault(text, place)
-                written[key][name] += 1
-            for key, found in facts.items():
-                yield Gathering(key, written[key].most_common(1)[0][0], found)
+        """By rising key; the title is the commonest writing, the first of several."""
+        for key, said in groupby(self._said, itemgetter(0)):
+            facts: dict[str, Place] = {}
+            written: Counter[str] = Counter()
+            for _, _, name, text, place in said:
+                facts.setdefault(text, place)
+                written[name] += 1
+            yield Gathering(key, written.most_common(1)[0][0], facts)
 
 
-def chosen(gathered: Iterable[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
+def chosen(gathered: Iterable[Gathering], scratch: Scratch, *, drop_covered: bool) -> Iterator[Gathering]:
     """Those that stay: of some with the same facts the one with the longest key; of equally long ones the first.
 
     With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not. What is
     `gathered` is gone through more than once.
     """
-    shared = _shared_facts(gathered) if drop_covered else Digests()
-    first: dict[int, tuple[int, str]] = {}
-    for one in _not_covered(gathered, shared):
-        digest, rank = hash(tuple(one.facts)), (-len(one.key), one.key)
-        first[digest] = min(rank, first.get(digest, rank))
-    return (one for one in _not_covered(gathered, shared) if first[hash(tuple(one.facts))][1] == one.key)
+    shared = _shared_facts(gathered, scratch) if drop_covered else scratch.digests()
+    with scratch.sorting() as ranks:
+        for one in _not_covered(gathered, shared):
+            ranks.put((hash(tuple(one.facts)), -len(one.key), one.key))
+        best = (next(alike) for _, alike in groupby(ranks, itemgetter(0)))
+        stay = scratch.digests(hash(key) for _, _, key in best)
+    return (one for one in _not_covered(gathered, shared) if hash(one.key) in stay)
 
 
-def _shared_facts(gathered: Iterable[Gathering]) -> Digests:
+def _shared_facts(gathered: Iterable[Gathering], scratch: Scratch) -> Digests:
     """Those that several entities have."""
-    every = array("q")
-    for one in gathered:
-        every.extend(map(hash, one.facts))
-    digests, counts = np.unique(np.array(every, dtype=np.int64), return_counts=True)
-    return Digests(digests[counts > 1].tolist())
+    column = scratch.column(np.int64)
+    for some in batched(gathered, _READ):
+        column.extend(np.array([hash(fact) for one in some for fact in one.facts], dtype=np.int64))
+    every = column.values()
+    every.sort()
+    shared = scratch.digests()
+    for start in range(0, len(every), _READ):
+        here = every[start : start + _READ + 1]
+        shared.add(here[1:][here[1:] == here[:-1]])
+    return shared
 
 
 def _not_covered(gathered: Iterable[Gathering], shared: Digests) -> Iterator[Gathering]:

@@ -7,25 +7,22 @@ counted besides (`terms.py`), so that path search need not hold it.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import TitleScanner, passages_titled, without_headings
+from hoptrail.structures.called import TitleScanner
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentences import sentence_units
-from hoptrail.structures.terms import Occurrences, add_entities, follow_terms, name_terms, renew_terms, word_terms
+from hoptrail.structures.terms import Occurrences, entity_keys, follow_terms, name_terms, renew_terms, word_terms
+from hoptrail.structures.titled import Titled, title_keys, titled
 from hoptrail.types import Kind, Link, Unit
 
 READ = 1024
@@ -69,30 +66,32 @@ class TitleMentions:
         an old one: that costs no encoding.
         """
         snapshot, change = workshop.writer.snapshot(), workshop.change
-        titled = passages_titled(snapshot.units(Kind.PASSAGE))
+        places = PassagePlaces(snapshot.first_sources(Kind.PASSAGE), snapshot.scratch)
+        names = titled(snapshot, places)
         large = snapshot.count(Kind.PASSAGE) > self.settings.terms_above
-        if change and large == snapshot.has_terms and _follow(workshop, snapshot, change, titled):
+        if change and large == snapshot.has_terms and _follow(workshop, snapshot, change, names):
             return
-        called = without_headings(titled)
         if not large:
-            _renew_links(workshop, called, _forget)
+            _renew_links(workshop, names, _forget)
             renew_terms(workshop.writer, ())
             return
-        places = PassagePlaces(snapshot.units(Kind.PASSAGE))
-        with TemporaryDirectory(prefix="hoptrail-names-") as folder, Occurrences(Path(folder), len(places)) as found:
-            _renew_links(workshop, called, lambda sentence, keys: found.add(keys, places.holding(sentence)))
+        with snapshot.scratch.sorting() as occurrences:
+            found = Occurrences(occurrences)
+            _renew_links(workshop, names, lambda sentence, keys: found.add(keys, places.holding(sentence)))
             workshop.pause()
-            add_entities(found, snapshot)
-            renew_terms(workshop.writer, chain(name_terms(found, called), word_terms(snapshot)))
+            found.add_called(key for key, _ in title_keys(snapshot, places))
+            for passage, extraction in snapshot.extractions():
+                found.add(entity_keys(extraction), passage)
+            renew_terms(workshop.writer, chain(name_terms(found, names), word_terms(snapshot)))
 
 
-def _follow(workshop: Workshop, snapshot: Snapshot, change: Change, titled: Mapping[str, list[str]]) -> bool:
+def _follow(workshop: Workshop, snapshot: Snapshot, change: Change, names: Titled) -> bool:
     """Bring links and terms up to date with documents that came and went; False where everything has to be looked at."""
-    renaming = Renaming.of(snapshot, change, titled)
+    renaming = Renaming.of(snapshot, change, names)
     workshop.pause()
     if renaming is None:
         return False
-    scanner = TitleScanner(renaming.called)
+    scanner = TitleScanner(names)
     _follow_links(workshop, renaming, scanner)
     workshop.pause()
     return not snapshot.has_terms or follow_terms(workshop.writer, renaming, scanner)
@@ -100,13 +99,13 @@ def _follow(workshop: Workshop, snapshot: Snapshot, change: Change, titled: Mapp
 
 def _follow_links(workshop: Workshop, renaming: Renaming, scanner: TitleScanner) -> None:
     """Make the stored links those of all sentences, where only those of documents that came, and `naming`, may have others."""
-    writer, called = workshop.writer, renaming.called
+    writer, titled = workshop.writer, renaming.titled
     documents = renaming.now.documents(renaming.change.came)
     for sentences in batched((unit for document in documents for unit in sentence_units(document)), BATCH):
-        writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), called)])
+        writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), titled)])
         workshop.pause()
     for sentences in batched(renaming.naming, BATCH):
-        wanted = {link for one in sentences for link in _links(one, scanner.find(one.text), called)}
+        wanted = {link for one in sentences for link in _links(one, scanner.find(one.text), titled)}
         stored = set(renaming.now.links_from([one.id for one in sentences], MENTIONS))
         known = {(link.source, link.target) for link in stored}
         stale = {source for source, _ in known - {(link.source, link.target) for link in wanted}}
@@ -122,24 +121,24 @@ def _follow_links(workshop: Workshop, renaming: Renaming, scanner: TitleScanner)
         workshop.pause()
 
 
-def _renew_links(
-    workshop: Workshop, called: Mapping[str, list[str]], tell: Callable[[Unit, Sequence[str]], None]
-) -> None:
+def _renew_links(workshop: Workshop, titled: Titled, tell: Callable[[Unit, Sequence[str]], None]) -> None:
     """Make the stored links those of all sentences; `tell` is told which titles each sentence names."""
-    writer, scanner = workshop.writer, TitleScanner(called)
+    writer, scanner = workshop.writer, TitleScanner(titled)
     snapshot = writer.snapshot()
-    stored = Digests(map(hash, snapshot.links(MENTIONS)))
-    known = Digests(hash((link.source, link.target)) for link in snapshot.links(MENTIONS))
-    wanted = array("q")
+    stored = writer.scratch.digests(map(hash, snapshot.links(MENTIONS)))
+    known = writer.scratch.digests(hash((link.source, link.target)) for link in snapshot.links(MENTIONS))
+    wanted = writer.scratch.digests()
     missing: list[Link] = []
     done, total = 0, snapshot.count(Kind.SENTENCE)
     for sentences in batched(snapshot.units(Kind.SENTENCE), READ):
+        here: list[Link] = []
         for sentence in sentences:
             keys = scanner.find(sentence.text)
             tell(sentence, keys)
-            links = _links(sentence, keys, called)
-            wanted.extend(map(hash, links))
+            links = _links(sentence, keys, titled)
+            here += links
             missing += (link for link in links if hash(link) not in stored)
+        wanted.add(map(hash, here))
         done += len(sentences)
         if len(missing) >= BATCH or done == total:
             workshop.pause()
@@ -148,17 +147,17 @@ def _renew_links(
             writer.put_links([link for link in missing if hash((link.source, link.target)) in known])
             workshop.report("linking mentions", done, total)
             missing.clear()
-    kept = Digests(wanted)
-    stale = {link.source for link in writer.snapshot().links(MENTIONS) if hash(link) not in kept} if stored else set()
+    stale = {link.source for link in writer.snapshot().links(MENTIONS) if hash(link) not in wanted} if stored else set()
     if stale:
         writer.remove_links(MENTIONS, stale)
         again = snapshot.units(Kind.SENTENCE, stale)
-        writer.put_links([link for one in again for link in _links(one, scanner.find(one.text), called)])
+        writer.put_links([link for one in again for link in _links(one, scanner.find(one.text), titled)])
 
 
-def _links(sentence: Unit, keys: Sequence[str], called: Mapping[str, list[str]]) -> list[Link]:
+def _links(sentence: Unit, keys: Sequence[str], titled: Titled) -> list[Link]:
     """Also to the sentence's own page: what follows links leaves those out."""
-    return [Link(sentence.id, passage, MENTIONS, 1 / len(called[key])) for key in keys for passage in called[key]]
+    called = [titled.called(key) for key in keys]
+    return [Link(sentence.id, passage, MENTIONS, 1 / len(found)) for found in called for passage in found]
 
 
 def _forget(sentence: Unit, keys: Sequence[str]) -> None:

@@ -1,18 +1,28 @@
-"""Where passages stand: which of them holds a sentence, and their order in the documents. Some sixty bytes a passage."""
+"""Where passages stand: which of them holds a sentence, and their order in the documents.
+
+Some sixty bytes a passage, in files where there are many. They are sorted in place, as bytes that compare as they should.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
+from hoptrail.store.columns import LONGEST_ID, id_bytes
+from hoptrail.store.scratch import Scratch
 from hoptrail.types import Span, Unit
 
 _READ = 65_536
 """Passages whose places are held as records while they are read."""
+
+_ID = f"S{LONGEST_ID}"
+_PLACE = np.dtype([("document", _ID), ("start", ">u8"), ("end", ">u8"), ("id", _ID)])
+"""Numbers with their high bytes first, so that places in order of their bytes are in order of their documents and starts."""
+_BYTES = np.dtype(f"S{_PLACE.itemsize}")
+_LAST = (1 << 64) - 1
 
 
 class PassagePlaces:
@@ -21,19 +31,31 @@ class PassagePlaces:
     The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
     """
 
-    def __init__(self, passages: Iterable[Unit]) -> None:
-        places = ((unit.sources[0], unit.id) for unit in passages)
-        parts = [_columns(part) for part in batched(places, _READ)] or [_columns([])]
-        documents, starts, ends, ids = (np.concatenate([part[column] for part in parts]) for column in range(4))
-        order = np.lexsort((starts, documents))
-        self._documents, self._starts, self._ends, self._ids = documents[order], starts[order], ends[order], ids[order]
+    def __init__(self, passages: Iterable[tuple[str, Span]], scratch: Scratch) -> None:
+        """Of ids with their places, in any order."""
+        column = scratch.column(_BYTES)
+        for some in batched(passages, _READ):
+            column.extend(_places(some).view(_BYTES))
+        places = column.values()
+        places.sort()
+        self._places = places.view(_PLACE)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._places)
 
     def ids(self, start: int, end: int) -> list[str]:
         """The ids of the passages in these rows."""
-        return [id_.decode() for id_ in self._ids[start:end].tolist()]
+        return [id_.decode() for id_ in self._places["id"][start:end].tolist()]
+
+    def firsts(self) -> Iterator[str]:
+        """The id of the first passage of each document."""
+        before = b""
+        for start in range(0, len(self), _READ):
+            some = self._places[start : start + _READ]
+            for document, id_ in zip(some["document"].tolist(), some["id"].tolist(), strict=True):
+                if document != before:
+                    yield id_.decode()
+                before = document
 
     def batches(self, most: int) -> Iterator[list[str]]:
         """The ids of all passages in order, at most so many at a time."""
@@ -42,19 +64,14 @@ class PassagePlaces:
     def holding(self, unit: Unit) -> str:
         """The id of the passage that the unit's first source lies in; empty where it runs over a border."""
         span = unit.sources[0]
-        document = span.document.encode()
-        first = int(np.searchsorted(self._documents, document))
-        last = int(np.searchsorted(self._documents, document, "right"))
-        row = first + int(np.searchsorted(self._starts[first:last], span.start, "right")) - 1
-        inside = row >= first and span.end <= self._ends[row]
-        return str(self._ids[row].decode()) if inside else ""
+        after = np.array((span.document.encode(), span.start, _LAST, b""), dtype=_PLACE).view(_BYTES)
+        row = int(np.searchsorted(self._places.view(_BYTES), after)) - 1
+        if row < 0:
+            return ""
+        document, _, end, id_ = self._places[row].item()
+        return str(id_.decode()) if document.decode() == span.document and span.end <= end else ""
 
 
-def _columns(places: Sequence[tuple[Span, str]]) -> tuple[NDArray[Any], ...]:
-    """Documents, starts, ends, ids."""
-    return (
-        np.array([span.document.encode() for span, _ in places], dtype=np.bytes_),
-        np.array([span.start for span, _ in places], dtype=np.int64),
-        np.array([span.end for span, _ in places], dtype=np.int64),
-        np.array([id_.encode() for _, id_ in places], dtype=np.bytes_),
-    )
+def _places(passages: Sequence[tuple[str, Span]]) -> NDArray[np.void]:
+    rows = [(id_bytes(span.document), span.start, span.end, id_bytes(id_)) for id_, span in passages]
+    return np.array(rows, dtype=_PLACE)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.executing.executor import Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
@@ -24,6 +25,9 @@ BATCH = 512
 SPLIT_DOCUMENTS = 128
 SPLIT_CHARACTERS = 1_000_000
 """Documents split together: at most this many, or about this many characters."""
+
+LOOKED_UP = 10_000
+"""Documents without passages that are looked up; for more the whole table is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +48,22 @@ class Passages:
 
     def update(self, workshop: Workshop) -> None:
         """Split and encode the documents that have no passages yet. Removal is the writer's: a passage has one document."""
-        missing = workshop.change.came if workshop.change else self._missing(workshop.writer)
-        if not missing:
-            return
-        documents = workshop.writer.snapshot()
-        total = sum(_mapped(workshop.executor, partial(_count, self.limits), documents.documents(missing)))
-        split = _mapped(workshop.executor, partial(_split, self.limits), documents.documents(missing))
+        snapshot = workshop.writer.snapshot()
+        missing = partial(snapshot.documents, workshop.change.came) if workshop.change else _missing(workshop, snapshot)
+        total = sum(_mapped(workshop.executor, partial(_count, self.limits), missing()))
+        split = _mapped(workshop.executor, partial(_split, self.limits), missing())
         for batch, vectors in encode_batches(workshop, _batches(split, kept_at_once(workshop, total, BATCH)), total):
             workshop.writer.add_units(batch, vectors)  # their documents have no passages yet
 
-    def _missing(self, writer: Writer) -> set[str]:
-        snapshot = writer.snapshot()
-        return snapshot.document_ids() - snapshot.count_by_document(Kind.PASSAGE).keys()
+
+def _missing(workshop: Workshop, snapshot: Snapshot) -> Callable[[], Iterator[Document]]:
+    """Gives the documents that have no passages: looked up where they are few, else sought among all."""
+    there = (span.document for _, span in snapshot.first_sources(Kind.PASSAGE))
+    done = workshop.writer.scratch.digests(map(hash, there))
+    some = list(islice((id_ for id_ in snapshot.document_ids() if hash(id_) not in done), LOOKED_UP + 1))
+    if len(some) <= LOOKED_UP:
+        return lambda: snapshot.documents(some)
+    return lambda: (document for document in snapshot.documents() if hash(document.id) not in done)
 
 
 def _mapped(

@@ -15,9 +15,10 @@ from itertools import islice
 from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change
-from hoptrail.structures.called import TitleScanner, can_be_found, passages_titled, without_headings
+from hoptrail.structures.called import HeldNames, TitleScanner, can_be_found, passages_titled, without_headings
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.structures.sentences import sentence_units
+from hoptrail.structures.titled import Titled
 from hoptrail.types import Kind, Unit
 
 MOST_PASSAGES = 20_000
@@ -38,7 +39,7 @@ _BETWEEN = "[^0-9A-Za-z]"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """`called` are the passages by the names that call them `now`; `names` those that called others before, or the same ones,
+    """`titled` are the passages by what they are called `now`; `names` are those that called others before, or the same ones,
     which went and came again and have lost their links by it. `came` and `went` are the passages of documents that did.
 
     `naming` are the sentences of documents that stayed which say one of `names`; `formerly` tells of `names` which passages they
@@ -49,24 +50,23 @@ class Renaming:
     change: Change
     came: tuple[Unit, ...]
     went: tuple[Unit, ...]
-    called: Mapping[str, list[str]]
+    titled: Titled
     formerly: Mapping[str, list[str]]
     names: frozenset[str]
     naming: tuple[Unit, ...]
 
     @classmethod
-    def of(cls, now: Snapshot, change: Change, titled: Mapping[str, list[str]]) -> Renaming | None:
-        """`titled` are the passages by title `now`, headings too. None where everything is better looked at."""
+    def of(cls, now: Snapshot, change: Change, titled: Titled) -> Renaming | None:
+        """None where everything is better looked at."""
         came = _passages_of(now, change.came)
         went = _passages_of(change.before, change.went) if change.went else ()
         if came is None or went is None:
             return None
         titled_came, titled_went = passages_titled(came), passages_titled(went)
         touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
-        called = without_headings(titled)
-        stayed = {key: set(titled.get(key, ())).difference(titled_came.get(key, ())) for key in touched}
+        stayed = {key: set(titled.having(key)).difference(titled_came.get(key, ())) for key in touched}
         formerly = without_headings({key: sorted(stayed[key].union(titled_went.get(key, ()))) for key in touched})
-        names = frozenset(key for key in touched if called.get(key) != formerly.get(key)) | again
+        names = frozenset(key for key in touched if titled.called(key) != formerly.get(key, [])) | again
         if len(names) > MOST_NAMES:
             return None
         new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
@@ -77,18 +77,34 @@ class Renaming:
                 naming.append(id_)
             if len(naming) > most:
                 return None
-        return cls(now, change, came, went, called, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
+        return cls(now, change, came, went, titled, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
 
     def scanner_before(self) -> TitleScanner:
         """Finds what names there were."""
-        return TitleScanner((self.called.keys() - self.names) | self.formerly.keys())
+        return TitleScanner(_Before(self.titled, self.names, HeldNames(self.formerly)))
 
     def passages_that_stayed(self) -> list[Unit]:
         """Those of which a sentence says one of the names."""
         around = list(self.now.units_within(Kind.PASSAGE, {unit.document for unit in self.naming}))
-        places = PassagePlaces(around)
+        places = PassagePlaces(((unit.id, unit.sources[0]) for unit in around), self.now.scratch)
         saying = {places.holding(sentence) for sentence in self.naming}
         return [unit for unit in around if unit.id in saying]
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The names that there were: those `now` that are not `renamed`, and what called others. Satisfies `Names`."""
+
+    now: Titled
+    renamed: frozenset[str]
+    formerly: HeldNames
+
+    def __contains__(self, key: str, /) -> bool:
+        return key in self.formerly or (key not in self.renamed and key in self.now)
+
+    def longest(self, first: str) -> int:
+        """See `Names.longest`."""
+        return max(self.now.longest(first), self.formerly.longest(first))
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
@@ -102,7 +118,7 @@ def _saying(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
     found = list(filter(can_be_found, names))
     if not found:
         return iter(())
-    finder = TitleScanner(found)
+    finder = TitleScanner(HeldNames(found))
     patterns = [_pattern(some) for some in batched(sorted(filter(str.isascii, found)), NAMES_A_PATTERN)]
     return (id_ for id_, text in snapshot.texts_like(Kind.SENTENCE, patterns) if finder.find(text))
 

@@ -12,7 +12,7 @@ from hoptrail.store.columns import Digests
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.streaming import Sifted
+from hoptrail.structures.streaming import Sifted, sifting
 from hoptrail.types import Kind, Unit
 
 BATCH = 512
@@ -22,16 +22,14 @@ BATCH = 512
 def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], *, by_id: bool = False) -> None:
     """Make the stored units of `kind` exactly these: what differs is encoded and written, what is not wanted goes.
 
-    With `by_id` units of one id do not differ. Of several with one id the first counts. In memory are some bytes of each unit
-    that is stored or wanted, and a batch; what differs is set aside meanwhile. A stopped run goes on after its last batch.
-    Where nothing differs, nothing is written.
+    With `by_id` units of one id do not differ. Of several with one id the first counts. In memory is a batch; what differs is
+    set aside meanwhile. A stopped run goes on after its last batch. Where nothing differs, nothing is written.
     """
     writer = workshop.writer
     snapshot = writer.snapshot()
-    known = Digests(map(hash, snapshot.unit_ids(kind)))
-    stored = known if by_id else Digests(map(hash, snapshot.units(kind)))
-    with writer.scratch.records() as aside:
-        units = Sifted[Unit](aside)
+    known = writer.scratch.digests(map(hash, snapshot.unit_ids(kind)))
+    stored = known if by_id else writer.scratch.digests(map(hash, snapshot.units(kind)))
+    with sifting(writer.scratch) as units:
         for unit in wanted:
             units.put(hash(unit.id), unit, new=hash(unit.id if by_id else unit) not in stored)
         still = units.digests()
@@ -55,8 +53,7 @@ def renew_by_document(
 
 def append_units(workshop: Workshop, wanted: Iterable[Unit]) -> None:
     """Encode units of one kind of which none is stored, and write them; of several with one id the first counts."""
-    with workshop.writer.scratch.records() as aside:
-        units = Sifted[Unit](aside)
+    with sifting(workshop.writer.scratch) as units:
         for unit in wanted:
             units.put(hash(unit.id), unit, new=True)
         for batch, vectors in _encoded(workshop, units):

@@ -4,30 +4,25 @@
     word:WORD   how many passages have the word
     words       how many words the passages have together
 
-Occurrences of names go through files, a part of the names each, so that memory holds the titles and the vocabulary, but not the
-names. A name belongs to a passage when an entity of its extraction, or a title that one of its sentences mentions, is so spelt.
-Also what one passage alone has is kept, so that documents that come and go move the counts of what is in them, and nothing else
-need be looked at. Knows no question.
+Occurrences of names, and counts of words, are sorted in files where there are many. A name belongs to a passage when an entity of
+its extraction, or a title that one of its sentences mentions, is so spelt. Also what one passage alone has is kept, so that
+documents that come and go move the counts of what is in them, and nothing else need be looked at. Knows no question.
 """
 
 from __future__ import annotations
 
-import zlib
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
-from typing import TextIO
+from operator import itemgetter
 
 from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.text import folded
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Digests
 from hoptrail.store.layout import Term
+from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.called import TitleScanner, name_key
@@ -35,12 +30,13 @@ from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentence_entities import shape_of
 from hoptrail.structures.sentences import sentences_inside
+from hoptrail.structures.titled import Titled
 from hoptrail.types import Kind, Unit
 
 MOST_NAMERS = 40
 """A name of more passages is counted, and not followed."""
-PASSAGES_A_PART = 50_000
-"""The names of about so many passages are in memory at a time."""
+PASSAGES_COUNTED = 16_384
+"""Passages whose words are counted at a time."""
 BATCH = 4096
 
 ALL_WORDS = "words"
@@ -61,65 +57,50 @@ def entity_key(entity: str) -> str:
 
 
 class Occurrences:
-    """Names with the passages that have them, in files of a folder."""
+    """Names with the passages that have them."""
 
-    def __init__(self, folder: Path, passages: int) -> None:
-        self._paths = [folder / str(part) for part in range(1 + passages // PASSAGES_A_PART)]
-        self._files: list[TextIO] = []
-        self._open = ExitStack()
-
-    def __enter__(self) -> Occurrences:
-        self._files = [self._open.enter_context(path.open("w", encoding="utf-8")) for path in self._paths]
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
+    def __init__(self, pairs: Sorting[tuple[str, str]]) -> None:
+        self._pairs = pairs
 
     def add(self, keys: Iterable[str], passage: str) -> None:
         """Enter names of one passage; an empty passage enters nothing."""
         for key in keys if passage else ():
-            self._write(key, passage)
+            self._pairs.put((key, passage))
 
     def add_called(self, keys: Iterable[str]) -> None:
         """Enter names that need no passage that has them."""
         for key in keys:
-            self._write(key, "")
+            self._pairs.put((key, ""))
 
-    def _write(self, key: str, passage: str) -> None:
-        self._files[zlib.crc32(key.encode()) % len(self._files)].write(f"{key}\t{passage}\n")
-
-    def parts(self) -> Iterator[Iterator[tuple[str, list[str]]]]:
-        """Keys in alphabetical order with their passages, rising; closes the files."""
-        self._open.close()
-        for path in self._paths:
-            pairs = sorted({tuple(line.split("\t")) for line in path.read_text("utf-8").splitlines()})
-            yield ((key, [passage for _, passage in found]) for key, found in groupby(pairs, lambda pair: pair[0]))
+    def by_name(self) -> Iterator[tuple[str, list[str]]]:
+        """Names in alphabetical order with their passages, rising."""
+        for key, pairs in groupby(self._pairs, itemgetter(0)):
+            yield key, [passage for passage, _ in groupby(map(itemgetter(1), pairs)) if passage]
 
 
-def name_terms(occurrences: Occurrences, called: Mapping[str, Sequence[str]]) -> Iterator[Term]:
-    """Terms of the names; `called` are the passages that a name calls."""
-    occurrences.add_called(called)
-    for part in occurrences.parts():
-        for key, found in part:
-            namers = tuple(passage for passage in found if passage)
-            owners = tuple(sorted(called.get(key, ())))
-            yield Term(name_term(key), len(namers), owners, namers if len(namers) <= MOST_NAMERS else ())
+def name_terms(occurrences: Occurrences, titled: Titled) -> Iterator[Term]:
+    """Terms of the names that a passage has or is called by."""
+    for key, found in occurrences.by_name():
+        owners = tuple(titled.called(key))
+        if found or owners:
+            yield Term(name_term(key), len(found), owners, tuple(found) if len(found) <= MOST_NAMERS else ())
 
 
-def add_entities(occurrences: Occurrences, snapshot: Snapshot) -> None:
-    """The entities of all extractions."""
-    for passage, extraction in snapshot.extractions():
-        occurrences.add(_entity_keys(extraction), passage)
-
-
-def _entity_keys(extraction: Extraction) -> set[str]:
+def entity_keys(extraction: Extraction) -> set[str]:
     return {entity_key(entity) for fact in extraction.facts for entity in fact.entities} - {""}
 
 
 def word_terms(snapshot: Snapshot) -> Iterator[Term]:
-    counts, total = _count_words(snapshot.units(Kind.PASSAGE))
-    yield Term(ALL_WORDS, total)
-    yield from (Term(word_term(word), count) for word, count in sorted(counts.items()))
+    total = 0
+    with snapshot.scratch.sorting() as counted:
+        for passages in batched(snapshot.units(Kind.PASSAGE), PASSAGES_COUNTED):
+            counts, some = _count_words(passages)
+            total += some
+            for pair in counts.items():
+                counted.put(pair)
+        yield Term(ALL_WORDS, total)
+        for word, pairs in groupby(counted, itemgetter(0)):
+            yield Term(word_term(word), sum(count for _, count in pairs))
 
 
 def _count_words(passages: Iterable[Unit]) -> tuple[Counter[str], int]:
@@ -161,7 +142,7 @@ def follow_terms(writer: Writer, renaming: Renaming, scanner: TitleScanner) -> b
         namers = tuple(sorted(come.union(term.namers) - gone)) if count <= MOST_NAMERS else ()
         if count <= MOST_NAMERS and len(namers) != count:
             return False
-        wanted.append(Term(term.id, count, tuple(renaming.called.get(key, ())), namers))
+        wanted.append(Term(term.id, count, tuple(renaming.titled.called(key)), namers))
     kept = [term for term in wanted if term.passages or term.owners or term.id == ALL_WORDS]
     writer.add_terms([term for term in kept if term.id not in stored])
     writer.put_terms([term for term in kept if stored.get(term.id, term) != term])
@@ -179,21 +160,20 @@ def _names_of(passages: Sequence[Unit], snapshot: Snapshot, scanner: TitleScanne
             sentences = sentences_inside(unit, documents[unit.document])
             keys = {key for sentence in sentences for key in scanner.find(sentence.text)}
             if unit.id in extractions:
-                keys |= _entity_keys(extractions[unit.id])
+                keys |= entity_keys(extractions[unit.id])
             found.update((key, unit.id) for key in keys)
     return found
 
 
 def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:
     """Make the stored terms exactly these; what differs is written, what is not wanted goes."""
-    stored = Digests(map(hash, writer.snapshot().terms()))
-    known = Digests(hash(term.id) for term in writer.snapshot().terms())
-    kept = array("q")
+    stored = writer.scratch.digests(map(hash, writer.snapshot().terms()))
+    known = writer.scratch.digests(hash(term.id) for term in writer.snapshot().terms())
+    kept = writer.scratch.digests()
     for batch in batched(wanted, BATCH):
-        kept.extend(map(hash, batch))
+        kept.add(map(hash, batch))
         changed = [term for term in batch if hash(term) not in stored]
         writer.add_terms([term for term in changed if hash(term.id) not in known])
         writer.put_terms([term for term in changed if hash(term.id) in known])
     if stored:
-        wanted_now = Digests(kept)
-        writer.remove_terms([term.id for term in writer.snapshot().terms() if hash(term) not in wanted_now])
+        writer.remove_terms([term.id for term in writer.snapshot().terms() if hash(term) not in kept])

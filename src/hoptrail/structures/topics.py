@@ -61,14 +61,16 @@ class Topics:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: the topics got until then are kept.
         """
         snapshot = workshop.writer.snapshot()
-        there = {topic_id(unit.id): unit.id for unit in snapshot.units(Kind.PASSAGE)}
-        done = set(snapshot.unit_ids(Kind.TOPIC))
-        workshop.writer.remove_units(Kind.TOPIC, done - there.keys())
-        missing = {there[topic] for topic in there.keys() - done}
+        scratch = workshop.writer.scratch
+        there = scratch.digests(hash(topic_id(id_)) for id_ in snapshot.unit_ids(Kind.PASSAGE))
+        done = scratch.digests(map(hash, snapshot.unit_ids(Kind.TOPIC)))
+        workshop.writer.remove_units(
+            Kind.TOPIC, {id_ for id_ in snapshot.unit_ids(Kind.TOPIC) if hash(id_) not in there}
+        )
         inquiry = Inquiry(
             lambda unit: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"
         )
-        ask_about(workshop, missing, inquiry)
+        ask_about(workshop, lambda passage: hash(topic_id(passage)) not in done, inquiry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from hoptrail.language.offline.triple_finders import check_triple_finder, open_t
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Digests
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.store.writer import Writer
@@ -30,7 +31,7 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
 from hoptrail.structures.renewing import append_units, renew_units
-from hoptrail.structures.streaming import Sifted
+from hoptrail.structures.streaming import sifting
 from hoptrail.types import Kind, Link, Unit, content_id
 
 SEPARATOR = " | "
@@ -109,9 +110,8 @@ class Triples:
         snapshot = writer.snapshot()
         # With a document that went, slots that others need may have gone.
         came = workshop.change.came if workshop.change and not workshop.change.went else None
-        stored = _Stored(snapshot) if came is None else frozenset[StatedTriple]()
-        with writer.scratch.records() as aside:
-            triples = Sifted[StatedTriple](aside)
+        stored = _Stored(snapshot, writer.scratch) if came is None else frozenset[StatedTriple]()
+        with sifting(writer.scratch) as triples:
 
             def slots() -> Iterator[Unit]:
                 recent: set[str] = set()
@@ -213,10 +213,10 @@ def said(triple: Triple) -> str:
 class _Stored:
     """Which triples are stored with their links, by their digests."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._units = Digests(map(hash, snapshot.unit_ids(Kind.TRIPLE)))
-        self._ends = Digests(hash((link.source, link.target)) for link in snapshot.links(END))
-        self._stated = Digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
+    def __init__(self, snapshot: Snapshot, scratch: Scratch) -> None:
+        self._units = scratch.digests(map(hash, snapshot.unit_ids(Kind.TRIPLE)))
+        self._ends = scratch.digests(hash((link.source, link.target)) for link in snapshot.links(END))
+        self._stated = scratch.digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
 
     def __contains__(self, found: StatedTriple) -> bool:
         name = found.unit.id
