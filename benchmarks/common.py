@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +103,28 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
             return Failed(done.returncode, said[-1] if said else f"ended with {done.returncode}")
         seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
+
+
+@contextmanager
+def limited_to(megabytes: int) -> Iterator[list[str]]:
+    """What to put before a command so that it gets no more memory than this, pages of files included: a control group of Linux.
+    Nothing for 0. Ends the program where no group may be made (it wants root).
+    """
+    if not megabytes:
+        yield []
+        return
+    first = Path("/sys/fs/cgroup/memory")
+    root, limit = (first, "memory.limit_in_bytes") if first.is_dir() else (first.parent, "memory.max")
+    group = root / f"hoptrail-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(megabytes << 20), encoding="ascii")
+    except OSError as error:
+        sys.exit(f"cannot limit memory: {error}. Run it as root, on a Linux with control groups.")
+    try:
+        yield ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
+    finally:
+        group.rmdir()
 
 
 _LAUNCH = """

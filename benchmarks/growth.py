@@ -1,13 +1,15 @@
 """How building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall, exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-        [--peer-python PYTHON] [--out FILE.json]
+        [--memory MB] [--limit MB] [--peer-python PYTHON] [--out FILE.json]
 
 For each size a made corpus (`made_corpora.py`: its encoder hashes words, so that encoding is next to nothing) in DIR/N; what an
 earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
 
     built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
-               folder has grown by, with its indexes; peak memory is of the whole process, `own` without pages of files
+               folder has grown by, with its indexes; peak memory is of the whole process, `own` without pages of files.
+               --memory is the setting storage.memory_mb; with --limit the system gives the process no more than that, pages of
+               files included
     asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
                `recall` is the share of the gold passages among its hits
     agreed     recall@10 of the store's approximate vector search against the exact product read in blocks; above
@@ -33,6 +35,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.common import (
     Failed,
+    limited_to,
     parser,
     percentile,
     print_table,
@@ -107,23 +110,25 @@ class Exponent:
     exponent: float
 
 
-def build(structure: str, folder: Path) -> None:
-    """In a process of its own."""
+def build(structure: str, folder: Path, memory: int) -> None:
+    """In a process of its own, with so many MiB as storage.memory_mb."""
     from hoptrail.documents.reading import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
     from hoptrail.language.opening import OFFLINE, LanguageContext, open_language
+    from hoptrail.store.tables import StorageSettings
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
     encoder = WordHashes()
     performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
     sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]
     structures = with_foundations([structure], structures_by_name(PassageLimits()))
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    storage = StorageSettings(memory_mb=memory)
+    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer, storage=storage)
 
 
-def measure_building(size: int, structures: Iterable[str], folder: Path) -> list[Built]:
-    """Kept beside the index, and measured only once."""
+def measure_building(size: int, structures: Iterable[str], folder: Path, memory: int, limit: int) -> list[Built]:
+    """Kept beside the index, and measured only once. `limit`: MB that the system gives, 0 for all there are."""
     kept = folder / "built.json"
     rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,7 +139,9 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
         if any(row.structure == structure for row in rows):
             continue
         before = size_of(folder / "index")
-        done = run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
+        command = [sys.executable, "-m", "benchmarks.growth", "--build", structure, str(folder), str(memory)]
+        with limited_to(limit) as limited:
+            done = run_measured([*limited, *command])
         disk = (size_of(folder / "index") - before) / 1e6
         rows.append(
             Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk)
@@ -276,6 +283,8 @@ def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed
 
 
 def main() -> None:
+    from hoptrail.store.tables import StorageSettings
+
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR")
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
@@ -283,11 +292,15 @@ def main() -> None:
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
     arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
-    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
+    arguments.add_argument(
+        "--memory", type=int, default=StorageSettings().memory_mb, metavar="MB", help="storage.memory_mb"
+    )
+    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="what building gets from the system")
+    arguments.add_argument("--build", nargs=3, metavar=("STRUCTURE", "FOLDER", "MB"), help="build one and say nothing")
     arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
     given = arguments.parse_args()
     if given.build:
-        build(given.build[0], Path(given.build[1]))
+        build(given.build[0], Path(given.build[1]), int(given.build[2]))
         return
     if given.ask:
         ask(given.ask[0], Path(given.ask[1]), int(given.ask[2]), int(given.ask[3]))
@@ -300,7 +313,7 @@ def main() -> None:
     peers: list[Peer] = []
     for size in map(int, given.sizes.split(",")):
         folder = given.work.resolve() / str(size)
-        built += measure_building(size, given.structures.split(","), folder)
+        built += measure_building(size, given.structures.split(","), folder, given.memory, given.limit)
         asked += measure_asking(size, given.recipes.split(","), folder, given.questions)
         agreed += measure_agreement(size, folder, given.questions)
         for python in given.peer_python:

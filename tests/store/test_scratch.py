@@ -15,7 +15,7 @@ import pytest
 from hoptrail.errors import StorageError
 from hoptrail.store import scratch
 from hoptrail.store.place import Place
-from hoptrail.store.scratch import Scratch, SetAside
+from hoptrail.store.scratch import Scratch, SetAside, Sorting
 from world import make_document
 
 
@@ -81,6 +81,48 @@ def test_a_full_disk_is_said_with_the_folder(tmp_path: Path, monkeypatch: pytest
         aside.put("record")
 
 
+@pytest.mark.parametrize("held", [1, 3000, 1 << 30])
+def test_records_are_sorted_however_little_memory_there_is(
+    tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "READ_TOGETHER", 2)
+    records = [(f"{number * 37 % 101:03}", number) for number in range(500)]
+    with Scratch(Place.of(tmp_path), held).sorting() as aside:
+        assert list(aside) == []
+        for record in records:
+            aside.put(record)
+        assert list(aside) == sorted(records)
+        first, second = iter(aside), iter(aside)  # two readers of one file
+        assert [pair for both in zip(first, second, strict=True) for pair in both][::2] == sorted(records)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("held", [1, 1 << 20])
+def test_a_column_is_what_was_put_into_it(tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "_WRITTEN", 100)
+    room = Scratch(Place.of(tmp_path), held)
+    assert room.column(np.int64).values().tolist() == []
+    column, names = room.column(np.int64), room.column(np.dtype("S3"))
+    for start in range(0, 300, 7):
+        column.extend(np.arange(start, start + 7))
+        names.extend(np.array([b"%03d" % start], dtype="S3"))
+    assert column.values().tolist() == list(range(301))
+    values = names.values()
+    assert isinstance(root_of(values), mmap.mmap) == (held == 1)
+    values[::-1].sort()
+    assert values[0] == b"294"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_digests_are_found_in_files_too(tmp_path: Path) -> None:
+    digests = Scratch(Place.of(tmp_path), 1).digests(range(0, 1000, 3))
+    digests.add(np.arange(0, 1000, 5))
+    wanted = {*range(0, 1000, 3), *range(0, 1000, 5)}
+    assert digests.holding(range(1000)).tolist() == [number in wanted for number in range(1000)]
+    assert len(digests) == len(wanted)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """This process may write no file of more than 1 MiB."""
@@ -97,8 +139,13 @@ def test_a_file_that_may_not_grow_ends_in_an_error_and_not_in_the_process(tmp_pa
         room.vectors(1_000_000, 4)
     with room.records() as aside, pytest.raises(StorageError, match=str(tmp_path)):
         fill(aside)
+    with room.sorting() as records, pytest.raises(StorageError, match=str(tmp_path)):
+        fill(records)
+    column = room.column(np.int64)
+    with pytest.raises(StorageError, match=str(tmp_path)):
+        column.extend(np.arange(1_000_000))
 
 
-def fill(aside: SetAside[str]) -> None:
+def fill(aside: SetAside[str] | Sorting[str]) -> None:
     for number in range(100_000):
         aside.put(f"{number} is a number" * 10)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import pickle
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -69,8 +70,7 @@ class SetAside(Generic[R]):
 
     def close(self) -> None:
         if self._file:
-            with suppress(OSError):  # what could not be written has been told
-                self._file.close()
+            _close(self._file)
 
 
 class Sorting(Generic[R]):
@@ -95,8 +95,7 @@ class Sorting(Generic[R]):
 
     def close(self) -> None:
         if self._file:
-            with suppress(OSError):  # what could not be written has been told
-                self._file.close()
+            _close(self._file)
 
     def _write(self) -> None:
         self._held.sort()
@@ -139,12 +138,14 @@ class Column(Generic[T]):
         if self._file is None:
             return np.concatenate([np.empty(0, self._dtype), *self._waiting])
         self._write()
-        with writing(self._scratch.folder), self._file as file:
-            return np.asarray(np.memmap(file, self._dtype, "r+", shape=(self._written,)))
+        with writing(self._scratch.folder):
+            return np.asarray(np.memmap(self._file, self._dtype, "r+", shape=(self._written,)))
 
     def _write(self) -> None:
         with writing(self._scratch.folder):
-            self._file = self._file or self._scratch.file()
+            if self._file is None:
+                self._file = self._scratch.file()
+                weakref.finalize(self, _close, self._file)  # whoever fails meanwhile need not think of it
             for values in self._waiting:
                 self._file.write(np.ascontiguousarray(values).data)
                 self._written += len(values)
@@ -213,3 +214,8 @@ class Scratch:
         """A new one, without a name."""
         self.folder.folder.mkdir(parents=True, exist_ok=True)
         return TemporaryFile(dir=self.folder.folder)
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # what could not be written has been told
+        file.close()

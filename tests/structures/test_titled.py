@@ -1,0 +1,55 @@
+"""What titles call: the same by digests in files as by names in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures.called import MOST_NAMESAKES, HeldNames, TitleScanner, passages_called, passages_titled
+from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.structures.titled import Titled, titled
+from hoptrail.types import Document, Kind
+from structures.site import Site
+from world import make_document
+
+KEYS = st.sampled_from(["grey", "grey hills", "hills", "the", "élan", "isk ferry", "isk", " ".join(["long"] * 12)])
+
+
+@given(st.lists(KEYS, max_size=60), st.sampled_from([1, 1 << 20]))
+def test_titles_are_found_as_names_in_memory_are(keys: list[str], held: int) -> None:
+    named: dict[str, list[str]] = {}
+    pairs = [(key, f"p{number * 7 % 61:02}") for number, key in enumerate(keys)]
+    for key, passage in pairs:
+        named.setdefault(key, []).append(passage)
+    called = {key: sorted(found) for key, found in named.items() if len(found) <= MOST_NAMESAKES}
+    with TemporaryDirectory() as folder:
+        names = Titled.of(pairs, Scratch(Place.of(Path(folder)), held))
+        for key in (*named, "other", "grey hill", ""):
+            assert names.having(key) == sorted(named.get(key, []))
+            assert names.called(key) == called.get(key, [])
+        text = "The Grey Hills rise. Élan came by Isk Ferry, and by Isk, and over Hills. " + "Long " * 14
+        assert TitleScanner(names).find(text) == TitleScanner(HeldNames(called)).find(text)
+
+
+def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Path, documents: list[Document]) -> None:
+    more = [make_document("Isk (river)", "One. " * 40), make_document("1984", "A year."), make_document("", "None.")]
+    many = [make_document("History", f"Page {number}. " * 30) for number in range(MOST_NAMESAKES + 1)]
+    site = Site(tmp_path, limits=PassageLimits(words=20, short_document_words=0))
+    site.build(add=[*documents, *more, *many])
+    snapshot = site.snapshot
+    names = titled(snapshot, PassagePlaces(snapshot.first_sources(Kind.PASSAGE), snapshot.scratch))
+    passages = list(snapshot.units(Kind.PASSAGE))
+    assert len(passages) > snapshot.count_documents()
+    for key, found in passages_titled(passages).items():
+        assert names.having(key) == found
+    called = passages_called(passages)
+    assert "history" not in called
+    assert {key: names.called(key) for key in [*passages_titled(passages), "1984", ""]} == {
+        key: called.get(key, []) for key in [*passages_titled(passages), "1984", ""]
+    }
