@@ -116,9 +116,11 @@ def build(structure: str, folder: Path, memory: int) -> None:
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
     from hoptrail.language.opening import OFFLINE, LanguageContext, open_language
+    from hoptrail.store.allocator import few_pools
     from hoptrail.store.tables import StorageSettings
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
+    few_pools()
     encoder = WordHashes()
     performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
     sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]

@@ -40,6 +40,7 @@ from hoptrail.serving.options import (
     watching,
 )
 from hoptrail.settings import load_settings
+from hoptrail.store.allocator import few_pools
 from hoptrail.store.place import Place as IndexPlace
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
@@ -73,6 +74,7 @@ def index(
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
+    few_pools()
     opened = open_index(folder, settings, language)
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
@@ -100,6 +102,7 @@ def remove(
     settings: SettingsFile = None,
 ) -> None:
     """Remove documents and everything derived from them alone."""
+    few_pools()
     for title in open_index(folder, settings).remove(documents):
         console_of(error=True).print(render.plain(f"removed: {title}"), soft_wrap=True)
 
@@ -159,6 +162,7 @@ def verify(folder: IndexFolder, settings: SettingsFile = None) -> None:
 @app.command()
 def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Rebuild what is damaged in an index from its stored documents."""
+    few_pools()
     with watching() as watcher:
         damaged = open_index(folder, settings).repair(watcher)
     for name in damaged:

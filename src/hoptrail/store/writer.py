@@ -25,6 +25,7 @@ from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
+from hoptrail.store.allocator import give_back
 from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.files import files_of
 from hoptrail.store.head import Checksum, Head, HeadRecord, check_encoder
@@ -401,9 +402,11 @@ class Writer:
         rows = table.search().to_batches(batch_size=_REWRITE_BLOCK)
         with self._changing(table):
             table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
+        give_back()
         for column, config in self._indexes_of(name, int(table.count_rows())).items():
             with self._changing(table):
                 table.create_index(column, config=config, replace=True)
+            give_back()
 
     def _indexes_of(self, name: str, rows: int) -> dict[str, layout.Index]:
         return layout.indexes_of(name, rows, self.storage.exact_up_to, self.head.encoder.dimension)
