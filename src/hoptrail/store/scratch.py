@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import heapq
 import pickle
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import SEEK_END
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar, cast
 
@@ -159,6 +161,11 @@ class Scratch:
 
     place: Place
     held: int
+
+    @classmethod
+    def in_memory(cls) -> Scratch:
+        """One that needs no file."""
+        return cls(Place.of(Path()), sys.maxsize)
 
     def vectors(self, count: int, dimension: int) -> FloatMatrix:
         """Zeros of shape (count, dimension).

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -19,8 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
+from hoptrail.store.columns import LONGEST_ID, Rows, id_bytes
 from hoptrail.store.layout import STOP_WORDS
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.sparse import Growing, places_of, transposed
 from hoptrail.types import Kind
 
 K1 = 1.2
@@ -44,49 +48,40 @@ class Keywords(Protocol):
 
 @dataclass(frozen=True)
 class KeywordStatistics:
-    """Of texts that are numbered in the order given. Held are 12 bytes for each word of each text, twice once it is asked."""
+    """Of numbered texts. Each word of each text takes 12 bytes, twice once it is asked, in files where these are many."""
 
     words: Mapping[str, int]
     """The column of each word."""
     matrix: Any
     """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
+    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> KeywordStatistics:
-        """Of a stream of texts, of which only numbers are kept."""
-        from scipy.sparse import csr_matrix
-
+    def of(
+        cls, texts: Iterable[str], order: Callable[[], Rows] | None = None, scratch: Scratch | None = None
+    ) -> KeywordStatistics:
+        """Of a stream of texts, of which only numbers are kept. They are numbered as they come, or in the `order` that is asked
+        for when all have come.
+        """
+        scratch = scratch or Scratch.in_memory()
         numbers: dict[str, int] = {}  # as they come
-        blocks = [_Counted.of(keyword_words(some), numbers) for some in batched(texts, READ)]
+        counted, lengths = Growing(scratch), array("q")
+        for some in batched(texts, READ):
+            counts = _Counted.of(keyword_words(some), numbers)
+            counted.add(counts.sizes, counts.words, counts.counts.astype(np.float64))
+            lengths.extend(counts.lengths.tolist())
+        found = counted.matrix(len(numbers))
+        rows = order() if order else np.arange(found.shape[0], dtype=np.int32)
         in_order = sorted(numbers)
         ranks = np.empty(len(in_order), dtype=np.int32)
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
-        lengths = np.concatenate([np.zeros(0), *(block.lengths for block in blocks)])
-        sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(block.sizes for block in blocks)])
-        columns = np.concatenate([np.zeros(0, dtype=np.int32), *(ranks[block.words] for block in blocks)])
-        with_word = np.bincount(columns, minlength=len(in_order))
-        rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
-        damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
-        worth = np.empty(len(columns))
-        start = row = 0
-        for block in blocks:
-            end, last = start + len(block.words), row + len(block.sizes)
-            found = block.counts / (block.counts + np.repeat(damping[row:last], block.sizes))
-            worth[start:end] = rarity[columns[start:end]] * found
-            start, row = end, last
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        matrix = csr_matrix((worth, columns, starts), shape=(len(lengths), len(in_order)))
-        matrix.sort_indices()
-        return cls({word: column for column, word in enumerate(in_order)}, matrix)
-
-    def reordered(self, rows: NDArray[np.integer]) -> KeywordStatistics:
-        """Those of the same texts, numbered in another order."""
-        return KeywordStatistics(self.words, self.matrix[rows])
+        matrix = _worth(found, ranks, np.array(lengths, dtype=np.float64), rows, scratch)
+        return cls({word: column for column, word in enumerate(in_order)}, matrix, scratch)
 
     @cached_property
     def by_word(self) -> Any:
         """The same matrix of shape (words, texts)."""
-        return self.matrix.T.tocsr()
+        return transposed(self.matrix, self.scratch)
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """The score of every text, 0 where it shares no word with the question: shape (texts,)."""
@@ -107,11 +102,35 @@ class KeywordStatistics:
         return self.by_word.indices[here], self.by_word.data[here]
 
 
+def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows, scratch: Scratch) -> Any:
+    """What words are worth in texts, from how often they come (shape (texts, words)), and how many words each text has in all.
+
+    `ranks` are the columns to be, `order` the rows to be.
+    """
+    with_word = np.zeros(len(ranks), dtype=np.int64)
+    for start in range(0, counts.nnz, READ * READ):
+        with_word += np.bincount(counts.indices[start : start + READ * READ], minlength=len(ranks))
+    rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
+    damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
+    made = Growing(scratch)
+    starts = counts.indptr.astype(np.int64)
+    for first in range(0, len(order), READ):
+        rows = order[first : first + READ]
+        sizes = starts[rows + 1] - starts[rows]
+        places = places_of(starts, rows)
+        words, often = counts.indices[places], counts.data[places]
+        worth = rarity[words] * (often / (often + np.repeat(damping[rows], sizes)))
+        columns = ranks[words]
+        alphabetical = np.lexsort((columns, np.repeat(np.arange(len(rows)), sizes)))
+        made.add(sizes, columns[alphabetical], worth[alphabetical])
+    return made.matrix(len(ranks))
+
+
 @dataclass(frozen=True, slots=True)
 class _Counted:
     """Words of some texts: how many words each text has, how many different ones (`sizes`), these and how often they come."""
 
-    lengths: NDArray[np.float64]
+    lengths: NDArray[np.int64]
     sizes: NDArray[np.int64]
     words: NDArray[np.int32]
     counts: NDArray[np.int32]
@@ -124,7 +143,7 @@ class _Counted:
         owners = np.repeat(np.arange(len(texts)), lengths)
         pairs, counts = np.unique(owners << 32 | flat, return_counts=True)
         sizes = np.bincount(pairs >> 32, minlength=len(texts))
-        return cls(lengths.astype(np.float64), sizes, (pairs & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
+        return cls(lengths, sizes, (pairs & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +187,17 @@ def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
 
 
 def _of_passages(snapshot: Snapshot) -> KeywordStatistics:
-    ids: list[str] = []
+    ids = snapshot.scratch.column(np.dtype(f"S{LONGEST_ID}"))
 
     def texts() -> Iterator[str]:
-        for unit in snapshot.units(Kind.PASSAGE):
-            ids.append(unit.id)
-            yield unit.searchable
+        for some in batched(snapshot.units(Kind.PASSAGE), READ):
+            ids.extend(np.array([id_bytes(unit.id) for unit in some], dtype=f"S{LONGEST_ID}"))
+            yield from (unit.searchable for unit in some)
 
-    statistics = KeywordStatistics.of(texts())
-    return statistics.reordered(np.argsort(np.array(ids, dtype=np.bytes_)))
+    def rising() -> Rows:
+        return np.argsort(ids.values()).astype(np.int32)
+
+    return KeywordStatistics.of(texts(), rising, snapshot.scratch)
 
 
 def keyword_words(texts: Sequence[str]) -> list[list[str]]:

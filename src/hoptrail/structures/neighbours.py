@@ -26,6 +26,7 @@ from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, joined
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -33,6 +34,7 @@ from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, least_of, parts_of
+from hoptrail.structures.sparse import Growing
 from hoptrail.types import Kind
 
 BATCH = 8192
@@ -151,25 +153,21 @@ class ByKeywords:
     @cached_property
     def _queries(self) -> Any:
         """Ones at the words that each passage asks with: shape (passages, words)."""
-        return dearest_words(self.statistics.matrix, self.settings.words)
+        return dearest_words(self.statistics.matrix, self.settings.words, self.statistics.scratch)
 
 
-def dearest_words(matrix: Any, count: int) -> Any:
+def dearest_words(matrix: Any, count: int, scratch: Scratch) -> Any:
     """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
-    from scipy.sparse import csr_matrix, vstack
-
-    if count == 0:
-        return csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
-    parts = [_dearest(matrix[at : at + BATCH], count) for at in range(0, matrix.shape[0], BATCH)]
-    return vstack(parts or [matrix], format="csr")
-
-
-def _dearest(matrix: Any, count: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
-    kept = best_of(Directed(sources, matrix.indices, matrix.data), count, matrix.indices)
-    return csr_matrix((np.ones(len(kept.sources)), (kept.sources, kept.targets)), shape=matrix.shape)
+    dearest = Growing(scratch)
+    for first in range(0, matrix.shape[0], BATCH):
+        rows = matrix[first : first + BATCH]
+        sizes = np.diff(rows.indptr).astype(np.int64)
+        sources = np.repeat(np.arange(rows.shape[0], dtype=np.int32), sizes)
+        kept = best_of(Directed(sources, rows.indices, rows.data), count or rows.shape[1], rows.indices)
+        order = np.lexsort((kept.targets, kept.sources))
+        sizes = np.bincount(kept.sources, minlength=rows.shape[0])
+        dearest.add(sizes, kept.targets[order], np.ones(len(order)))
+    return dearest.matrix(matrix.shape[1])
 
 
 def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed:

@@ -1,0 +1,61 @@
+"""Matrices that are made a part at a time, in files or in memory, are those that SciPy makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, random
+
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures import keyword_statistics, sparse
+from hoptrail.structures.keyword_statistics import KeywordStatistics
+from hoptrail.structures.sparse import Growing, places_of, transposed
+
+
+def some_matrix(rows: int, columns: int) -> csr_matrix:
+    matrix = random(rows, columns, density=0.2, random_state=7, format="csr")
+    matrix.sort_indices()
+    return matrix
+
+
+@pytest.mark.parametrize("held", [1, 1 << 20])
+def test_a_matrix_is_made_of_its_rows_and_turned_round(
+    tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse, "ROWS", 4)
+    room, whole = Scratch(Place.of(tmp_path), held), some_matrix(30, 11)
+    made = Growing(room)
+    for first in range(0, 30, 7):
+        part = whole[first : first + 7]
+        made.add(np.diff(part.indptr).astype(np.int64), part.indices, part.data)
+    matrix = made.matrix(11)
+    assert (matrix != whole).nnz == 0
+    there = transposed(matrix, room)
+    assert there.shape == (11, 30)
+    assert (there != whole.T).nnz == 0
+    assert all((np.diff(row.indices) > 0).all() for row in there)
+    assert Growing(room).matrix(3).shape == (0, 3)
+    assert transposed(Growing(room).matrix(3), room).shape == (3, 0)
+
+
+def test_entries_of_rows_are_found_in_any_order() -> None:
+    starts = np.array([0, 2, 2, 5], dtype=np.int64)
+    assert places_of(starts, np.array([2, 1, 0])).tolist() == [2, 3, 4, 0, 1]
+    assert places_of(starts, np.array([], dtype=np.intp)).tolist() == []
+
+
+def test_what_words_are_worth_does_not_hang_on_memory_or_portions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"amber zinc lime word{number % 7} word{number % 5} " * (1 + number % 3) for number in range(40)] + [""]
+    whole = KeywordStatistics.of(texts)
+    monkeypatch.setattr(keyword_statistics, "READ", 3)
+    order = np.arange(len(texts), dtype=np.int32)[::-1]
+    parts = KeywordStatistics.of(texts, lambda: order, Scratch(Place.of(tmp_path), 1))
+    assert parts.words == whole.words
+    assert np.array_equal(parts.matrix.toarray(), whole.matrix.toarray()[order])
+    assert np.array_equal(parts.by_word.toarray(), parts.matrix.toarray().T)
+    assert np.array_equal(parts.scores("zinc word3"), whole.scores("zinc word3")[order])
