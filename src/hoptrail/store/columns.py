@@ -16,16 +16,21 @@ Rows = NDArray[np.int32]
 """Numbers of rows, or of other things that are counted from 0."""
 
 
-LONGEST_ID = 24
-"""Bytes of an id in a row of columns: one letter, of a summary also its level, and 20 digits."""
+ID = np.dtype("S24")
+"""An id in a row of columns: one letter, of a summary also its level, and 20 digits."""
 
 
 def id_bytes(id_: str) -> bytes:
     """Raises: ValueError: the id is too long for a row."""
     packed = id_.encode()
-    if len(packed) > LONGEST_ID:
-        raise ValueError(f"an id has at most {LONGEST_ID} bytes, not {id_!r}")
+    if len(packed) > ID.itemsize:
+        raise ValueError(f"an id has at most {ID.itemsize} bytes, not {id_!r}")
     return packed
+
+
+def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
+    """Raises: ValueError: an id is too long for a row."""
+    return np.array(list(map(id_bytes, ids)), ID)
 
 
 class PackedIds(Sequence[str]):

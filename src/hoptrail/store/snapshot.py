@@ -24,7 +24,7 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.columns import Directed, joined
+from hoptrail.store.columns import ID, Directed, PackedIds, id_rows, joined
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -288,6 +288,15 @@ class Snapshot:
     def unit_ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind as a stream, in no particular order, without reading the units."""
         return self._ids(layout.unit_table(kind))
+
+    def ids_in_order(self, kind: Kind) -> PackedIds:
+        """Ids of all units of a kind, rising."""
+        column = self.scratch.column(ID)
+        for batch in self._scan(layout.unit_table(kind), ["id"]):
+            column.extend(id_rows(batch.column("id").to_pylist()))
+        ids = column.values()
+        ids.sort()
+        return PackedIds(ids)
 
     def stored_ids(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """Those of some ids under which a unit of a kind is stored, looked up."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import LONGEST_ID, Rows, id_bytes
+from hoptrail.store.columns import ID, Rows, id_rows
 from hoptrail.store.layout import STOP_WORDS
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
@@ -187,11 +187,11 @@ def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
 
 
 def _of_passages(snapshot: Snapshot) -> KeywordStatistics:
-    ids = snapshot.scratch.column(np.dtype(f"S{LONGEST_ID}"))
+    ids = snapshot.scratch.column(ID)
 
     def texts() -> Iterator[str]:
         for some in batched(snapshot.units(Kind.PASSAGE), READ):
-            ids.extend(np.array([id_bytes(unit.id) for unit in some], dtype=f"S{LONGEST_ID}"))
+            ids.extend(id_rows(unit.id for unit in some))
             yield from (unit.searchable for unit in some)
 
     def rising() -> Rows:

@@ -216,7 +216,8 @@ class DenseNeighbours:
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot) -> ByVector:
-            return ByVector(snapshot.vectors(Kind.PASSAGE).matrix, self.settings, workshop.pause, workshop.executor)
+            vectors = snapshot.vectors_in_order([Kind.PASSAGE], snapshot.ids_in_order(Kind.PASSAGE))
+            return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
@@ -252,13 +253,13 @@ class Bm25Neighbours:
 
 def stored_edges(snapshot: Snapshot, name: str) -> Directed:
     """The links of a neighbourhood graph, with what closes a list (`ByKeywords`); rows are by rising id of the passages."""
-    return snapshot.link_rows(name, snapshot.vectors(Kind.PASSAGE).ids)
+    return snapshot.link_rows(name, snapshot.ids_in_order(Kind.PASSAGE))
 
 
 def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot], Likeness]) -> None:
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
-    ids = snapshot.vectors(Kind.PASSAGE).ids
+    ids = snapshot.ids_in_order(Kind.PASSAGE)
     stored = stored_edges(snapshot, name)
     degrees = np.bincount(stored.sources, minlength=len(ids))
     lacking = degrees < min(count, len(ids) - 1)
@@ -268,7 +269,7 @@ def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: 
         return
     if not len(stored.sources) and next(snapshot.links(name), None):
         workshop.writer.drop_links(name)  # they join passages that have since been cut anew
-    likeness, packed = open_likeness(snapshot), PackedIds.of(ids)
+    likeness = open_likeness(snapshot)
     standing = _of_sources(stored, ~lacking)
     done = 0
     for rows in parts_of(pending, len(ids), BATCH):
@@ -279,7 +280,7 @@ def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: 
         improved = _once(joined([_of_sources(standing, others), _of_sources(found, others)]))
         improved = best_of(improved, count, improved.targets)
         before = joined([_of_sources(stored, new), _of_sources(standing, others)])
-        _write(workshop.writer, name, packed, before, joined([_of_sources(found, new), improved]))
+        _write(workshop.writer, name, ids, before, joined([_of_sources(found, new), improved]))
         standing = joined([_of_sources(standing, ~others), improved])
         done += len(rows)
         workshop.report("linking neighbours", done, len(pending))

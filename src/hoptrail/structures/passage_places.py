@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import LONGEST_ID, id_bytes
+from hoptrail.store.columns import ID, id_bytes
 from hoptrail.store.scratch import Scratch
 from hoptrail.types import Span, Unit
 
 _READ = 65_536
 """Passages whose places are held as records while they are read."""
 
-_ID = f"S{LONGEST_ID}"
-_PLACE = np.dtype([("document", _ID), ("start", ">u8"), ("end", ">u8"), ("id", _ID)])
+_PLACE = np.dtype([("document", ID), ("start", ">u8"), ("end", ">u8"), ("id", ID)])
 """Numbers with their high bytes first, so that places in order of their bytes are in order of their documents and starts."""
 _BYTES = np.dtype(f"S{_PLACE.itemsize}")
 _LAST = (1 << 64) - 1

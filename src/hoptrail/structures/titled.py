@@ -6,12 +6,13 @@ In memory are the words that titles begin with, and two bytes a title.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import LONGEST_ID, id_bytes
+from hoptrail.store.columns import ID, id_bytes
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import MOST_NAMESAKES, Openings, can_be_found, title_key
@@ -21,9 +22,11 @@ from hoptrail.types import Kind
 _READ = 65_536
 """Titles that are held as records while they are read."""
 
-_ROW = np.dtype([("digest", ">u8"), ("passage", f"S{LONGEST_ID}")])
+_ROW = np.dtype([("digest", ">u8"), ("passage", ID)])
 _BYTES = np.dtype(f"S{_ROW.itemsize}")
 """As bytes, titles are in order of their digests, then of their passages."""
+
+_RECENT = 1 << 15
 
 _BITS = 16
 """A title, one of them set: of what is no title one in so many has to be looked up."""
@@ -45,6 +48,7 @@ class Titled:
             places = digests[start : start + _READ] % np.uint64(self._bits)
             np.bitwise_or.at(marks, places >> 3, np.left_shift(1, places & 7).astype(np.uint8))
         self._marks = marks.tobytes()
+        self.having = lru_cache(_RECENT)(self._having)  # few names are most of what is named
 
     @classmethod
     def of(cls, names: Iterable[tuple[str, str]], scratch: Scratch) -> Titled:
@@ -70,7 +74,7 @@ class Titled:
         found = self.having(key)
         return found if len(found) <= MOST_NAMESAKES else []
 
-    def having(self, key: str) -> list[str]:
+    def _having(self, key: str) -> list[str]:
         """As `called`, of headings too."""
         digest = _digest(key)
         bit = digest % self._bits
