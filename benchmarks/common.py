@@ -120,6 +120,8 @@ def limited_to(megabytes: int) -> Iterator[list[str]]:
         group.mkdir()
         (group / limit).write_text(str(megabytes << 20), encoding="ascii")
     except OSError as error:
+        if group.is_dir():
+            group.rmdir()
         sys.exit(f"cannot limit memory: {error}. Run it as root, on a Linux with control groups.")
     try:
         yield ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]

@@ -53,7 +53,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One structure over one corpus. `disk_megabytes` is what it added."""
+    """One structure over one corpus. `disk_megabytes` is what it added; `memory` and `limit` are what it was built with."""
 
     passages: int
     structure: str
@@ -62,6 +62,8 @@ class Built:
     peak_megabytes: float
     own_megabytes: float
     disk_megabytes: float
+    memory: int
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, memory:
     """Kept beside the index, and measured only once. `limit`: MB that the system gives, 0 for all there are."""
     kept = folder / "built.json"
     rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
+    if any((row.memory, row.limit) != (memory, limit) for row in rows):
+        sys.exit(f"{folder} was built with other --memory or --limit: give both, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "corpus.jsonl").exists():
         write_corpus(MadeCorpus(size), folder / "corpus.part")
@@ -146,7 +150,17 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, memory:
             done = run_measured([*limited, *command])
         disk = (size_of(folder / "index") - before) / 1e6
         rows.append(
-            Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk)
+            Built(
+                size,
+                structure,
+                done.seconds,
+                done.cpu_seconds,
+                done.peak_megabytes,
+                done.own_megabytes,
+                disk,
+                memory,
+                limit,
+            )
         )
         kept.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows
@@ -268,7 +282,7 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
 
 def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed], peers: Sequence[Peer]) -> None:
     print("Building, each structure on what it stands on:\n")
-    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
+    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "memory_mb", "limit")
     print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds a question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")

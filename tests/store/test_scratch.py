@@ -93,7 +93,8 @@ def test_records_are_sorted_however_little_memory_there_is(
             aside.put(record)
         assert list(aside) == sorted(records)
         first, second = iter(aside), iter(aside)  # two readers of one file
-        assert [pair for both in zip(first, second, strict=True) for pair in both][::2] == sorted(records)
+        both = list(zip(first, second, strict=True))
+        assert both == [(record, record) for record in sorted(records)]
         assert list(tmp_path.iterdir()) == []
 
 
@@ -104,7 +105,7 @@ def test_a_column_is_what_was_put_into_it(tmp_path: Path, held: int, monkeypatch
     assert room.column(np.int64).values().tolist() == []
     column, names = room.column(np.int64), room.column(np.dtype("S3"))
     for start in range(0, 300, 7):
-        column.extend(np.arange(start, start + 7))
+        column.extend(np.arange(start, start + 7, dtype=np.int32))  # becomes what the column is of
         names.extend(np.array([b"%03d" % start], dtype="S3"))
     assert column.values().tolist() == list(range(301))
     values = names.values()
@@ -116,8 +117,10 @@ def test_a_column_is_what_was_put_into_it(tmp_path: Path, held: int, monkeypatch
 
 def test_digests_are_found_in_files_too(tmp_path: Path) -> None:
     digests = Scratch(Place.of(tmp_path), 1).digests(range(0, 1000, 3))
+    digests.add(np.arange(1, 1000, 3))
     digests.add(np.arange(0, 1000, 5))
-    wanted = {*range(0, 1000, 3), *range(0, 1000, 5)}
+    assert isinstance(root_of(digests._runs[0]), mmap.mmap)
+    wanted = {*range(0, 1000, 3), *range(1, 1000, 3), *range(0, 1000, 5)}
     assert digests.holding(range(1000)).tolist() == [number in wanted for number in range(1000)]
     assert len(digests) == len(wanted)
     assert list(tmp_path.iterdir()) == []

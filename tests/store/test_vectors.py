@@ -177,7 +177,7 @@ def test_a_kind_that_is_not_there_has_no_nearest(folder: Path) -> None:
     assert Snapshot.open(folder).nearest(Kind.SUMMARY, drawn(2, 2), 5) == [[], []]
 
 
-@pytest.mark.parametrize("wrong", [{"exact_up_to": 0}, {"memory_mb": 0}, {"index_cache_mb": 0}])
+@pytest.mark.parametrize("wrong", [{"exact_up_to": 0}, {"memory_mb": 255}, {"index_cache_mb": 0}])
 def test_settings_below_one_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least"):
         StorageSettings(**wrong)

@@ -152,3 +152,18 @@ def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:
     assert structures
     assert all(name == structure.name for name, structure in structures.items())
     assert structures["passages"].fingerprint == Passages(PassageLimits(words=7)).fingerprint
+
+
+@pytest.mark.parametrize("id_size", [1, 1 << 40])
+def test_documents_without_passages_are_found_however_many_they_are(
+    tmp_path: Path, id_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "HELD_ID", id_size)
+    encoder = Counting()
+    with writing_to(tmp_path, encoder.identity) as writer:
+        workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
+        for count in (4, 10, 10):
+            writer.put_documents(many(count))
+            Passages(PassageLimits()).update(workshop)
+            assert writer.snapshot().count(Kind.PASSAGE) == count
+    assert len(encoder.texts) == 10

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import SEEK_END
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar, cast
@@ -90,7 +91,11 @@ class Sorting(Generic[R]):
         """Raises: StorageError: the disk is full, or refuses."""
         self._held.append(record)
         if len(self._held) >= self._most:
-            self._write()
+            self._held.sort()
+            self._runs.append(self._written(self._held))
+            self._held = []
+            if len(self._runs) * READ_TOGETHER > self._most:  # what merging holds
+                self._runs = [self._written(self)]
 
     def __iter__(self) -> Iterator[R]:
         return heapq.merge(*(self._read(*run) for run in self._runs), sorted(self._held))
@@ -99,15 +104,18 @@ class Sorting(Generic[R]):
         if self._file:
             _close(self._file)
 
-    def _write(self) -> None:
-        self._held.sort()
+    def _written(self, rising: Iterable[R]) -> tuple[int, int]:
+        """Write a run behind all others."""
+        records, portions = iter(rising), 0
         with writing(self._scratch.folder):
-            self._file = self._file or self._scratch.file()
-            self._runs.append((self._file.seek(0, SEEK_END), -(-len(self._held) // READ_TOGETHER)))
-            for start in range(0, len(self._held), READ_TOGETHER):
-                pickle.dump(self._held[start : start + READ_TOGETHER], self._file, pickle.HIGHEST_PROTOCOL)
-            self._file.flush()
-        self._held = []
+            self._file = file = self._file or self._scratch.file()
+            place = end = file.seek(0, SEEK_END)
+            while some := list(islice(records, READ_TOGETHER)):
+                file.seek(end)  # the records may come out of the same file
+                pickle.dump(some, file, pickle.HIGHEST_PROTOCOL)
+                end, portions = file.tell(), portions + 1
+            file.flush()
+        return place, portions
 
     def _read(self, place: int, portions: int) -> Iterator[Any]:
         file = cast("IO[bytes]", self._file)
@@ -130,7 +138,7 @@ class Column(Generic[T]):
 
     def extend(self, values: NDArray[T]) -> None:
         """Raises: StorageError: the disk is full, or refuses."""
-        self._waiting.append(values)
+        self._waiting.append(np.asarray(values, self._dtype))
         self._bytes += values.nbytes
         if self._bytes > (_WRITTEN if self._file else self._scratch.held):
             self._write()
@@ -138,7 +146,8 @@ class Column(Generic[T]):
     def values(self) -> NDArray[T]:
         """All of them in their order, to be changed at will: shape (n,). No more may come then."""
         if self._file is None:
-            return np.concatenate([np.empty(0, self._dtype), *self._waiting])
+            waiting, self._waiting = self._waiting, []
+            return np.concatenate([np.empty(0, self._dtype), *waiting])
         self._write()
         with writing(self._scratch.folder):
             return np.asarray(np.memmap(self._file, self._dtype, "r+", shape=(self._written,)))
@@ -164,7 +173,7 @@ class Scratch:
 
     @classmethod
     def in_memory(cls) -> Scratch:
-        """One that needs no file."""
+        """One that needs no file, unless many records are set aside."""
         return cls(Place.of(Path()), sys.maxsize)
 
     def vectors(self, count: int, dimension: int) -> FloatMatrix:

@@ -38,11 +38,11 @@ class StorageSettings:
     """How an index is written and read.
 
     Above `exact_up_to` vectors of a kind the store's index finds the nearest (`vectors.py`), up to it one product with all of
-    them. A build holds about `memory_mb` MiB, however large the corpus: what would be more lies in files beside the index. A
-    reader keeps at most `index_cache_mb` MiB of the indexes that ids and links are looked up in: questions that look up
-    thousands take twice as long where these, some 40 bytes a sentence and a link, do not fit. The rest is for object stores:
-    what a commit has replaced is kept for `keep_hours`, because readers cannot be seen there: one that holds on to a state for
-    longer may find its files gone. A writer that has died keeps others out for `lease_seconds`.
+    them. A build holds about `memory_mb` MiB, however large the corpus, but for what docs/scale.md names: what would be more
+    lies in files beside the index. A reader keeps at most `index_cache_mb` MiB of the indexes that ids and links are looked up
+    in: questions that look up thousands take twice as long where these, some 40 bytes a sentence and a link, do not fit. The
+    rest is for object stores: what a commit has replaced is kept for `keep_hours`, because readers cannot be seen there: one
+    that holds on to a state for longer may find its files gone. A writer that has died keeps others out for `lease_seconds`.
     """
 
     keep_hours: float = 48.0
@@ -70,8 +70,6 @@ def connect(place: Place | Path, storage: StorageSettings | None = None) -> DBCo
     # It reads this once, and else tells the user's terminal of its inner workings, hundreds of times in a large corpus.
     os.environ.setdefault("LANCEDB_LOG", "error")
     storage = storage or StorageSettings()
-    # What it reads ahead in a scan: 2 GiB by itself.
-    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(storage.share))
     import lancedb
 
     place = Place.of(place)

@@ -13,6 +13,7 @@ that is done again cannot appear twice.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -535,6 +536,8 @@ def writing_to(
         StorageError: the disk or the object store refuses.
     """
     place, storage = Place.of(where), storage or StorageSettings()
+    # What the store reads ahead in a scan, 2 GiB by itself: one for all of a process, that of the first that writes.
+    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(storage.share))
     if place.is_local:
         with writing(place):
             place.folder.mkdir(parents=True, exist_ok=True)

@@ -5,22 +5,28 @@ Knows nothing of what is asked, or of where the outputs are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Generic, TypeVar
 
 from hoptrail.errors import TaskFailed
+from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Task
+from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.passage_places import PassagePlaces
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind, Span, Unit
 
 T = TypeVar("T")
 
 BATCH = 256
 """Passages whose outputs are kept at a time at least."""
+
+READ = 65_536
+"""Places read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,14 @@ def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) ->
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
-def ask_about(workshop: Workshop, wanted: Callable[[str], bool], inquiry: Inquiry[T]) -> None:
-    """Ask about the passages whose ids are wanted, in document order; nothing where the workshop has no language.
+def passages_without(snapshot: Snapshot, done: Digests, name: Callable[[str], str] = str) -> Iterator[tuple[str, Span]]:
+    """Ids and places of the passages that have nothing under what they are called by `name`; `done` holds that of the others."""
+    for some in batched(snapshot.first_sources(Kind.PASSAGE), READ):
+        yield from compress(some, ~done.holding(hash(name(id_)) for id_, _ in some))
+
+
+def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry: Inquiry[T]) -> None:
+    """Ask about passages, given by ids and places, in document order; nothing where the workshop has no language.
 
     Raises:
         EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
@@ -47,8 +59,7 @@ def ask_about(workshop: Workshop, wanted: Callable[[str], bool], inquiry: Inquir
     if language is None:
         return
     snapshot = workshop.writer.snapshot()
-    places = ((id_, span) for id_, span in snapshot.first_sources(Kind.PASSAGE) if wanted(id_))
-    ordered = PassagePlaces(places, snapshot.scratch)
+    ordered = PassagePlaces(passages, snapshot.scratch)
     size = kept_at_once(workshop, len(ordered), BATCH)
     for start in range(0, len(ordered), size):
         workshop.pause()

@@ -6,20 +6,20 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change, Writer
-from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order
+from hoptrail.store.writer import Writer
+from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order, passages_without
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.imported import digest_of, import_extractions
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
 from hoptrail.structures.passage_places import PassagePlaces
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind, Span, Unit
 
 READ = 8192
 """Passages read at a time with what was found in them."""
@@ -69,9 +69,8 @@ class Extractions:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         writer = workshop.writer
-        if workshop.change and not workshop.change.came:
-            return
-        missing = _of_new(workshop.change, writer) if workshop.change else _missing(writer)
+        change = workshop.change  # with a document that goes, what was found in it has gone
+        missing = _places_within(writer.snapshot(), change.came) if change else _missing(writer)
         if self.settings.from_file:
             _import(workshop, Path(self.settings.from_file), missing)
         else:
@@ -81,36 +80,33 @@ class Extractions:
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
-    if documents is None:
-        places = snapshot.first_sources(Kind.PASSAGE)
-    else:
-        places = ((unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents))
+    places = snapshot.first_sources(Kind.PASSAGE) if documents is None else _places_within(snapshot, documents)
     for ids in PassagePlaces(places, snapshot.scratch).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
 
 
-def _of_new(change: Change, writer: Writer) -> Callable[[str], bool]:
-    """Whether a passage is of a document that came: with a document that goes, what was found in it has gone."""
-    return frozenset(writer.snapshot().ids_within(Kind.PASSAGE, change.came)).__contains__
+def _places_within(snapshot: Snapshot, documents: Collection[str]) -> Iterator[tuple[str, Span]]:
+    """Ids and places of the passages of some documents."""
+    return ((unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents))
 
 
-def _missing(writer: Writer) -> Callable[[str], bool]:
-    """Whether a passage has no extraction; extractions without a passage are removed."""
+def _missing(writer: Writer) -> Iterator[tuple[str, Span]]:
+    """Ids and places of the passages without an extraction; extractions without a passage are removed."""
     snapshot = writer.snapshot()
     there = writer.scratch.digests(map(hash, snapshot.unit_ids(Kind.PASSAGE)))
     done = writer.scratch.digests(map(hash, snapshot.extracted()))
     writer.remove_units(Kind.PASSAGE, {id_ for id_ in snapshot.extracted() if hash(id_) not in there})
-    return lambda id_: hash(id_) not in done
+    return passages_without(snapshot, done)
 
 
 def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
     writer.add_extractions({unit.id: extraction for unit, extraction in got})
 
 
-def _import(workshop: Workshop, file: Path, wanted_of: Callable[[str], bool]) -> None:
+def _import(workshop: Workshop, file: Path, passages: Iterable[tuple[str, Span]]) -> None:
     snapshot = workshop.writer.snapshot()
-    missing = set(filter(wanted_of, snapshot.unit_ids(Kind.PASSAGE)))
+    missing = {id_ for id_, _ in passages}
     if not missing:
         return
     imported = import_extractions(file, snapshot)

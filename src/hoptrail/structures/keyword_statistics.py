@@ -24,7 +24,7 @@ from hoptrail.store.columns import ID, Rows, id_rows
 from hoptrail.store.layout import STOP_WORDS
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.sparse import Growing, places_of, transposed
+from hoptrail.structures.sparse import ENTRIES, Growing, places_of, transposed
 from hoptrail.types import Kind
 
 K1 = 1.2
@@ -71,6 +71,7 @@ class KeywordStatistics:
             counted.add(counts.sizes, counts.words, counts.counts.astype(np.float64))
             lengths.extend(counts.lengths.tolist())
         found = counted.matrix(len(numbers))
+        del counted
         rows = order() if order else np.arange(found.shape[0], dtype=np.int32)
         in_order = sorted(numbers)
         ranks = np.empty(len(in_order), dtype=np.int32)
@@ -108,8 +109,8 @@ def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows, 
     `ranks` are the columns to be, `order` the rows to be.
     """
     with_word = np.zeros(len(ranks), dtype=np.int64)
-    for start in range(0, counts.nnz, READ * READ):
-        with_word += np.bincount(counts.indices[start : start + READ * READ], minlength=len(ranks))
+    for start in range(0, counts.nnz, ENTRIES):
+        with_word += np.bincount(counts.indices[start : start + ENTRIES], minlength=len(ranks))
     rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
     damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
     made = Growing(scratch)

@@ -77,7 +77,9 @@ class TitleMentions:
             return
         with snapshot.scratch.sorting() as occurrences:
             found = Occurrences(occurrences)
-            _renew_links(workshop, names, lambda sentence, keys: found.add(keys, places.holding(sentence)))
+            _renew_links(
+                workshop, names, lambda sentence, keys: found.add(keys, places.holding(sentence) if keys else "")
+            )
             workshop.pause()
             found.add_called(key for key, _ in title_keys(snapshot, places))
             for passage, extraction in snapshot.extractions():

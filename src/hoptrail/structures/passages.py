@@ -26,8 +26,8 @@ SPLIT_DOCUMENTS = 128
 SPLIT_CHARACTERS = 1_000_000
 """Documents split together: at most this many, or about this many characters."""
 
-LOOKED_UP = 10_000
-"""Documents without passages that are looked up; for more the whole table is read."""
+HELD_ID = 100
+"""Bytes of an id in memory: documents without passages are looked up by their ids, unless these are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Passages:
         snapshot = workshop.writer.snapshot()
         missing = partial(snapshot.documents, workshop.change.came) if workshop.change else _missing(workshop, snapshot)
         total = sum(_mapped(workshop.executor, partial(_count, self.limits), missing()))
+        if not total:
+            return
         split = _mapped(workshop.executor, partial(_split, self.limits), missing())
         for batch, vectors in encode_batches(workshop, _batches(split, kept_at_once(workshop, total, BATCH)), total):
             workshop.writer.add_units(batch, vectors)  # their documents have no passages yet
@@ -60,8 +62,9 @@ def _missing(workshop: Workshop, snapshot: Snapshot) -> Callable[[], Iterator[Do
     """Gives the documents that have no passages: looked up where they are few, else sought among all."""
     there = (span.document for _, span in snapshot.first_sources(Kind.PASSAGE))
     done = workshop.writer.scratch.digests(map(hash, there))
-    some = list(islice((id_ for id_ in snapshot.document_ids() if hash(id_) not in done), LOOKED_UP + 1))
-    if len(some) <= LOOKED_UP:
+    most = workshop.writer.scratch.held // HELD_ID
+    some = list(islice((id_ for id_ in snapshot.document_ids() if hash(id_) not in done), most + 1))
+    if len(some) <= most:
         return lambda: snapshot.documents(some)
     return lambda: (document for document in snapshot.documents() if hash(document.id) not in done)
 

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from hoptrail.store.scratch import Scratch
 
 ROWS = 4096
-"""Rows that are worked on at a time."""
+ENTRIES = 1 << 20
+"""Rows, or entries, that are worked on at a time."""
 
 
 class Growing:
-    """A matrix that is made some rows at a time, as wide as it comes to be."""
+    """A matrix that is made some rows at a time, as wide as it comes to be.
+
+    Of more than 2^31 entries (some 35 million passages) SciPy holds the columns' numbers in memory.
+    """
 
     def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch
@@ -50,8 +54,8 @@ def transposed(matrix: Any, scratch: Scratch) -> Any:
     from scipy.sparse import csr_matrix
 
     counts = np.zeros(matrix.shape[1] + 1, dtype=np.int64)
-    for start in range(0, matrix.nnz, ROWS * ROWS):
-        counts[1:] += np.bincount(matrix.indices[start : start + ROWS * ROWS], minlength=matrix.shape[1])
+    for start in range(0, matrix.nnz, ENTRIES):
+        counts[1:] += np.bincount(matrix.indices[start : start + ENTRIES], minlength=matrix.shape[1])
     starts = np.cumsum(counts)
     rows = scratch.table(matrix.nnz, 1, np.int32)[:, 0]
     values = scratch.table(matrix.nnz, 1, np.float64)[:, 0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,9 +94,10 @@ def titled(snapshot: Snapshot, places: PassagePlaces) -> Titled:
 def title_keys(snapshot: Snapshot, places: PassagePlaces) -> Iterator[tuple[str, str]]:
     """The key of each document's title, where that is a name, with the document's first passage."""
     firsts = snapshot.scratch.digests(map(hash, places.firsts()))
-    for id_, title in snapshot.titles(Kind.PASSAGE):
-        if hash(id_) in firsts and (key := title_key(title)):
-            yield key, id_
+    for some in batched(snapshot.titles(Kind.PASSAGE), _READ):
+        for id_, title in compress(some, firsts.holding(hash(id_) for id_, _ in some)):
+            if key := title_key(title):
+                yield key, id_
 
 
 def _digest(key: str) -> int:

@@ -19,7 +19,7 @@ from hoptrail.language.tasks import Summarise
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
-from hoptrail.structures.asking import Inquiry, ask_about
+from hoptrail.structures.asking import Inquiry, ask_about, passages_without
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer
 from hoptrail.structures.names import PASSAGES, TOPICS
@@ -70,7 +70,7 @@ class Topics:
         inquiry = Inquiry(
             lambda unit: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"
         )
-        ask_about(workshop, lambda passage: hash(topic_id(passage)) not in done, inquiry)
+        ask_about(workshop, passages_without(snapshot, done, topic_id), inquiry)
 
 
 @dataclass(frozen=True, slots=True)
