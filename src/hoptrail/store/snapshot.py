@@ -291,12 +291,9 @@ class Snapshot:
 
     def ids_in_order(self, kind: Kind) -> PackedIds:
         """Ids of all units of a kind, rising."""
-        column = self.scratch.column(ID)
-        for batch in self._scan(layout.unit_table(kind), ["id"]):
-            column.extend(id_rows(batch.column("id").to_pylist()))
-        ids = column.values()
-        ids.sort()
-        return PackedIds(ids)
+        batches = self._scan(layout.unit_table(kind), ["id"])
+        rows = (id_rows(batch.column("id").to_pylist()) for batch in batches)
+        return PackedIds(self.scratch.in_order(ID, rows))
 
     def stored_ids(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """Those of some ids under which a unit of a kind is stored, looked up."""

@@ -24,10 +24,10 @@ _READ = 65_536
 """Titles that are held as records while they are read."""
 
 _ROW = np.dtype([("digest", ">u8"), ("passage", ID)])
-_BYTES = np.dtype(f"S{_ROW.itemsize}")
-"""As bytes, titles are in order of their digests, then of their passages."""
+"""The high byte first, so that titles in order of their bytes are in order of their digests, then of their passages."""
 
 _RECENT = 1 << 15
+"""Names whose passages are remembered."""
 
 _BITS = 16
 """A title, one of them set: of what is no title one in so many has to be looked up."""
@@ -49,20 +49,21 @@ class Titled:
             places = digests[start : start + _READ] % np.uint64(self._bits)
             np.bitwise_or.at(marks, places >> 3, np.left_shift(1, places & 7).astype(np.uint8))
         self._marks = marks.tobytes()
-        self.having = lru_cache(_RECENT)(self._having)  # few names are most of what is named
+        self.having = lru_cache(_RECENT)(self._having)
+        """As `called`, of headings too. Few names are most of what is named."""
 
     @classmethod
     def of(cls, names: Iterable[tuple[str, str]], scratch: Scratch) -> Titled:
         """Of keys, each with a passage that it calls, in any order."""
-        column, openings = scratch.column(_BYTES), Openings()
-        for some in batched(names, _READ):
-            for key, _ in some:
-                openings.add(key)
-            rows = [(_digest(key), id_bytes(passage)) for key, passage in some]
-            column.extend(np.array(rows, dtype=_ROW).view(_BYTES))
-        values = column.values()
-        values.sort()
-        titles = values.view(_ROW)
+        openings = Openings()
+
+        def rows() -> Iterator[NDArray[np.void]]:
+            for some in batched(names, _READ):
+                for key, _ in some:
+                    openings.add(key)
+                yield np.array([(_digest(key), id_bytes(passage)) for key, passage in some], dtype=_ROW)
+
+        titles = scratch.in_order(_ROW, rows())
         digests = scratch.table(len(titles), 1, np.uint64)[:, 0]
         digests[:] = titles["digest"]
         return cls(digests, titles["passage"], openings)
@@ -76,7 +77,6 @@ class Titled:
         return found if len(found) <= MOST_NAMESAKES else []
 
     def _having(self, key: str) -> list[str]:
-        """As `called`, of headings too."""
         digest = _digest(key)
         bit = digest % self._bits
         if not self._marks[bit >> 3] >> (bit & 7) & 1:
