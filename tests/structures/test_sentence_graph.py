@@ -231,6 +231,17 @@ def test_passages_that_were_cut_anew_are_adjacent_anew(tmp_path: Path) -> None:
     assert {link.kind for link in links(tmp_path)} == {SS, EC}
 
 
+def test_adjacent_sentences_that_lost_their_links_get_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentence_graph, "BATCH", 2)
+    update(tmp_path, WORLD)
+    before = links(tmp_path)
+    update(tmp_path, change=lambda writer: writer.drop_links(SA))
+    assert links(tmp_path) == before
+    assert {link.kind for link in before} == {SA, SS, EC}
+
+
 def test_discarding_takes_all_kinds_of_link_and_no_others(tmp_path: Path) -> None:
     update(tmp_path, WORLD)
     other = Link("a", "b", "joint-tree", 1.0)

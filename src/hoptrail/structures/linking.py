@@ -63,18 +63,36 @@ def contained(pairs: Pairs, others: Pairs, size: int) -> NDArray[np.bool_]:
     return is_among(pairs.keys(size), others.keys(size))
 
 
-def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Pairs:
-    """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance.
+class Adjacency:
+    """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance."""
 
-    `passages`: the number of each row's passage, -1 for none; `starts`: where the row begins.
-    """
-    order = np.lexsort((starts, passages)).astype(np.int32)
-    parts = []
-    for distance in range(1, reach + 1):
-        before, after = order[:-distance], order[distance:]
-        near = (passages[before] == passages[after]) & (passages[before] >= 0)
-        parts.append(Directed(before[near], after[near], np.full(int(near.sum()), 1 / distance)))
-    return unordered(joined(parts), len(passages))
+    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int) -> None:
+        """`passages`: the number of each row's passage, -1 for none; `starts`: where the row begins."""
+        self._passages, self._reach = passages, reach
+        self._order = np.lexsort((starts, passages)).astype(np.int32)
+        self._places = np.empty_like(self._order)
+        self._places[self._order] = np.arange(len(self._order), dtype=np.int32)
+
+    def of(self, rows: Rows) -> Pairs:
+        """Those with an end in `rows`."""
+        parts = []
+        for step in (step for distance in range(1, self._reach + 1) for step in (-distance, distance)):
+            places = self._places[rows] + step
+            there = (places >= 0) & (places < len(self._order))
+            sources, targets = rows[there], self._order[places[there]]
+            near = self._share_a_passage(sources, targets)
+            parts.append(Directed(sources[near], targets[near], np.full(int(near.sum()), 1 / abs(step))))
+        return unordered(joined(parts), len(self._order))
+
+    def hold(self, pairs: Pairs) -> NDArray[np.bool_]:
+        """Which of some pairs are among all of these, whatever their weights."""
+        apart = np.abs(self._places[pairs.first] - self._places[pairs.second])
+        found: NDArray[np.bool_] = self._share_a_passage(pairs.first, pairs.second) & (apart <= self._reach)
+        return found
+
+    def _share_a_passage(self, rows: Rows, others: Rows) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = (self._passages[rows] == self._passages[others]) & (self._passages[rows] >= 0)
+        return found
 
 
 Best = Callable[[Rows], Directed]

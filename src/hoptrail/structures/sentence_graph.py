@@ -25,16 +25,16 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows
+from hoptrail.store.columns import Directed, PackedIds, Rows, is_among
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.linking import (
+    Adjacency,
     MutualPairs,
     Pairs,
     Room,
     SharedEntities,
-    adjacent_pairs,
     contained,
     empty_table,
     no_pairs,
@@ -97,8 +97,8 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def adjacent(self) -> Pairs:
-        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
+    def adjacency(self) -> Adjacency:
+        return Adjacency(self.passages, self.starts, self.settings.reach)
 
     def similar(
         self,
@@ -122,8 +122,12 @@ class Nodes:
     def all_pairs(self, kind: str) -> Pairs:
         """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
-        makers = {EC: lambda: self.sharing(rows).of(rows), SS: lambda: self.similar(rows).of(rows), SA: self.adjacent}
-        return makers[kind]()
+        makers: dict[str, Callable[[], MutualPairs | Adjacency]] = {
+            EC: lambda: self.sharing(rows),
+            SS: lambda: self.similar(rows),
+            SA: self.adjacency,
+        }
+        return makers[kind]().of(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +164,9 @@ class SentenceLinks:
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
         stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
-        adjacent = nodes.adjacent()
+        adjacent = nodes.adjacency()
         fits = {
-            SA: contained(stored[SA], adjacent, len(nodes)),
+            SA: adjacent.hold(stored[SA]),
             EC: nodes.mentions.share(stored[EC].first, stored[EC].second),
         }
         for kind, fitting in fits.items():
@@ -175,17 +179,23 @@ class SentenceLinks:
         sharing = nodes.sharing(without_entities, room)
         similar = nodes.similar(pending, room, workshop.pause, workshop.executor)
         order = np.union1d(pending, without_entities).astype(np.int32)
-        turn_of = {kind: _turn_of(rows, order, len(nodes)) for kind, rows in ((EC, without_entities), (SS, pending))}
-        beside = adjacent.where(~contained(adjacent, stored[SA], len(nodes)))
-        turns = _turns(beside, turn_of[SS])
+        lacking = {EC: without_entities, SS: pending, SA: pending}
+        turn_of = {kind: _turn_of(rows, order, len(nodes)) for kind, rows in lacking.items()}
+
+        def beside(rows: Rows) -> Pairs:
+            pairs = adjacent.of(rows)
+            return pairs.where(~contained(pairs, stored[SA], len(nodes)))
+
+        _link_again(workshop, beside, pending, places.ids)
         for turn in range(max(1, -(-len(order) // BATCH))):
             batch = order[turn * BATCH : (turn + 1) * BATCH]
+            new = np.intersect1d(batch, pending, assume_unique=True)
             found = {
                 EC: sharing.of(np.intersect1d(batch, without_entities, assume_unique=True)),
-                SS: similar.of(np.intersect1d(batch, pending, assume_unique=True)),
+                SS: similar.of(new),
+                SA: beside(new),
             }
             due = {kind: pairs.where(_turns(pairs, turn_of[kind]) == turn) for kind, pairs in found.items()}
-            due[SA] = beside.where(turns == turn)
             _write(workshop, due, places.ids)
             workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
 
@@ -204,6 +214,18 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
     """The links of one kind as they are stored."""
     return unordered(snapshot.link_rows(kind, places.ids), len(places.ids))
+
+
+def _link_again(workshop: Workshop, beside: Callable[[Rows], Pairs], pending: Rows, ids: PackedIds) -> None:
+    """Make the SA links that are missing between sentences that have others: their passages were cut anew."""
+    others = np.ones(len(ids), dtype=bool)
+    others[pending] = False
+    rows = np.flatnonzero(others).astype(np.int32)
+    for start in range(0, len(rows), BATCH):
+        some = rows[start : start + BATCH]
+        pairs = beside(some)
+        between = others[pairs.first] & others[pairs.second]
+        _write(workshop, {SA: pairs.where(between & is_among(pairs.first, some))}, ids)
 
 
 def _without_links(stored: Iterable[Pairs], size: int) -> Rows:
