@@ -74,7 +74,8 @@ def settings_from(content: dict[str, Any], origin: str) -> Settings:
         # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
         settings = TypeAdapter(Settings).validate_json(json.dumps(content, default=str), strict=True)
     except ValidationError as error:
-        faults += [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        said = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+        faults += [f"{place}: {message.removeprefix('Value error, ')}" for place, message in said]
     if faults:
         raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
     return settings

@@ -53,11 +53,11 @@ class StorageSettings:
 
     def __post_init__(self) -> None:
         if not (0 <= self.keep_hours < math.inf and 1 <= self.lease_seconds < math.inf):
-            raise UsageError("storage: keep_hours must be at least 0, and lease_seconds at least 1, both finite")
+            raise UsageError("keep_hours must be at least 0, and lease_seconds at least 1, both finite")
         if min(self.exact_up_to, self.index_cache_mb) < 1:
-            raise UsageError("storage: exact_up_to and index_cache_mb must be at least 1")
+            raise UsageError("exact_up_to and index_cache_mb must be at least 1")
         if self.memory_mb < LEAST_MEMORY:
-            raise UsageError(f"storage: memory_mb must be at least {LEAST_MEMORY}, not {self.memory_mb}")
+            raise UsageError(f"memory_mb must be at least {LEAST_MEMORY}, not {self.memory_mb}")
 
     @property
     def share(self) -> int:
