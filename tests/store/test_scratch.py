@@ -29,8 +29,8 @@ def root_of(vectors: np.ndarray[Any, Any]) -> object:
 
 def test_few_vectors_are_in_memory_and_many_in_a_file_without_a_name(tmp_path: Path) -> None:
     room = Scratch(Place.of(tmp_path / "index"), held=160)
-    assert not isinstance(root_of(room.vectors(10, 4)), mmap.mmap)
-    many = room.vectors(300_001, 4)
+    assert not isinstance(root_of(room.table(10, 4, np.float32)), mmap.mmap)
+    many = room.table(300_001, 4, np.float32)
     assert isinstance(root_of(many), mmap.mmap)
     assert many.shape == (300_001, 4)
     assert many.dtype == np.float32
@@ -75,7 +75,7 @@ def test_a_full_disk_is_said_with_the_folder(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(scratch, "TemporaryFile", full)
     with pytest.raises(StorageError, match=str(tmp_path)):
-        room.vectors(2, 4)
+        room.table(2, 4, np.float32)
     monkeypatch.setattr(scratch, "RECORDS_HELD", 1)
     with pytest.raises(StorageError, match="free space"), room.records() as aside:
         aside.put("record")
@@ -96,6 +96,23 @@ def test_records_are_sorted_however_little_memory_there_is(
         both = list(zip(first, second, strict=True))
         assert both == [(record, record) for record in sorted(records)]
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("held", [1, 130, 700, 1 << 20])
+def test_rows_that_come_in_any_order_are_put_where_they_belong(tmp_path: Path, held: int) -> None:
+    chance = np.random.default_rng(3)
+    rows, places = chance.standard_normal((100, 4), dtype=np.float32), chance.permutation(100)
+    portions = [(places[start : start + 9], rows[places[start : start + 9]]) for start in range(0, 100, 9)]
+    room = Scratch(Place.of(tmp_path), held)
+    table = room.arranged(100, 4, np.float32, portions)
+    assert np.array_equal(table, rows)
+    assert isinstance(root_of(table), mmap.mmap) == (held < 1600)
+    some = room.arranged(100, 4, np.float32, portions[2:5])
+    there = np.isin(np.arange(100), places[18:45])
+    assert np.array_equal(some[there], rows[there])
+    assert not some[~there].any()
+    assert room.arranged(0, 4, np.float32, []).shape == (0, 4)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("held", [1, 1 << 20])
@@ -139,7 +156,7 @@ def small_files() -> Iterator[None]:
 def test_a_file_that_may_not_grow_ends_in_an_error_and_not_in_the_process(tmp_path: Path) -> None:
     room = Scratch(Place.of(tmp_path), 1)
     with pytest.raises(StorageError, match=str(tmp_path)):
-        room.vectors(1_000_000, 4)
+        room.table(1_000_000, 4, np.float32)
     with room.records() as aside, pytest.raises(StorageError, match=str(tmp_path)):
         fill(aside)
     with room.sorting() as records, pytest.raises(StorageError, match=str(tmp_path)):

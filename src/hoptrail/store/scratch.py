@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import SEEK_END
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Generic, TypeVar, cast
@@ -22,7 +22,6 @@ from typing import IO, Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Digests
 from hoptrail.store.place import Place
 from hoptrail.store.tables import writing
@@ -176,16 +175,12 @@ class Scratch:
         """One that needs no file, unless many records are set aside."""
         return cls(Place.of(Path()), sys.maxsize)
 
-    def vectors(self, count: int, dimension: int) -> FloatMatrix:
-        """Zeros of shape (count, dimension).
+    def table(self, count: int, width: int, dtype: type[T]) -> NDArray[T]:
+        """Zeros of shape (count, width).
 
         Raises:
             StorageError: the disk is full, or refuses.
         """
-        return self.table(count, dimension, np.float32)
-
-    def table(self, count: int, width: int, dtype: type[T]) -> NDArray[T]:
-        """Zeros of shape (count, width), as `vectors`."""
         size = np.dtype(dtype).itemsize * count * width
         if size <= self.held:
             return np.zeros((count, width), dtype)
@@ -194,6 +189,28 @@ class Scratch:
                 file.write(_ZEROS[: size - start])
             file.flush()
             return np.asarray(np.memmap(file, dtype, "r+", shape=(count, width)))
+
+    def arranged(
+        self, count: int, width: int, dtype: type[T], portions: Iterable[tuple[NDArray[np.int64], NDArray[T]]]
+    ) -> NDArray[T]:
+        """A table, as `table`, of rows that come in portions and in any order, each portion with its rows' places.
+
+        A table in a file is written from its first row to its last: rows written here and there would have the system write
+        the same pages again and again (2.4 TB, of 13 GB of vectors). So they go through a second file, in sorted runs.
+        """
+        table = self.table(count, width, dtype)
+        if table.nbytes <= self.held:
+            for places, rows in portions:
+                table[places] = rows
+            return table
+        step = max(1, self.held // (2 * width * np.dtype(dtype).itemsize))
+        with writing(self.folder), self.file() as file:
+            runs = [_Run.write(file, *run, range(0, count + step, step)) for run in _runs_of(portions, step)]
+            for part in range(-(-count // step)):
+                for run in runs:
+                    places, rows = run.read(file, part, table[:0])
+                    table[places] = rows
+        return table
 
     def column(self, dtype: type[T] | np.dtype[T]) -> Column[T]:
         """Room for values of one type, of which it is not known how many will come."""
@@ -240,6 +257,48 @@ class Scratch:
         """A new one, without a name."""
         self.folder.folder.mkdir(parents=True, exist_ok=True)
         return TemporaryFile(dir=self.folder.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Rows by rising place, in a file: all places from `offset` on, then the rows. `bounds`: where each part of a table begins in
+    them, and the end.
+    """
+
+    offset: int
+    bounds: NDArray[np.intp]
+
+    @classmethod
+    def write(cls, file: IO[bytes], places: NDArray[np.int64], rows: NDArray[Any], parts: range) -> _Run:
+        """`parts` are the places that the parts begin with, and one beyond all."""
+        offset = file.seek(0, SEEK_END)
+        for values in (places, rows):
+            file.write(np.ascontiguousarray(values).data)
+        return cls(offset, places.searchsorted(parts))
+
+    def read(self, file: IO[bytes], part: int, like: NDArray[T]) -> tuple[NDArray[np.int64], NDArray[T]]:
+        """Places and rows of one part; rows are `like` those of another table."""
+        first, last = self.bounds[part : part + 2].tolist()
+        file.seek(self.offset + 8 * first)
+        places = np.frombuffer(file.read(8 * (last - first)), np.int64)
+        size = like.itemsize * like.shape[1]
+        file.seek(self.offset + 8 * int(self.bounds[-1]) + size * first)
+        return places, np.frombuffer(file.read(size * (last - first)), like.dtype).reshape(-1, like.shape[1])
+
+
+def _runs_of(
+    portions: Iterable[tuple[NDArray[np.int64], NDArray[T]]], step: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[T]]]:
+    """The same rows, at least `step` of them at a time but for the last ones, by rising place."""
+    held: list[tuple[NDArray[np.int64], NDArray[T]]] = []
+    for portion in chain(portions, [None]):
+        if portion is not None:
+            held.append(portion)
+        if held and (portion is None or sum(len(places) for places, _ in held) >= step):
+            places = np.concatenate([places for places, _ in held]).astype(np.int64, copy=False)
+            order = np.argsort(places)
+            yield places[order], np.concatenate([rows for _, rows in held])[order]
+            held = []
 
 
 def _close(file: IO[bytes]) -> None:

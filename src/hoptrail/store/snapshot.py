@@ -19,6 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
@@ -488,16 +489,19 @@ class Snapshot:
         Raises:
             KeyError: some are not stored.
         """
-        shape = len(ids), self.head.encoder.dimension
-        matrix = self.scratch.vectors(*shape)
         known = np.array(ids, dtype=np.bytes_)
         found = 0
-        for block in (block for kind in kinds for block in self.vector_blocks(kind)) if ids else ():
-            names = np.array(block.ids, dtype=np.bytes_)
-            rows = np.minimum(np.searchsorted(known, names), len(known) - 1)
-            here = known[rows] == names
-            matrix[rows[here]] = block.matrix[here]
-            found += int(here.sum())
+
+        def portions() -> Iterator[tuple[NDArray[np.int64], FloatMatrix]]:
+            nonlocal found
+            for block in (block for kind in kinds for block in self.vector_blocks(kind)) if ids else ():
+                names = np.array(block.ids, dtype=np.bytes_)
+                rows = np.minimum(np.searchsorted(known, names), len(known) - 1)
+                here = known[rows] == names
+                found += int(here.sum())
+                yield rows[here], block.matrix[here]
+
+        matrix = self.scratch.arranged(len(ids), self.head.encoder.dimension, np.float32, portions())
         if found < len(ids):
             raise KeyError(f"{len(ids) - found} of {len(ids)} units have no vector")
         return matrix

@@ -11,16 +11,27 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.executing.executor import batched
 from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.columns import Rows, is_among
+from hoptrail.store.scratch import Scratch
 from hoptrail.structures.sentences import SentencePlaces
+
+_READ = 1024
+"""Extractions read at a time."""
+_RECENT = 1 << 16
+"""Entities whose keys are remembered: most come often."""
+_TOGETHER = 1 << 20
+"""Mentions worked on at a time: the row in the upper half of a number, the entity's number in the lower."""
+_NUMBER = (1 << 32) - 1
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
 _SEPARATOR = re.compile(r"[\s-]")
@@ -56,23 +67,43 @@ class Mentions:
         return np.bincount(pairs[is_among(wanted, named)], minlength=len(first)) > 0
 
 
-def mentions_in(places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]) -> Mentions:
+def mentions_in(
+    places: SentencePlaces,
+    extractions: Iterable[Extraction],
+    left_out: Collection[Shape],
+    scratch: Scratch | None = None,
+) -> Mentions:
     """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
-    known: dict[str, str] = {}
+    scratch = scratch or Scratch.in_memory()
+    key_of = lru_cache(_RECENT)(partial(_key, left_out=left_out))
     numbers: dict[str, int] = {}  # as they come
-    rows, entities = array("i"), array("i")
-    for extraction in extractions:
-        for fact in extraction.facts:
-            keys = {_key(entity, known, left_out) for entity in fact.entities} - {""}
-            for row in places.overlapping(fact.source) if keys else ():
-                rows.extend([row] * len(keys))
-                entities.extend([numbers.setdefault(key, len(numbers)) for key in keys])
+    column = scratch.column(np.int64)
+    for some in batched(extractions, _READ):
+        found = array("q")
+        for fact in (fact for extraction in some for fact in extraction.facts):
+            keys = {key_of(entity) for entity in fact.entities} - {""}
+            named = [numbers.setdefault(key, len(numbers)) for key in keys]
+            found.extend(
+                row << 32 | number for row in (places.overlapping(fact.source) if keys else ()) for number in named
+            )
+        column.extend(np.array(found, dtype=np.int64))
     in_order = tuple(sorted(numbers))
     ranks = np.empty(len(in_order), dtype=np.int64)
     ranks[[numbers[key] for key in in_order]] = np.arange(len(in_order))
-    size = max(1, len(in_order))
-    pairs = np.unique(np.array(rows, dtype=np.int64) * size + ranks[np.array(entities, dtype=np.intp)])
-    return Mentions(in_order, (pairs // size).astype(np.int32), (pairs % size).astype(np.int32))
+    pairs = column.values()
+    for start in range(0, len(pairs), _TOGETHER):
+        here = pairs[start : start + _TOGETHER]
+        here[:] = here & ~_NUMBER | ranks[here & _NUMBER]
+    pairs.sort()
+    rows, entities = scratch.column(np.int32), scratch.column(np.int32)
+    before = np.int64(-1)
+    for start in range(0, len(pairs), _TOGETHER):
+        here = pairs[start : start + _TOGETHER]
+        once = here[np.diff(here, prepend=before) != 0]
+        rows.extend(once >> 32)
+        entities.extend(once & _NUMBER)
+        before = here[-1]
+    return Mentions(in_order, rows.values(), entities.values())
 
 
 def shape_of(name: str) -> Shape:
@@ -88,8 +119,6 @@ def shape_of(name: str) -> Shape:
     return Shape.NAME
 
 
-def _key(entity: str, known: dict[str, str], left_out: Collection[Shape]) -> str:
-    """What stands for an entity; nothing where it is left out. Looked up, because most entities come often."""
-    if entity not in known:
-        known[entity] = "" if left_out and shape_of(entity) in left_out else folded(entity)
-    return known[entity]
+def _key(entity: str, left_out: Collection[Shape]) -> str:
+    """What stands for an entity; nothing where it is left out."""
+    return "" if left_out and shape_of(entity) in left_out else folded(entity)

@@ -205,7 +205,7 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
     return Nodes(
         places.passages(snapshot.units(Kind.PASSAGE)),
         places.starts,
-        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
+        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out, snapshot.scratch),
         lambda: snapshot.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
     )
