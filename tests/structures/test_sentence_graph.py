@@ -147,6 +147,13 @@ def test_a_new_document_brings_its_own_links_and_leaves_the_others(tmp_path: Pat
     assert {link.kind for link in after - before} == set(KINDS)
 
 
+def test_what_more_sentences_name_than_the_settings_allow_links_none(tmp_path: Path) -> None:
+    update(tmp_path / "all", WORLD)
+    update(tmp_path / "none", WORLD, SentenceGraphSettings(entity_most=1))
+    assert {link for link in links(tmp_path / "all") if link.kind != EC} == links(tmp_path / "none")
+    assert any(link.kind == EC for link in links(tmp_path / "all"))
+
+
 def test_a_removed_document_takes_its_links_and_no_others(tmp_path: Path) -> None:
     update(tmp_path, ISLANDS)
     before = links(tmp_path)
@@ -253,7 +260,14 @@ def test_discarding_takes_all_kinds_of_link_and_no_others(tmp_path: Path) -> Non
 
 
 def test_settings_are_checked_and_make_the_fingerprint() -> None:
-    for wrong in ({"neighbours": 0}, {"reach": 0}, {"entity_links": 0}, {"entity_share": 1.5}, {"probes": 0}):
+    for wrong in (
+        {"neighbours": 0},
+        {"reach": 0},
+        {"entity_links": 0},
+        {"entity_share": 1.5},
+        {"entity_most": 0},
+        {"probes": 0},
+    ):
         with pytest.raises(UsageError, match="sentence graph"):
             SentenceGraphSettings(**wrong)
     prints = {

@@ -65,6 +65,7 @@ class SentenceGraphSettings:
         0.01  # of the sentences: entities named by more of them than this, and than `entity_floor`, say nothing
     )
     entity_floor: int = 20
+    entity_most: int = 2_000  # nor do those named by more, however large the corpus: each sentence meets all others
     entity_links: int = 20
     dates: bool = False
     numbers: bool = False
@@ -73,7 +74,7 @@ class SentenceGraphSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = (self.neighbours, self.reach, self.entity_floor, self.entity_links, self.probes)
+        counts = (self.neighbours, self.reach, self.entity_floor, self.entity_most, self.entity_links, self.probes)
         if min(counts) < 1 or min(self.exact_up_to, self.seed) < 0 or not 0 <= self.entity_share <= 1:
             raise UsageError(f"a sentence graph needs counts of at least 1 and a share between 0 and 1, not {self}")
 
@@ -116,6 +117,7 @@ class Nodes:
     def sharing(self, rows: Rows, room: Room = empty_table) -> MutualPairs:
         """EC links with an end in `rows`."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
+        most = min(most, self.settings.entity_most)
         shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links)
         return MutualPairs.find(shared.of, rows, len(self), self.settings.entity_links, room)
 
