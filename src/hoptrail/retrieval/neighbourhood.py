@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.neighbours import stored_edges
 from hoptrail.types import Kind, Link
 
 
@@ -50,7 +49,7 @@ class HeldNeighbourhood:
     @classmethod
     def read(cls, snapshot: Snapshot, structure: str) -> HeldNeighbourhood:
         ids = snapshot.vectors(Kind.PASSAGE).ids
-        edges = stored_edges(snapshot, structure)
+        edges = snapshot.link_rows(structure, ids)
         order = np.lexsort((edges.targets, -edges.weights, edges.sources))
         order = order[edges.sources[order] != edges.targets[order]]
         return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])

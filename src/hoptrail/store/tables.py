@@ -69,11 +69,10 @@ def connect(place: Place | Path, storage: StorageSettings | None = None) -> DBCo
     """The database at a place; one in an object store finds credentials and endpoint in the environment by itself."""
     # It reads this once, and else tells the user's terminal of its inner workings, hundreds of times in a large corpus.
     os.environ.setdefault("LANCEDB_LOG", "error")
-    storage = storage or StorageSettings()
     import lancedb
 
     place = Place.of(place)
-    session = lancedb.Session(index_cache_size_bytes=storage.index_cache_mb << 20)
+    session = lancedb.Session(index_cache_size_bytes=(storage or StorageSettings()).index_cache_mb << 20)
     if place.is_local:
         return lancedb.connect(place.folder, session=session)
     options = {

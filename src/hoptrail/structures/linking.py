@@ -58,11 +58,6 @@ def no_pairs() -> Pairs:
     return unordered(joined([]), 0)
 
 
-def contained(pairs: Pairs, others: Pairs, size: int) -> NDArray[np.bool_]:
-    """Which of `pairs` are among `others`, whatever their weights."""
-    return is_among(pairs.keys(size), others.keys(size))
-
-
 class Adjacency:
     """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance."""
 

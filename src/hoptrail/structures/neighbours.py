@@ -215,8 +215,8 @@ class DenseNeighbours:
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
 
-        def likeness(snapshot: Snapshot) -> ByVector:
-            vectors = snapshot.vectors_in_order([Kind.PASSAGE], snapshot.ids_in_order(Kind.PASSAGE))
+        def likeness(snapshot: Snapshot, ids: PackedIds) -> ByVector:
+            vectors = snapshot.vectors_in_order([Kind.PASSAGE], ids)
             return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
@@ -245,22 +245,19 @@ class Bm25Neighbours:
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
 
-        def likeness(snapshot: Snapshot) -> ByKeywords:
+        def likeness(snapshot: Snapshot, _: PackedIds) -> ByKeywords:
             return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
 
-def stored_edges(snapshot: Snapshot, name: str) -> Directed:
-    """The links of a neighbourhood graph, with what closes a list (`ByKeywords`); rows are by rising id of the passages."""
-    return snapshot.link_rows(name, snapshot.ids_in_order(Kind.PASSAGE))
-
-
-def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot], Likeness]) -> None:
+def _bring_up_to_date(
+    workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot, PackedIds], Likeness]
+) -> None:
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
     ids = snapshot.ids_in_order(Kind.PASSAGE)
-    stored = stored_edges(snapshot, name)
+    stored = snapshot.link_rows(name, ids)  # with what closes a list (`ByKeywords`)
     degrees = np.bincount(stored.sources, minlength=len(ids))
     lacking = degrees < min(count, len(ids) - 1)
     lacking[stored.sources[stored.sources == stored.targets]] = False
@@ -269,7 +266,7 @@ def _bring_up_to_date(workshop: Workshop, name: str, count: int, open_likeness: 
         return
     if not len(stored.sources) and next(snapshot.links(name), None):
         workshop.writer.drop_links(name)  # they join passages that have since been cut anew
-    likeness = open_likeness(snapshot)
+    likeness = open_likeness(snapshot, ids)
     standing = _of_sources(stored, ~lacking)
     done = 0
     for rows in parts_of(pending, len(ids), BATCH):

@@ -35,7 +35,6 @@ from hoptrail.structures.linking import (
     Pairs,
     Room,
     SharedEntities,
-    contained,
     empty_table,
     no_pairs,
     unordered,
@@ -184,9 +183,11 @@ class SentenceLinks:
         lacking = {EC: without_entities, SS: pending, SA: pending}
         turn_of = {kind: _turn_of(rows, order, len(nodes)) for kind, rows in lacking.items()}
 
+        known = stored[SA].keys(len(nodes))
+
         def beside(rows: Rows) -> Pairs:
             pairs = adjacent.of(rows)
-            return pairs.where(~contained(pairs, stored[SA], len(nodes)))
+            return pairs.where(~is_among(pairs.keys(len(nodes)), known))
 
         _link_again(workshop, beside, pending, places.ids)
         for turn in range(max(1, -(-len(order) // BATCH))):

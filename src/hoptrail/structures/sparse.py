@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,21 @@ def transposed(matrix: Any, scratch: Scratch) -> Any:
     for start in range(0, matrix.nnz, ENTRIES):
         counts[1:] += np.bincount(matrix.indices[start : start + ENTRIES], minlength=matrix.shape[1])
     starts = np.cumsum(counts)
-    rows = scratch.table(matrix.nnz, 1, np.int32)[:, 0]
-    values = scratch.table(matrix.nnz, 1, np.float64)[:, 0]
+    rows = ((places, first + here.indices[:, np.newaxis]) for first, here, places in _turned(matrix, starts))
+    values = ((places, here.data[:, np.newaxis]) for _, here, places in _turned(matrix, starts))
+    columns = scratch.arranged(matrix.nnz, 1, np.int32, rows)[:, 0]
+    return csr_matrix(
+        (scratch.arranged(matrix.nnz, 1, np.float64, values)[:, 0], columns, starts), shape=matrix.shape[::-1]
+    )
+
+
+def _turned(matrix: Any, starts: NDArray[np.int64]) -> Iterator[tuple[int, Any, NDArray[np.int64]]]:
+    """Some rows at a time: the number of the first, all by column, and where their entries belong; `starts`: where each column's
+    begin.
+    """
     free = starts[:-1].copy()
     for first in range(0, matrix.shape[0], ROWS):
         here = matrix[first : first + ROWS].tocsc()
         sizes = np.diff(here.indptr)
-        there = np.flatnonzero(sizes)
-        places = np.arange(here.nnz) + np.repeat(free[there] - here.indptr[there], sizes[there])
-        rows[places], values[places] = here.indices + first, here.data
+        yield first, here, np.arange(here.nnz) + np.repeat(free - here.indptr[:-1], sizes)
         free += sizes
-    return csr_matrix((values, rows, starts), shape=matrix.shape[::-1])
