@@ -9,14 +9,16 @@ BEAM likeliest nodes of each depth, so that making the cells, and finding those 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows
+from hoptrail.store.scratch import Scratch
 
 CELL = 400
 """Rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself."""
@@ -40,8 +42,28 @@ BLOCK = 1 << 22
 MOST_ROWS = 1 << 14
 """Cosines with centres (16 MiB), and rows, that are held at a time."""
 
+_ROW = (1 << 32) - 1
+
 DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
+
+
+class Vectors(Protocol):
+    """Vectors by row, wherever they lie; a matrix is one."""
+
+    def __getitem__(self, rows: Rows, /) -> FloatMatrix: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Vectors in another order: that of row `i` is at `places[i]`."""
+
+    vectors: FloatMatrix
+    places: Rows
+
+    def __getitem__(self, rows: Rows, /) -> FloatMatrix:
+        found: FloatMatrix = self.vectors[self.places[rows]]
+        return found
 
 
 @dataclass(frozen=True)
@@ -85,32 +107,58 @@ class Cells:
 
     members: tuple[Rows, ...]
     levels: tuple[Level, ...]
+    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     @classmethod
-    def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
+    def of(cls, vectors: FloatMatrix, seed: int, scratch: Scratch | None = None) -> Cells:
+        scratch = scratch or Scratch.in_memory()
         levels = _grown(vectors, np.random.default_rng(seed))
+        homes = scratch.table(len(vectors), 1, np.int32)[:, 0]
         for _ in range(SETTLING_ROUNDS):
-            homes, middles = _settled(vectors, levels)
+            middles = _settle(vectors, levels, homes)
             levels = (*levels[:-1], Level(middles, levels[-1].starts))
-        order = np.argsort(homes, kind="stable").astype(np.int32)
         most, last = CELL * OVERFULL, levels[-1]
         members: list[Rows] = []
         owners: list[int] = []
-        for node, rows in enumerate(np.split(order, np.searchsorted(homes[order], np.arange(1, len(last.centres))))):
+        for node, rows in enumerate(_by_home(homes, len(last.centres), scratch)):
             members += [rows[start : start + most] for start in range(0, len(rows), most)]
             owners += [node] * (len(members) - len(owners))
         starts = np.searchsorted(np.array(owners), last.starts)
-        return cls(tuple(members), (*levels[:-1], Level(last.centres[owners], starts)))
+        return cls(tuple(members), (*levels[:-1], Level(last.centres[owners], starts)), scratch)
 
     @cached_property
     def homes(self) -> Rows:
         """The cell of each row."""
-        rows = np.concatenate(self.members)
-        homes = np.empty(len(rows), dtype=np.int32)
-        homes[rows] = np.repeat(np.arange(len(self.members), dtype=np.int32), [len(rows) for rows in self.members])
+        homes = self._table()
+        for cell, rows in enumerate(self.members):
+            homes[rows] = cell
         return homes
 
-    def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
+    @cached_property
+    def places(self) -> Rows:
+        """Of each row its place when the rows of each cell are together, cell by cell."""
+        places, start = self._table(), 0
+        for rows in self.members:
+            places[rows] = np.arange(start, start + len(rows), dtype=np.int32)
+            start += len(rows)
+        return places
+
+    def together(self, rows: Rows) -> Rows:
+        """The same rows, those of a cell together, cell by cell."""
+        ordered: Rows = rows[np.argsort(self.places[rows])]
+        return ordered
+
+    def arranged(self, vectors: FloatMatrix, scratch: Scratch) -> Arranged:
+        """The vectors of all rows, those of a cell together."""
+        count, dimension = vectors.shape
+        slices = (slice(start, start + MOST_ROWS) for start in range(0, count, MOST_ROWS))
+        portions = ((self.places[some].astype(np.int64), vectors[some]) for some in slices)
+        return Arranged(scratch.arranged(count, dimension, np.float32, portions), self.places)
+
+    def _table(self) -> Rows:
+        return self.scratch.table(sum(map(len, self.members)), 1, np.int32)[:, 0]
+
+    def near(self, vectors: Vectors, rows: Rows, probes: int) -> Rows:
         """The `probes` cells near to the vector of each of `rows`, -1 where fewer are found: shape (len(rows), probes)."""
         nearest = np.full((len(rows), probes), -1, dtype=np.int32)
         for part in _parts(self.levels, len(rows), BEAM):
@@ -171,15 +219,28 @@ def _nearest_centres(vectors: FloatMatrix, rows: Rows, centres: FloatMatrix) -> 
     return np.concatenate(blocks)
 
 
-def _settled(vectors: FloatMatrix, levels: tuple[Level, ...]) -> tuple[Rows, FloatMatrix]:
-    """The cell that each row goes to, and the middles of the cells then. Reads the vectors once, in their order."""
+def _by_home(homes: Rows, count: int, scratch: Scratch) -> list[Rows]:
+    """The rows of each of `count` homes, rising."""
+    column = scratch.column(np.int64)
+    for start in range(0, len(homes), MOST_ROWS):
+        some = homes[start : start + MOST_ROWS].astype(np.int64)
+        column.extend(some << 32 | np.arange(start, start + len(some)))
+    both = column.values()
+    both.sort()
+    rows = scratch.table(len(homes), 1, np.int32)[:, 0]
+    for start in range(0, len(homes), MOST_ROWS):
+        rows[start : start + MOST_ROWS] = both[start : start + MOST_ROWS] & _ROW
+    return np.split(rows, np.searchsorted(both, np.arange(1, count) << 32))
+
+
+def _settle(vectors: FloatMatrix, levels: tuple[Level, ...], homes: Rows) -> FloatMatrix:
+    """Write down the cell that each row goes to; gives the middles of the cells then. Reads the vectors once, in their order."""
     centres = levels[-1].centres
-    homes = np.empty(len(vectors), dtype=np.int32)
     sums = np.zeros_like(centres)
     for part in _parts(levels, len(vectors), SETTLING_BEAM):
         homes[part] = _down(levels, vectors[part], 1, SETTLING_BEAM)[:, 0]
         _add(sums, vectors[part], homes[part])
-    return homes, _middles(sums, centres)
+    return _middles(sums, centres)
 
 
 def _down(levels: tuple[Level, ...], vectors: FloatMatrix, count: int, beam: int) -> Rows:

@@ -3,12 +3,15 @@
 The exact way costs a product of all with all. Above `exact_up_to` rows, a row is compared with those of the `probes` cells
 nearest to it (`cells.py`): that takes n log n, and a few neighbours are missed. Which way is taken depends on
 the number of rows alone, so that a stopped build comes to the same end.
+
+Vectors that are too many for memory are put into a file in the order of their cells, so that the rows of a cell are read
+together; what was found so far of a part of the rows lies in files likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,15 +21,18 @@ from numpy.typing import NDArray
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, Rows, joined
-from hoptrail.structures.cells import DECIMALS, Cells
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells, Vectors
 
 PARTS = 16
 PART = 25_000
 """So many parts of all rows, or so many rows, are looked at together: each part reads all vectors again, so that their number
-must not grow with the corpus; a row takes some 300 bytes meanwhile, and its edges."""
+must not grow with the corpus."""
 
 HELD = 1 << 21
 """Edges that are held before those are dropped that are not the best: 32 MiB."""
+SORTED = 1 << 16
+"""Rows whose edges are put in order together."""
 
 BLOCK = 1 << 23
 """Cosines held at a time: 32 MiB."""
@@ -36,14 +42,17 @@ Least = NDArray[np.float64]
 """Of every row the weight from which on an edge back to what it is compared with is wanted, inf for none."""
 
 Block = tuple[Rows, Rows, Least | None]
-"""Rows and those that they are compared with, both rising, and `Least` of the latter if edges back are wanted."""
+"""Rows and those that they are compared with, which rise, and `Least` of the latter if edges back are wanted."""
+
+_PLACE = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
 class Nearest:
     """Finds the `count` nearest other rows of `vectors` (unit length), or all others where there are fewer.
 
-    Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`.
+    Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`. What is too much for memory lies
+    in `scratch`.
     """
 
     vectors: FloatMatrix
@@ -53,26 +62,46 @@ class Nearest:
     seed: int
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
+    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (rising) to its nearest; with `least` also from others to `rows` that they want."""
+        return joined(list(self.portions(rows, least)))
+
+    def portions(self, rows: Rows, least: Least | None = None) -> Iterator[Directed]:
+        """The same in portions, in any order of rows: all edges from one of `rows` come together."""
         size = len(self.vectors)
         if size <= self.exact_up_to:
-            return self._best(self.executor.map(self._work, self._blocks(rows, np.arange(size, dtype=np.int32), least)))
-        return joined([self._in_cells(part, least) for part in parts_of(rows, size)])
+            yield from self._best(rows, self._blocks(rows, np.arange(size, dtype=np.int32), least))
+            return
+        for part in parts_of(self._cells.together(rows), size):
+            for found in self._best(part, self._blocks_in_cells(part, least)):
+                yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
-    def _in_cells(self, rows: Rows, least: Least | None) -> Directed:
-        probed = self._cells.near(self.vectors, rows, self.probes)
-        order = np.argsort(probed, axis=None, kind="stable")
-        starts = np.searchsorted(probed.ravel()[order], np.arange(len(self._cells.members)))
-        _no_cell, *visitors = np.split(rows[order // probed.shape[1]], starts)
-        blocks = (
-            block
-            for members, near in zip(self._cells.members, visitors, strict=True)
-            for block in self._blocks(near, members, least)
-        )
-        found = self._best(self.executor.map(self._work, blocks))
-        return found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
+    def _best(self, rows: Rows, blocks: Iterator[Block]) -> Iterator[Directed]:
+        best = BestEdges(rows, len(self.vectors), self.count, self.scratch)
+        for edges in self.executor.map(self._work, blocks):
+            best.add(edges)
+        return best.portions()
+
+    def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
+        """Of each cell those of `rows` that it is near to."""
+        visits = self._visits(rows)
+        starts = np.searchsorted(visits, np.arange(len(self._cells.members) + 1) << 32)
+        for members, start, end in zip(self._cells.members, starts[:-1], starts[1:], strict=True):
+            yield from self._blocks(rows[visits[start:end] & _PLACE], members, least)
+
+    def _visits(self, rows: Rows) -> NDArray[np.int64]:
+        """The cells near to each of `rows`: cell and place in `rows` as one number each, rising."""
+        visits = self.scratch.column(np.int64)
+        for start in range(0, len(rows), MOST_ROWS):
+            some = rows[start : start + MOST_ROWS]
+            cells = self._cells.near(self._vectors, some, self.probes).astype(np.int64)
+            places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
+            visits.extend((cells << 32 | places)[cells >= 0])
+        values = visits.values()
+        values.sort()
+        return values
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Those edges whose source would look for its target where it is, so that nothing hangs on which of the two came first.
@@ -82,7 +111,7 @@ class Nearest:
         if not len(back):
             return edges
         rows, places = np.unique(edges.sources[back], return_inverse=True)
-        probed = self._cells.near(self.vectors, rows, self.probes)
+        probed = self._cells.near(self._vectors, rows, self.probes)
         homes = self._cells.homes[edges.targets[back]]
         kept = np.ones(len(edges.sources), dtype=bool)
         for probe in probed.T:  # a column at a time, because there may be very many edges
@@ -90,27 +119,6 @@ class Nearest:
             back, places, homes = back[missed], places[missed], homes[missed]
         kept[back] = False
         return edges.where(kept)
-
-    def _best(self, parts: Iterable[Directed]) -> Directed:
-        """The best of all edges. Up to HELD are kept, or as many as the best so far, before those that are not are dropped;
-        from then on none is kept that is behind the last of its row.
-        """
-        waiting: list[Directed] = []
-        last = np.full(len(self.vectors), -np.inf)
-        room = HELD
-        for part in parts:
-            waiting.append(part.where(part.weights >= last[part.sources]))
-            room -= len(waiting[-1].sources)
-            if room < 0:
-                best = self._best_of(waiting)
-                full = np.bincount(best.sources, minlength=len(last)) == self.count
-                last = np.where(full, least_of(best, len(last)), -np.inf)
-                waiting, room = [best], max(HELD, len(best.sources))
-        return self._best_of(waiting)
-
-    def _best_of(self, parts: list[Directed]) -> Directed:
-        edges = joined(parts)
-        return best_of(edges, self.count, edges.targets)
 
     def _blocks(self, rows: Rows, candidates: Rows, least: Least | None) -> Iterator[Block]:
         step = max(1, BLOCK // max(1, len(candidates)))
@@ -121,11 +129,89 @@ class Nearest:
     @cached_property
     def _work(self) -> Work[Block, Directed]:
         """One for all blocks, so that the vectors travel once."""
-        return Work("comparing", partial(_strongest, self.vectors, self.count), _name)
+        return Work("comparing", partial(_strongest, self._vectors, self.count), _name)
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        """By row, from where they are read fastest."""
+        if len(self.vectors) <= self.exact_up_to or self.vectors.nbytes <= self.scratch.held:
+            return self.vectors
+        return self._cells.arranged(self.vectors, self.scratch)
 
     @cached_property
     def _cells(self) -> Cells:
-        return Cells.of(self.vectors, self.seed)
+        return Cells.of(self.vectors, self.seed, self.scratch)
+
+
+class BestEdges:
+    """The best of edges that come in any order: `count` from each of `rows`, and so many from each other row (edges back)."""
+
+    def __init__(self, rows: Rows, size: int, count: int, scratch: Scratch) -> None:
+        """`size`: how many rows there are in all."""
+        self._rows, self._count = rows, count
+        self._places = scratch.table(size, 1, np.int32)[:, 0]
+        """Of each of `rows` its place in them, from 1; 0 of all others."""
+        self._places[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)
+        self._targets = scratch.table(len(rows) + 1, count, np.int32)
+        """By place, one more than the row, so that 0 is none."""
+        self._weights = scratch.table(len(rows) + 1, count, np.float64)
+        self._last = scratch.table(len(rows) + 1, 1, np.float64)[:, 0]
+        """By place, the weight from which on an edge may be among the best."""
+        self._last[:] = -np.inf
+        self._waiting: list[Directed] = []
+        """From places."""
+        self._back: list[Directed] = []
+        self._held = [0, 0]
+
+    def add(self, edges: Directed) -> None:
+        places = self._places[edges.sources]
+        own = places > 0
+        if not own.all():
+            self._back.append(edges.where(~own))
+            self._held[1] += len(self._back[-1].sources)
+        kept = np.flatnonzero(own & (edges.weights >= self._last[places]))
+        self._waiting.append(Directed(places[kept], edges.targets[kept], edges.weights[kept]))
+        self._held[0] += len(kept)
+        if self._held[0] > HELD:
+            self._put_in_order()
+        if self._held[1] > HELD:
+            best = self._best_back()
+            self._back, self._held[1] = [best], min(len(best.sources), HELD // 2)
+
+    def portions(self) -> Iterator[Directed]:
+        """All of them; no more may come then."""
+        self._put_in_order()
+        for start in range(1, len(self._rows) + 1, SORTED):
+            found = self._standing(np.arange(start, min(start + SORTED, len(self._rows) + 1), dtype=np.int32))
+            yield Directed(self._rows[found.sources - 1], found.targets, found.weights)
+        if self._back:
+            yield self._best_back()
+
+    def _put_in_order(self) -> None:
+        edges = joined(self._waiting)
+        self._waiting, self._held[0] = [], 0
+        edges = edges.where(np.argsort(edges.sources, kind="stable"))
+        places = np.unique(edges.sources)
+        for start in range(0, len(places), SORTED):
+            some = places[start : start + SORTED]
+            bounds = np.searchsorted(edges.sources, (some[0], some[-1] + 1))
+            both = joined([self._standing(some), edges.where(slice(*bounds.tolist()))])
+            best = best_of(both, self._count, both.targets)
+            ranks = _rank_in_group(best.sources)
+            self._targets[best.sources, ranks] = best.targets + 1
+            self._weights[best.sources, ranks] = best.weights
+            full = ranks == self._count - 1
+            self._last[best.sources[full]] = best.weights[full]
+
+    def _standing(self, places: Rows) -> Directed:
+        """What is the best so far."""
+        targets = self._targets[places]
+        there = targets > 0
+        return Directed(np.repeat(places, there.sum(axis=1)), targets[there] - 1, self._weights[places][there])
+
+    def _best_back(self) -> Directed:
+        edges = joined(self._back)
+        return best_of(edges, self._count, edges.targets)
 
 
 def least_of(edges: Directed, size: int) -> Least:
@@ -151,7 +237,7 @@ def _name(block: Block) -> str:
     return f"rows {block[0][0]} to {block[0][-1]} with {len(block[1])} others"
 
 
-def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
+def _strongest(vectors: Vectors, count: int, block: Block) -> Directed:
     """Edges from rows to the `count` nearest of the candidates that are not the row itself, and all that are wanted back."""
     rows, candidates, least_back = block
     cosines = np.rint((vectors[rows] @ vectors[candidates].T) * DECIMALS)
