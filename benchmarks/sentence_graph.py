@@ -44,7 +44,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Structure, Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.linking import MutualPairs, Pairs
+from hoptrail.structures.linking import Pairs, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_entities import Mentions
@@ -216,8 +216,8 @@ def recall(nodes: Nodes) -> float:
 
     def pairs(exact_up_to: int) -> set[int]:
         search = Nearest(nodes.vectors(), settings.neighbours, exact_up_to, settings.probes, settings.seed)
-        found = MutualPairs.find(search.of, rows, size, settings.neighbours)
-        return set(found.of(rows).keys(size).tolist())
+        found = mutual_pairs(search.portions, rows, size, nodes.scratch)
+        return {key for pairs in found for key in pairs.keys.tolist()}
 
     exact = pairs(ENTIRE)
     return len(exact & pairs(0)) / max(1, len(exact))
@@ -256,15 +256,14 @@ def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
 def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
     """Mentions of rows that stand one after the other; the same entity in several parts is one."""
     parts = list(named)
-    keys = tuple(sorted({key for mentions, _ in parts for key in mentions.keys}))
-    numbers = {key: number for number, key in enumerate(keys)}
+    digests = np.unique(np.concatenate([mentions.digests for mentions, _ in parts]))
     rows = np.concatenate([mentions.rows + np.int32(offset) for mentions, offset in parts])
     entities = np.concatenate(
-        [np.array([numbers[key] for key in mentions.keys], dtype=np.int32)[mentions.entities] for mentions, _ in parts]
+        [digests.searchsorted(mentions.digests)[mentions.entities].astype(np.int32) for mentions, _ in parts]
     )
     order = np.lexsort((entities, rows))
     order = order[rows[order] < size]
-    return Mentions(keys, rows[order], entities[order])
+    return Mentions(digests, rows[order], entities[order])
 
 
 def stored(folder: Path) -> Stored:

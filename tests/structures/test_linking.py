@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from hoptrail.store.columns import Rows
-from hoptrail.structures import linking
-from hoptrail.structures.linking import Adjacency, MutualPairs, Pairs, SharedEntities
+from hoptrail.store.columns import Directed, Rows
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures import cells, linking, nearest
+from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, all_pairs, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
+
+MEMORY = Scratch.in_memory()
 
 
 def pairs_of(found: Pairs) -> dict[tuple[int, int], float]:
@@ -34,19 +38,24 @@ def rows(*numbers: int) -> Rows:
 def mentions(named: list[set[str]]) -> Mentions:
     keys = sorted(set().union(*named)) if named else []
     found = sorted((row, keys.index(key)) for row, entities in enumerate(named) for key in entities)
-    return Mentions(tuple(keys), rows(*(row for row, _ in found)), rows(*(entity for _, entity in found)))
+    numbers = np.arange(len(keys), dtype=np.uint64)
+    return Mentions(numbers, rows(*(row for row, _ in found)), rows(*(entity for _, entity in found)))
+
+
+def mutual(best: Best, asked: Rows, size: int) -> Pairs:
+    return all_pairs(mutual_pairs(best, asked, size, MEMORY))
 
 
 def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
-    shared = SharedEntities(mentions(named), len(named), most, count)
+    shared = SharedEntities(mentions(named), len(named), most, count, MEMORY)
     chosen = np.arange(len(named), dtype=np.int32) if of is None else of
-    return MutualPairs.find(shared.of, chosen, len(named), count).of(chosen)
+    return mutual(shared.portions, chosen, len(named))
 
 
 def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
     passages = rows(0, 0, 1, 0, 0, 0, -1, -1, 1)
     starts = np.array([40, 10, 5, 20, 0, 30, 0, 9, 0])
-    found = pairs_of(Adjacency(passages, starts, 3).of(np.arange(len(passages), dtype=np.int32)))
+    found = pairs_of(Adjacency(passages, starts, 3, MEMORY).of(np.arange(len(passages), dtype=np.int32)))
     order = [4, 1, 3, 5, 0]
     expected = {(2, 8): 1.0}
     for first, second in combinations(range(5), 2):
@@ -59,7 +68,7 @@ def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None
 def test_adjacent_sentences_are_found_by_their_rows() -> None:
     chance = np.random.default_rng(5)
     passages, starts = chance.integers(-1, 6, 60).astype(np.int32), chance.permutation(60)
-    adjacency = Adjacency(passages, starts, 2)
+    adjacency = Adjacency(passages, starts, 2, MEMORY)
     every = adjacency.of(np.arange(60, dtype=np.int32))
     asked = np.array([3, 8, 20, 41], dtype=np.int32)
     wanted = {ends: weight for ends, weight in pairs_of(every).items() if set(ends) & set(asked.tolist())}
@@ -74,9 +83,9 @@ def test_adjacent_sentences_are_found_by_their_rows() -> None:
 def test_few_rows_have_few_links(size: int) -> None:
     vectors = np.eye(4, dtype=np.float32)[:size]
     everybody = np.arange(size, dtype=np.int32)
-    similar = MutualPairs.find(Nearest(vectors, 10, 100, 1, 0).of, everybody, size, 10).of(everybody)
+    similar = mutual(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
     rows = np.arange(size, dtype=np.int32)
-    adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3).of(rows)
+    adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3, MEMORY).of(rows)
     together = sharing([{"Isk"} for _ in range(size)])
     assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
 
@@ -91,34 +100,38 @@ def test_similar_pairs_are_those_among_the_best_of_both() -> None:
     expected = {(a, b) for a, b in combinations(range(80), 2) if a in best[b] and b in best[a]}
     search = Nearest(vectors, 4, 100, 1, 0)
     everybody = np.arange(80, dtype=np.int32)
-    assert set(pairs_of(MutualPairs.find(search.of, everybody, 80, 4).of(everybody))) == expected
+    assert set(pairs_of(mutual(search.portions, everybody, 80))) == expected
     some = rows(7, 30, 31)
     wanted = {pair for pair in expected if set(pair) & {7, 30, 31}}
-    assert set(pairs_of(MutualPairs.find(search.of, some, 80, 4).of(some))) == wanted
+    assert set(pairs_of(mutual(search.portions, some, 80))) == wanted
 
 
 @pytest.mark.parametrize("asked", [80, 60, 3])
-def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_found_and_read_in_parts_and_from_files_are_the_same(
+    asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vectors = np.random.default_rng(1).normal(size=(80, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    search = Nearest(vectors, 6, 100, 1, 0)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
-    whole = pairs_of(MutualPairs.find(search.of, some, 80, 6).of(some))
-    monkeypatch.setattr(linking, "parts_of", lambda rows, _size: (rows[at : at + 7] for at in range(0, len(rows), 7)))
-    made: list[int] = []
-
-    def room(count: int, width: int, dtype: Any) -> NDArray[Any]:
-        made.append(count)
-        return np.zeros((count, width), dtype)
-
-    found = MutualPairs.find(search.of, some, 80, 6, room)
-    parts: dict[tuple[int, int], float] = {}
-    for start in range(0, asked, 11):
-        parts |= pairs_of(found.of(some[start : start + 11]))
+    whole = pairs_of(mutual(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
+    for module, name in ((linking, "TOGETHER"), (nearest, "SORTED"), (nearest, "HELD"), (cells, "MOST_ROWS")):
+        monkeypatch.setattr(module, name, 7)
+    small = Scratch(Place.of(tmp_path), 64)
+    search = Nearest(vectors, 6, 100, 1, 0, scratch=small)
+    portions = list(mutual_pairs(search.portions, some, 80, small))
+    assert len(portions) > 1 or asked == 3
+    parts = pairs_of(all_pairs(portions))
     assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits
     assert parts
-    assert made[0] == asked
-    assert made[2] <= min(6 * asked, 80 - asked)
+    asked_once: list[int] = []
+
+    def counting(rows: Rows) -> Iterator[Directed]:
+        asked_once.extend(rows.tolist())
+        return search.portions(rows)
+
+    assert pairs_of(mutual(counting, some, 80)) == parts
+    assert len(set(asked_once)) == len(asked_once)
+    assert set(some.tolist()) <= set(asked_once)
 
 
 def test_entities_of_one_sentence_or_of_too_many_make_no_links() -> None:

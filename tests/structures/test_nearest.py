@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed
+from hoptrail.store.columns import Directed, joined
+from hoptrail.store.place import Place
+from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, nearest
 from hoptrail.structures.nearest import Nearest
 from structures.clouds import all_rows, around_centres
@@ -99,6 +103,32 @@ def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.Mo
     np.testing.assert_array_equal(in_parts.sources, whole.sources)
     np.testing.assert_array_equal(in_parts.targets, whole.targets)
     np.testing.assert_array_equal(in_parts.weights, whole.weights)
+
+
+@pytest.mark.parametrize("exact_up_to", [10**9, 0])
+def test_what_lies_in_files_is_the_same(exact_up_to: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With edges back, and of some rows only; vectors are put in the order of their cells."""
+    monkeypatch.setattr(cells, "CELL", 20)
+    vectors = around_centres(600, 5)
+    new = np.arange(0, 600, 3, dtype=np.int32)
+    least = np.where(np.arange(600) % 3, 0.9, np.inf)
+    whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
+    for module, name, value in ((nearest, "HELD", 100), (nearest, "SORTED", 64), (cells, "MOST_ROWS", 128)):
+        monkeypatch.setattr(module, name, value)
+    search = Nearest(vectors, 5, exact_up_to, 3, 0, scratch=Scratch(Place.of(tmp_path), 64))
+    portions = list(search.portions(new, least))
+    assert len(portions) > 3
+    for portion in portions:  # all edges from a row come together
+        assert set(np.bincount(portion.sources[portion.sources % 3 == 0])) <= {0, 5}
+    found = joined(portions)
+    assert edges(found) == edges(whole)
+    assert len(found.sources) == len(whole.sources)
+    assert found.weights[np.lexsort((found.targets, found.sources))] == pytest.approx(
+        whole.weights[np.lexsort((whole.targets, whole.sources))], abs=1e-5
+    )
+    if not exact_up_to:
+        assert np.array_equal(search._vectors[new], vectors[new])
+        assert search._vectors is not vectors
 
 
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hoptrail.language.offline.entities import Shape
@@ -10,18 +11,20 @@ from hoptrail.structures.sentence_entities import Mentions, mentions_in, shape_o
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.types import Span
 
-PLACES = SentencePlaces.of([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
+PLACES = SentencePlaces([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
 
 
 def fact(entities: tuple[str, ...], document: str, start: int, end: int) -> Extraction:
     return Extraction((), (Fact("", entities, Span(document, start, end)),))
 
 
+KEYS = ("1871", "90", "arrow", "dunmere", "isk", "orla finch", "zan")
+
+
 def named(found: Mentions) -> list[set[str]]:
-    return [
-        {found.keys[entity] for row, entity in zip(found.rows, found.entities, strict=True) if row == at}
-        for at in range(3)
-    ]
+    which, entities = found.of_rows(np.arange(3, dtype=np.int32))
+    assert len(which) == len(entities) == len(found.rows)
+    return [{key for key in KEYS if row in found.of(key)} for row in range(3)]
 
 
 def test_a_sentence_has_the_entities_of_the_facts_it_overlaps() -> None:
@@ -32,14 +35,16 @@ def test_a_sentence_has_the_entities_of_the_facts_it_overlaps() -> None:
 def test_case_and_white_space_part_no_entities_and_each_counts_once() -> None:
     found = [fact(("Orla  FINCH", "orla finch", " "), "d", 0, 9), fact(("Orla\nFinch",), "d", 0, 9)]
     mentions = mentions_in(PLACES, found, ())
-    assert mentions.keys == ("orla finch",)
+    assert len(mentions.digests) == 1
+    assert mentions.of("orla finch").tolist() == [1]
     assert (mentions.rows.tolist(), mentions.entities.tolist()) == ([1], [0])
 
 
 def test_the_order_of_extractions_does_not_matter_and_arrays_rise() -> None:
     found = [fact(("Isk", "Arrow"), "e", 0, 9), fact(("Isk",), "d", 0, 9), fact(("Zan", "Arrow"), "d", 10, 20)]
     first, second = mentions_in(PLACES, found, ()), mentions_in(PLACES, found[::-1], ())
-    assert first.keys == second.keys == ("arrow", "isk", "zan")
+    assert named(first) == named(second) == [{"zan", "arrow"}, {"isk"}, {"isk", "arrow"}]
+    assert np.array_equal(first.digests, second.digests)
     pairs = list(zip(first.rows.tolist(), first.entities.tolist(), strict=True))
     assert pairs == sorted(pairs) == list(zip(second.rows.tolist(), second.entities.tolist(), strict=True))
 
@@ -47,8 +52,7 @@ def test_the_order_of_extractions_does_not_matter_and_arrays_rise() -> None:
 def test_nothing_found_is_no_mentions() -> None:
     for found in ([], [Extraction(("Isk",), ())], [fact((), "d", 0, 9)]):
         mentions = mentions_in(PLACES, found, ())
-        assert mentions.keys == ()
-        assert len(mentions.rows) == len(mentions.entities) == len(mentions.of("isk")) == 0
+        assert len(mentions.digests) == len(mentions.rows) == len(mentions.entities) == len(mentions.of("isk")) == 0
 
 
 def test_rows_are_looked_up_by_key() -> None:
@@ -87,6 +91,6 @@ def test_the_form_of_an_entity(name: str, shape: Shape) -> None:
 
 def test_forms_can_be_left_out() -> None:
     found = [fact(("Isk", "1871", "90"), "d", 0, 9)]
-    assert mentions_in(PLACES, found, ()).keys == ("1871", "90", "isk")
-    assert mentions_in(PLACES, found, {Shape.DATE}).keys == ("90", "isk")
-    assert mentions_in(PLACES, found, {Shape.DATE, Shape.NUMBER}).keys == ("isk",)
+    assert named(mentions_in(PLACES, found, ()))[1] == {"1871", "90", "isk"}
+    assert named(mentions_in(PLACES, found, {Shape.DATE}))[1] == {"90", "isk"}
+    assert named(mentions_in(PLACES, found, {Shape.DATE, Shape.NUMBER}))[1] == {"isk"}

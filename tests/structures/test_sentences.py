@@ -81,13 +81,14 @@ def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Doc
     assert places is sentence_places(snapshot)
     assert tuple(places.ids) == snapshot.vectors(Kind.SENTENCE).ids
     spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
-    assert [places.span(row) for row in range(len(spans))] == [spans[name] for name in places.ids]
+    stored = [(spans[name].start, spans[name].end) for name in places.ids]
+    assert list(zip(places.starts.tolist(), places.ends.tolist(), strict=True)) == stored
 
 
 def test_overlapping_sentences_share_characters() -> None:
     spans = (Span("e", 0, 5), Span("d", 20, 30), Span("d", 0, 9), Span("d", 10, 20))
-    places = SentencePlaces.of(zip(("s4", "s1", "s2", "s3"), spans, strict=True))
-    for span, rows in (
+    places = SentencePlaces(zip(("s4", "s1", "s2", "s3"), spans, strict=True))
+    expected: tuple[tuple[Span, list[int]], ...] = (
         (Span("d", 0, 30), [1, 2, 0]),
         (Span("d", 9, 10), []),
         (Span("d", 8, 11), [1, 2]),
@@ -96,8 +97,12 @@ def test_overlapping_sentences_share_characters() -> None:
         (Span("d", 30, 99), []),
         (Span("e", 4, 9), [3]),
         (Span("f", 0, 9), []),
-    ):
-        assert list(places.overlapping(span)) == rows
+    )
+    for span, rows in expected:
+        assert places.overlapping([span])[1].tolist() == rows
+    which, found = places.overlapping([span for span, _ in expected])
+    assert [found[which == at].tolist() for at in range(len(expected))] == [rows for _, rows in expected]
+    assert not len(places.overlapping([])[1]) + len(SentencePlaces([]).overlapping([Span("d", 0, 9)])[1])
 
 
 def test_a_passage_holds_its_first_sentence_whatever_stands_before_it() -> None:
@@ -118,10 +123,12 @@ def test_a_passage_holds_its_first_sentence_whatever_stands_before_it() -> None:
 def test_a_sentence_belongs_to_the_passage_that_holds_all_of_it() -> None:
     document = make_document("Isk", "The Isk is a river. It rises in hills. It is long.")
     units = sorted(sentence_units(document), key=lambda unit: unit.sources)
-    places = SentencePlaces.of((unit.id, unit.sources[0]) for unit in units)
+    places = SentencePlaces((unit.id, unit.sources[0]) for unit in units)
     in_text = [list(places.ids).index(unit.id) for unit in units]
     half = Unit("p1", Kind.PASSAGE, "", "", (Span(document.id, 0, 25),))
     rest = Unit("p2", Kind.PASSAGE, "", "", (Span(document.id, 20, 38),))
-    assert places.passages([half, rest])[in_text].tolist() == [0, 1, -1]
-    assert places.passages([make_passage(document), half]).tolist() == [0, 0, 0]
+    spans = [unit.sources[0] for unit in (half, rest, make_passage(document))]
+    assert places.passages(spans[:2])[in_text].tolist() == [0, 1, -1]
+    assert places.passages([spans[2], spans[0]]).tolist() == [0, 0, 0]
+    assert places.passages([spans[0], spans[2]])[in_text].tolist() == [0, 1, 1]
     assert places.passages([]).tolist() == [-1, -1, -1]

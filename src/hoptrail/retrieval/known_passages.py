@@ -102,7 +102,7 @@ class KnownPassages:
         vectors = self.snapshot.vectors_of(Kind.SENTENCE, spans)
         parts = GraphParts(
             tuple(self.units[id_] for id_ in passages),
-            SentencePlaces.of((id_, spans[id_]) for id_ in vectors.ids),
+            SentencePlaces((id_, spans[id_]) for id_ in vectors.ids),
             (self._extractions[id_] for id_ in passages if id_ in self._extractions),
             ((id_, key_of.get(target, "")) for id_ in vectors.ids for target in self._mentions.get(id_, ())),
             called,

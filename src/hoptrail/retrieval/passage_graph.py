@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import NotBuilt
+from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import HeldNames, TitleScanner, passages_called
 from hoptrail.structures.names import MENTIONS
-from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.sentences import READ, SentencePlaces, sentence_places
 from hoptrail.structures.terms import entity_key
 from hoptrail.types import Kind, Unit
 
@@ -168,7 +169,7 @@ class GraphParts:
 
     def graph(self, corpus_size: int, counted: Mapping[str, int] | None = None) -> PassageGraph:
         """The graph; `counted` says of how many passages of the corpus have a name, where that is not what is here."""
-        passage_of = self.places.passages(self.passages)
+        passage_of = self.places.passages(unit.sources[0] for unit in self.passages)
         inside = np.flatnonzero(passage_of >= 0).astype(np.int32)
         rows, keys = self._named(passage_of)
         counted = counted or {}
@@ -204,13 +205,13 @@ class GraphParts:
         """Sentences that lie in a passage, and the key of a name in each: entities, then mentioned titles; pairs may repeat."""
         rows: list[int] = []
         keys: list[str] = []
-        for extraction in self.extractions:
-            for fact in extraction.facts:
-                found = [key for key in map(entity_key, fact.entities) if key]
-                for row in self.places.overlapping(fact.source) if found else ():
-                    if passage_of[row] >= 0:
-                        rows += [row] * len(found)
-                        keys += found
+        for some in batched((fact for extraction in self.extractions for fact in extraction.facts), READ):
+            found = [[key for key in map(entity_key, fact.entities) if key] for fact in some]
+            which, sentences = self.places.overlapping([fact.source for fact in some])
+            inside = passage_of[sentences] >= 0
+            for fact, row in zip(which[inside].tolist(), sentences[inside].tolist(), strict=True):
+                rows += [row] * len(found[fact])
+                keys += found[fact]
         sentence = {id_: row for row, id_ in enumerate(self.places.ids)}
         for id_, key in self.mentioned:
             if key and (row := sentence.get(id_, -1)) >= 0 and passage_of[row] >= 0:

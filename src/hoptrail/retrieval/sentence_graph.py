@@ -103,7 +103,7 @@ class SentenceGraph:
         extractions = [found for _, found in snapshot.extractions({passage.id for passage in passages})]
         settings = settings or SentenceGraphSettings()
         nodes = Nodes(
-            places.passages(passages),
+            places.passages(unit.sources[0] for unit in passages),
             places.starts,
             mentions_in(places, extractions, settings.left_out),
             lambda: vectors,
@@ -241,4 +241,4 @@ def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[Sentenc
     sentences = (one for unit in passages for one in sentences_inside(unit, documents[unit.document]))
     spans = {one.id: one.sources[0] for one in sentences}
     stored = snapshot.vectors_among(Kind.SENTENCE, spans)
-    return SentencePlaces.of((id_, spans[id_]) for id_ in stored.ids), stored.matrix
+    return SentencePlaces((id_, spans[id_]) for id_ in stored.ids), stored.matrix

@@ -7,13 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T", bound=np.generic)
+
 Rows = NDArray[np.int32]
 """Numbers of rows, or of other things that are counted from 0."""
+
+Places = NDArray[np.intp]
+"""Places in other arrays."""
 
 
 ID = np.dtype("S24")
@@ -125,6 +130,27 @@ def _portions(hashes: Iterable[int]) -> Iterator[NDArray[np.int64]]:
     rest = iter(hashes)
     while len(some := np.fromiter(islice(rest, ADDED), dtype=np.int64)):
         yield some
+
+
+def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:
+    """Ids as bytes, in memory unless they are so already."""
+    return np.asarray(ids) if isinstance(ids, PackedIds) else np.array(ids, dtype=np.bytes_)
+
+
+def distinct(rising: NDArray[T]) -> Iterator[NDArray[T]]:
+    """Each of the values once, in portions."""
+    for start in range(0, len(rising), ADDED):
+        some = rising[start : start + ADDED]
+        new = np.ones(len(some), dtype=bool)
+        new[1:] = some[1:] != some[:-1]
+        new[0] = not start or some[0] != rising[start - 1]
+        yield some[new]
+
+
+def ranges(firsts: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]) -> tuple[Places, Places]:
+    """The numbers from each of `firsts` on, `counts` of them: which of `firsts` each belongs to, and the numbers."""
+    which = np.repeat(np.arange(len(firsts)), counts)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - firsts, counts)
 
 
 def is_among(numbers: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:

@@ -175,7 +175,7 @@ class Scratch:
         """One that needs no file, unless many records are set aside."""
         return cls(Place.of(Path()), sys.maxsize)
 
-    def table(self, count: int, width: int, dtype: type[T]) -> NDArray[T]:
+    def table(self, count: int, width: int, dtype: type[T] | np.dtype[T]) -> NDArray[T]:
         """Zeros of shape (count, width).
 
         Raises:

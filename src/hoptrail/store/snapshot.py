@@ -25,7 +25,7 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.columns import ID, Directed, PackedIds, id_rows, joined
+from hoptrail.store.columns import ID, Directed, PackedIds, Rows, id_rows, joined, packed
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -365,6 +365,18 @@ class Snapshot:
             parts.append(_link_rows(pa.Table.from_batches(some), known))
         return joined(parts)
 
+    def link_portions(self, kind: str, ids: PackedIds) -> Iterator[Directed]:
+        """As `link_rows`, of more links than memory should hold, as a stream; `ids` rise."""
+        import pyarrow as pa
+
+        known = packed(ids)
+        batches = self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind")
+        while some := list(islice(batches, _LINK_BATCHES)):
+            table = pa.Table.from_batches(some)
+            ends = [_places_among(known, id_rows(table[end].to_pylist())) for end in ("source", "target")]
+            whole = (ends[0] >= 0) & (ends[1] >= 0)
+            yield Directed(ends[0][whole], ends[1][whole], table["weight"].to_numpy()[whole])
+
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with what was found in them, all or those of `ids`, in no particular order."""
         for batch in self._scan(layout.EXTRACTIONS, None, ids):
@@ -489,7 +501,7 @@ class Snapshot:
         Raises:
             KeyError: some are not stored.
         """
-        known = np.array(ids, dtype=np.bytes_)
+        known = packed(ids)
         found = 0
 
         def portions() -> Iterator[tuple[NDArray[np.int64], FloatMatrix]]:
@@ -544,6 +556,16 @@ def _link_rows(links: pa.Table, known: pa.Array) -> Directed:
     ends = [pc.fill_null(pc.index_in(links[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
     whole = (ends[0] >= 0) & (ends[1] >= 0)
     return Directed(ends[0][whole], ends[1][whole], links["weight"].to_numpy()[whole])
+
+
+def _places_among(known: NDArray[np.bytes_], names: NDArray[np.bytes_]) -> Rows:
+    """Where each of some names stands in what is known, which rises; -1 for what is not there."""
+    places = np.full(len(names), -1, dtype=np.int32)
+    if len(known):
+        order = np.argsort(names)  # so that what is known is read in its order
+        found = np.minimum(known.searchsorted(names[order]), len(known) - 1)
+        places[order] = np.where(known[found] == names[order], found, -1)
+    return places
 
 
 def _matching(words: str) -> MatchQuery:

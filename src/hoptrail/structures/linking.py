@@ -7,24 +7,28 @@ Knows nothing of texts, ids or the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Directed, Rows, is_among, joined
-from hoptrail.structures.nearest import best_of, parts_of
+from hoptrail.store.columns import Directed, Places, Rows, joined, ranges
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
 
 EXPANSION = 1 << 20
 """Pairs of sentences that share an entity looked at a time."""
 
+TOGETHER = 1 << 16
+"""Rows, or pairs, worked on at a time."""
 
-def empty_table(count: int, width: int, dtype: Any) -> NDArray[Any]:
-    """Zeros in memory."""
-    return np.zeros((count, width), dtype)
+_ROW = (1 << 32) - 1
+
+_IN_TEXT = np.dtype([("passage", ">u4"), ("start", ">u8"), ("row", ">u4")])
+_END = np.dtype([("first", ">u4"), ("second", ">u4"), ("back", "u1"), ("weight", "<f8")])
+"""An edge from `first` to `second`, or back. High bytes first, so that the two edges of a pair are together when in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +45,46 @@ class Pairs:
     def where(self, chosen: NDArray[np.bool_]) -> Pairs:
         return Pairs(self.first[chosen], self.second[chosen], self.weights[chosen])
 
-    def keys(self, size: int) -> NDArray[np.int64]:
-        """One number a pair, rising; `size` is the number of rows there are."""
-        return self.first.astype(np.int64) * size + self.second
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """One number a pair, rising as pairs do."""
+        return self.first.astype(np.int64) << 32 | self.second
 
 
-def unordered(edges: Directed, size: int) -> Pairs:
+def unordered(edges: Directed) -> Pairs:
     """The pairs that edges join, whatever their direction and however often."""
     first = np.minimum(edges.sources, edges.targets)
     second = np.maximum(edges.sources, edges.targets)
-    _, places = np.unique(first.astype(np.int64) * size + second, return_index=True)
+    _, places = np.unique(first.astype(np.int64) << 32 | second, return_index=True)
     return Pairs(first[places], second[places], edges.weights[places])
 
 
-def no_pairs() -> Pairs:
-    return unordered(joined([]), 0)
+def all_pairs(portions: Iterable[Pairs]) -> Pairs:
+    """All of some portions in one."""
+    return unordered(joined([Directed(pairs.first, pairs.second, pairs.weights) for pairs in portions]))
+
+
+def marked(marks: NDArray[np.bool_], scratch: Scratch) -> Rows:
+    """The rows that are marked."""
+    rows = scratch.column(np.int32)
+    for start in range(0, len(marks), TOGETHER):
+        rows.extend((start + np.flatnonzero(marks[start : start + TOGETHER])).astype(np.int32))
+    return rows.values()
 
 
 class Adjacency:
     """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance."""
 
-    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int) -> None:
+    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int, scratch: Scratch) -> None:
         """`passages`: the number of each row's passage, -1 for none; `starts`: where the row begins."""
         self._passages, self._reach = passages, reach
-        self._order = np.lexsort((starts, passages)).astype(np.int32)
-        self._places = np.empty_like(self._order)
-        self._places[self._order] = np.arange(len(self._order), dtype=np.int32)
+        self._order = scratch.table(len(passages), 1, np.int32)[:, 0]
+        self._places = scratch.table(len(passages), 1, np.int32)[:, 0]
+        in_text = scratch.in_order(_IN_TEXT, _in_text(passages, starts))
+        for start in range(0, len(in_text), TOGETHER):
+            rows = in_text["row"][start : start + TOGETHER].astype(np.int32)
+            self._order[start : start + TOGETHER] = rows
+            self._places[rows] = np.arange(start, start + len(rows), dtype=np.int32)
 
     def of(self, rows: Rows) -> Pairs:
         """Those with an end in `rows`."""
@@ -77,7 +95,7 @@ class Adjacency:
             sources, targets = rows[there], self._order[places[there]]
             near = self._share_a_passage(sources, targets)
             parts.append(Directed(sources[near], targets[near], np.full(int(near.sum()), 1 / abs(step))))
-        return unordered(joined(parts), len(self._order))
+        return unordered(joined(parts))
 
     def hold(self, pairs: Pairs) -> NDArray[np.bool_]:
         """Which of some pairs are among all of these, whatever their weights."""
@@ -90,81 +108,50 @@ class Adjacency:
         return found
 
 
-Best = Callable[[Rows], Directed]
-"""Gives edges from rows to what is best for them."""
-
-Room = Callable[[int, int, Any], NDArray[Any]]
-"""Gives zeros, by number of rows, of columns, and type."""
-
-
-@dataclass(frozen=True, slots=True)
-class BestOfRows:
-    """What is best for each of some rows (rising): tables of shape (len(rows), count), which may lie in files."""
-
-    rows: Rows
-    targets: Rows
-    """One more than the row, so that 0 is none."""
-    weights: NDArray[np.float64]
-
-    @classmethod
-    def find(cls, best: Best, rows: Rows, size: int, count: int, room: Room) -> BestOfRows:
-        """`best` gives at most `count` a row; it is asked for a part of the rows (of `size` in all) at a time."""
-        targets, weights = room(len(rows), count, np.int32), room(len(rows), count, np.float64)
-        for part in parts_of(rows, size):
-            edges = best(part)
-            order = np.argsort(edges.sources, kind="stable")
-            sources = edges.sources[order]
-            columns = np.arange(len(sources)) - np.searchsorted(sources, sources)
-            places = np.searchsorted(rows, sources)
-            targets[places, columns] = edges.targets[order] + 1
-            weights[places, columns] = edges.weights[order]
-        return cls(rows, targets, weights)
-
-    def read(self, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        """Targets and weights of any rows, zeros for those that are not here: two arrays of shape (len(rows), count)."""
-        here = is_among(rows, self.rows)
-        places = np.searchsorted(self.rows, rows[here])
-        targets = np.zeros((len(rows), self.targets.shape[1]), dtype=np.int32)
-        weights = np.zeros(targets.shape)
-        targets[here], weights[here] = self.targets[places], self.weights[places]
-        return targets, weights
+def _in_text(passages: Rows, starts: NDArray[np.int64]) -> Iterator[NDArray[np.void]]:
+    for start in range(0, len(passages), TOGETHER):
+        some = slice(start, start + TOGETHER)
+        rows = np.empty(len(passages[some]), _IN_TEXT)
+        rows["passage"], rows["start"] = passages[some] + 1, starts[some]
+        rows["row"] = np.arange(start, start + len(rows))
+        yield rows
 
 
-@dataclass(frozen=True, slots=True)
-class MutualPairs:
-    """The pairs of rows in which each is among the best of the other, to be read a part at a time.
+Best = Callable[[Rows], Iterator[Directed]]
+"""Gives edges from rows to what is best for them, in portions."""
 
-    What is best for a row was asked once. In memory are some bytes a row and what is being read, where `room` gives files.
+
+def mutual_pairs(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[Pairs]:
+    """The pairs of rows in which each is among the best of the other, with an end in `rows` (rising), of `size` rows in all.
+
+    In portions, rising; what is best for a row is asked once. Weights are as from the lower row.
     """
+    ends = scratch.in_order(_END, _ends(best, rows, size, scratch))
+    for start in range(0, len(ends), TOGETHER):
+        some = ends[start : start + TOGETHER + 1]
+        both = np.flatnonzero((some["first"][1:] == some["first"][:-1]) & (some["second"][1:] == some["second"][:-1]))
+        found = some[both]
+        yield Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
 
-    parts: tuple[BestOfRows, BestOfRows]
-    size: int
 
-    @classmethod
-    def find(cls, best: Best, rows: Rows, size: int, count: int, room: Room = empty_table) -> MutualPairs:
-        """Those with an end in `rows` (rising), of `size` in all; `best` gives at most `count` a row."""
-        own = BestOfRows.find(best, rows, size, count, room)
-        reached = np.zeros(size, dtype=bool)
-        for places in parts_of(np.arange(len(rows), dtype=np.int32), len(rows)):
-            targets = own.targets[places]
-            reached[targets[targets > 0] - 1] = True
-        reached[rows] = False
-        others = BestOfRows.find(best, np.flatnonzero(reached).astype(np.int32), size, count, room)
-        return cls((own, others), size)
+def _ends(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[NDArray[np.void]]:
+    own, reached = (scratch.table(size, 1, np.bool_)[:, 0] for _ in range(2))
+    own[rows] = True
+    for edges in best(rows):
+        reached[edges.targets] = True
+        yield _as_ends(edges)
+    reached[rows] = False
+    for edges in best(marked(reached, scratch)):
+        yield _as_ends(edges.where(own[edges.targets]))
 
-    def of(self, rows: Rows) -> Pairs:
-        """Those with an end in `rows`, which are among those that they were found for; weights are as from the lower row."""
-        targets, _ = self._read(rows)
-        there = targets > 0
-        sources, targets = np.repeat(rows, there.sum(axis=1)), targets[there] - 1
-        mutual = (self._read(targets)[0] == sources[:, np.newaxis] + 1).any(axis=1)
-        pairs = unordered(Directed(sources[mutual], targets[mutual], np.zeros(int(mutual.sum()))), self.size)
-        targets, weights = self._read(pairs.first)
-        return Pairs(pairs.first, pairs.second, weights[targets == pairs.second[:, np.newaxis] + 1])
 
-    def _read(self, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        (targets, weights), (others, more) = (part.read(rows) for part in self.parts)
-        return targets + others, weights + more
+def _as_ends(edges: Directed) -> NDArray[np.void]:
+    ends = np.empty(len(edges.sources), _END)
+    ends["first"] = np.minimum(edges.sources, edges.targets)
+    ends["second"] = np.maximum(edges.sources, edges.targets)
+    ends["back"] = edges.sources > edges.targets
+    ends["weight"] = edges.weights
+    return ends
 
 
 class SharedEntities:
@@ -176,50 +163,55 @@ class SharedEntities:
     weight stays below 1.
     """
 
-    def __init__(self, mentions: Mentions, size: int, most: int, count: int) -> None:
+    def __init__(self, mentions: Mentions, size: int, most: int, count: int, scratch: Scratch) -> None:
         """`size`: how many sentences there are; `count`: how many others a sentence has at most."""
-        named = np.bincount(mentions.entities, minlength=len(mentions.keys))
-        telling = ((named >= 2) & (named <= most))[mentions.entities]
-        self._rows, self._entities = mentions.rows[telling], mentions.entities[telling]
-        order = np.lexsort((self._rows, self._entities))
-        self._postings = self._rows[order]
-        self._starts = np.searchsorted(self._entities[order], np.arange(len(mentions.keys) + 1))
-        worth = np.log((size + 1) / np.maximum(named, 1)) / np.log(size + 1)
-        self._doubts = np.log1p(-np.minimum(worth, 1 - 1e-9))
         self._size, self._count = size, count
+        self._named = _counted(mentions, scratch)
+        telling = (self._named >= 2) & (self._named <= most)
+        self._mentions = _only(mentions, telling, scratch)
+        self._postings = _postings(self._mentions, scratch)
+        self._starts = scratch.table(len(telling) + 1, 1, np.int64)[:, 0]
+        np.cumsum(self._named * telling, out=self._starts[1:])
 
-    def of(self, rows: Rows) -> Directed:
+    def portions(self, rows: Rows) -> Iterator[Directed]:
         """Edges from each of `rows` to those that share most with it, at most `count`.
 
         Ties, which are the rule among the sentences about one entity, go to those nearest in the circle of rows: all of them
         come to have about as many links, where the lowest rows would get them all.
         """
-        return joined([self._strongest(chosen) for chosen in self._blocks(rows)])
+        for start in range(0, len(rows), TOGETHER):
+            some = rows[start : start + TOGETHER]
+            which, entities = self._mentions.of_rows(some)
+            for block in self._blocks(which, entities):
+                yield self._strongest(some[which[block]], entities[block])
 
-    def _blocks(self, rows: Rows) -> Iterator[NDArray[np.intp]]:
-        """Places of the mentions of `rows`, those of a row together, about EXPANSION pairs at a time."""
-        wanted = np.zeros(self._size, dtype=bool)
-        wanted[rows] = True
-        chosen = np.flatnonzero(wanted[self._rows])
-        if not len(chosen):
-            return
-        pairs = np.cumsum(np.diff(self._starts)[self._entities[chosen]])
-        turns = (pairs // EXPANSION)[np.searchsorted(self._rows[chosen], self._rows[chosen])]
-        yield from np.split(chosen, np.flatnonzero(np.diff(turns)) + 1)
+    def _blocks(self, which: Places, entities: Rows) -> list[Places]:
+        """Places of mentions, those of a row together, about EXPANSION pairs at a time."""
+        if not len(which):
+            return []
+        pairs = np.cumsum(self._sharing(entities))
+        turns = (pairs // EXPANSION)[np.searchsorted(which, which)]
+        return np.split(np.arange(len(which)), np.flatnonzero(np.diff(turns)) + 1)
 
-    def _strongest(self, chosen: NDArray[np.intp]) -> Directed:
-        entities = self._entities[chosen]
-        counts = np.diff(self._starts)[entities]
-        sources = np.repeat(self._rows[chosen], counts)
-        doubts = np.repeat(self._doubts[entities], counts)
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        targets = self._postings[np.repeat(self._starts[entities], counts) + offsets]
+    def _sharing(self, entities: Rows) -> NDArray[np.int64]:
+        """How many rows name each entity."""
+        return self._starts[entities + 1] - self._starts[entities]
+
+    def _strongest(self, rows: Rows, entities: Rows) -> Directed:
+        which, places = ranges(self._starts[entities], self._sharing(entities))
+        sources, targets = rows[which], (self._postings[places] & _ROW).astype(np.int32)
+        doubts = self._doubts(entities)[which]
         others = sources != targets
         return self._ranked(self._summed(Directed(sources[others], targets[others], doubts[others])))
 
+    def _doubts(self, entities: Rows) -> NDArray[np.float64]:
+        worth = np.log((self._size + 1) / self._named[entities]) / np.log(self._size + 1)
+        doubts: NDArray[np.float64] = np.log1p(-np.minimum(worth, 1 - 1e-9))
+        return doubts
+
     def _summed(self, edges: Directed) -> Directed:
         """One edge where several entities made one each; doubts become a weight."""
-        keys = edges.sources.astype(np.int64) * self._size + edges.targets
+        keys = edges.sources.astype(np.int64) << 32 | edges.targets
         order = np.argsort(keys, kind="stable")  # entities stay in order, so both directions add up to the same
         _, starts = np.unique(keys[order], return_index=True)
         if not len(starts):
@@ -231,3 +223,32 @@ class SharedEntities:
     def _ranked(self, edges: Directed) -> Directed:
         apart = np.abs(edges.sources - edges.targets)
         return best_of(edges, self._count, np.minimum(apart, self._size - apart))
+
+
+def _counted(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
+    """How many rows name each entity."""
+    named = scratch.table(len(mentions.digests), 1, np.int64)[:, 0]
+    for start in range(0, len(mentions.rows), EXPANSION):
+        named += np.bincount(mentions.entities[start : start + EXPANSION], minlength=len(named))
+    return named
+
+
+def _only(mentions: Mentions, entities: NDArray[np.bool_], scratch: Scratch) -> Mentions:
+    """The mentions of those entities that are marked."""
+    rows, kept = scratch.column(np.int32), scratch.column(np.int32)
+    for start in range(0, len(mentions.rows), EXPANSION):
+        some = mentions.entities[start : start + EXPANSION]
+        rows.extend(mentions.rows[start : start + EXPANSION][entities[some]])
+        kept.extend(some[entities[some]])
+    return Mentions(mentions.digests, rows.values(), kept.values())
+
+
+def _postings(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
+    """The rows that name each entity: entity and row as one number each, rising."""
+    column = scratch.column(np.int64)
+    for start in range(0, len(mentions.rows), EXPANSION):
+        some = slice(start, start + EXPANSION)
+        column.extend(mentions.entities[some].astype(np.int64) << 32 | mentions.rows[some])
+    postings = column.values()
+    postings.sort()
+    return postings

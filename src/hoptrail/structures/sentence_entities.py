@@ -7,11 +7,10 @@ that differ in case and white space alone are one entity, as in aggregates. Date
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +20,21 @@ from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Rows, is_among
+from hoptrail.store.columns import Places, Rows, distinct, is_among, ranges
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.types import Span
 
 _READ = 1024
 """Extractions read at a time."""
 _RECENT = 1 << 16
 """Entities whose keys are remembered: most come often."""
 _TOGETHER = 1 << 20
-"""Mentions worked on at a time: the row in the upper half of a number, the entity's number in the lower."""
-_NUMBER = (1 << 32) - 1
+"""Mentions worked on at a time."""
+
+_MENTION = np.dtype([("row", ">u4"), ("entity", ">u8")])
+"""High bytes first, so that mentions in order of their bytes are in order of their rows, then entities."""
+_BYTES = np.dtype(f"S{_MENTION.itemsize}")
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
 _SEPARATOR = re.compile(r"[\s-]")
@@ -41,30 +44,36 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Row `rows[i]` names entity `keys[entities[i]]`: each once, by rising row, then entity. `keys` rise."""
+    """Row `rows[i]` names the entity of number `entities[i]`: each once, by rising row, then number.
 
-    keys: tuple[str, ...]
+    `digests` has that of each entity's key by number, rising: names themselves are more than memory should hold. Of ten million
+    any two have the same digest with a chance of three in a million.
+    """
+
+    digests: NDArray[np.uint64]
     rows: Rows
     entities: Rows
 
     def of(self, key: str) -> Rows:
         """The rows that name an entity, rising."""
-        place = bisect_left(self.keys, key)
-        if self.keys[place : place + 1] != (key,):
+        digest = np.uint64(_digest(key))
+        number = int(self.digests.searchsorted(digest))
+        if number == len(self.digests) or self.digests[number] != digest:
             return np.zeros(0, dtype=np.int32)
-        found: Rows = self.rows[self.entities == place]
+        found: Rows = self.rows[self.entities == number]
         return found
+
+    def of_rows(self, rows: Rows) -> tuple[Places, Rows]:
+        """The entities that some rows name: places in `rows`, rising, each with the number of an entity, rising too."""
+        first, last = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
+        which, places = ranges(first, last - first)
+        return which, self.entities[places]
 
     def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
         """Whether the rows of each pair name an entity in common."""
-        starts = np.searchsorted(self.rows, first)
-        counts = np.searchsorted(self.rows, first, "right") - starts
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        entities = self.entities[np.repeat(starts, counts) + offsets]
-        named = self.rows.astype(np.int64) * len(self.keys) + self.entities
-        wanted = np.repeat(second.astype(np.int64), counts) * len(self.keys) + entities
-        pairs = np.repeat(np.arange(len(first)), counts)
-        return np.bincount(pairs[is_among(wanted, named)], minlength=len(first)) > 0
+        ours, theirs = (which << 32 | entities for which, entities in map(self.of_rows, (first, second)))
+        shared = ours[is_among(ours, theirs)] >> 32
+        return np.bincount(shared, minlength=len(first)) > 0
 
 
 def mentions_in(
@@ -75,35 +84,48 @@ def mentions_in(
 ) -> Mentions:
     """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
     scratch = scratch or Scratch.in_memory()
-    key_of = lru_cache(_RECENT)(partial(_key, left_out=left_out))
-    numbers: dict[str, int] = {}  # as they come
-    column = scratch.column(np.int64)
-    for some in batched(extractions, _READ):
-        found = array("q")
-        for fact in (fact for extraction in some for fact in extraction.facts):
-            keys = {key_of(entity) for entity in fact.entities} - {""}
-            named = [numbers.setdefault(key, len(numbers)) for key in keys]
-            found.extend(
-                row << 32 | number for row in (places.overlapping(fact.source) if keys else ()) for number in named
-            )
-        column.extend(np.array(found, dtype=np.int64))
-    in_order = tuple(sorted(numbers))
-    ranks = np.empty(len(in_order), dtype=np.int64)
-    ranks[[numbers[key] for key in in_order]] = np.arange(len(in_order))
-    pairs = column.values()
-    for start in range(0, len(pairs), _TOGETHER):
-        here = pairs[start : start + _TOGETHER]
-        here[:] = here & ~_NUMBER | ranks[here & _NUMBER]
-    pairs.sort()
+    mentions = scratch.in_order(_MENTION, _found(places, extractions, left_out))
+    digests = _digests(mentions["entity"], scratch)
     rows, entities = scratch.column(np.int32), scratch.column(np.int32)
-    before = np.int64(-1)
-    for start in range(0, len(pairs), _TOGETHER):
-        here = pairs[start : start + _TOGETHER]
-        once = here[np.diff(here, prepend=before) != 0]
-        rows.extend(once >> 32)
-        entities.extend(once & _NUMBER)
-        before = here[-1]
-    return Mentions(in_order, rows.values(), entities.values())
+    for some in distinct(mentions.view(_BYTES)):
+        found = some.view(_MENTION)
+        rows.extend(found["row"].astype(np.int32))
+        entities.extend(digests.searchsorted(found["entity"].astype(np.uint64)).astype(np.int32))
+    return Mentions(digests, rows.values(), entities.values())
+
+
+def _found(
+    places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]
+) -> Iterator[NDArray[np.void]]:
+    """Mentions as they come, with digests for entities."""
+    digest_of = lru_cache(_RECENT)(partial(_digest_of, left_out=left_out))
+    for some in batched(extractions, _READ):
+        spans: list[Span] = []
+        named: list[int] = []
+        counts: list[int] = []
+        for fact in (fact for extraction in some for fact in extraction.facts):
+            if digests := {digest for digest in map(digest_of, fact.entities) if digest is not None}:
+                spans.append(fact.source)
+                named += digests
+                counts.append(len(digests))
+        which, rows = places.overlapping(spans)
+        many = np.array(counts, dtype=np.int64)
+        mention, entity = ranges((np.cumsum(many) - many)[which], many[which])
+        found = np.empty(len(mention), _MENTION)
+        found["row"], found["entity"] = rows[mention], np.array(named, dtype=np.uint64)[entity]
+        yield found
+
+
+def _digests(entities: NDArray[np.uint64], scratch: Scratch) -> NDArray[np.uint64]:
+    """Each once, rising."""
+    came, once = scratch.column(np.uint64), scratch.column(np.uint64)
+    for start in range(0, len(entities), _TOGETHER):
+        came.extend(np.unique(entities[start : start + _TOGETHER]).astype(np.uint64))
+    digests = came.values()
+    digests.sort()
+    for some in distinct(digests):
+        once.extend(some)
+    return once.values()
 
 
 def shape_of(name: str) -> Shape:
@@ -119,6 +141,12 @@ def shape_of(name: str) -> Shape:
     return Shape.NAME
 
 
-def _key(entity: str, left_out: Collection[Shape]) -> str:
+def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
     """What stands for an entity; nothing where it is left out."""
-    return "" if left_out and shape_of(entity) in left_out else folded(entity)
+    key = "" if left_out and shape_of(entity) in left_out else folded(entity)
+    return _digest(key) if key else None
+
+
+def _digest(key: str) -> int:
+    """The same in every process, unlike a hash: the order of entities must be."""
+    return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())

@@ -14,7 +14,7 @@ The released code lets links overwrite one another; here links of different kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,17 +26,18 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, is_among
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.linking import (
+    TOGETHER,
     Adjacency,
-    MutualPairs,
     Pairs,
-    Room,
     SharedEntities,
-    empty_table,
-    no_pairs,
+    all_pairs,
+    marked,
+    mutual_pairs,
     unordered,
 )
 from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
@@ -52,6 +53,11 @@ KINDS = (EC, SS, SA)
 
 BATCH = 8192
 """Sentences whose links are kept at a time: each batch is a version of the table, so that small ones cost more."""
+
+_ROW = (1 << 32) - 1
+_DUE = np.dtype([("turn", ">u4"), ("first", ">u4"), ("second", ">u4"), ("weight", "<f8")])
+"""High bytes first, so that the pairs of a turn are together when in order."""
+_BYTES = np.dtype(f"S{_DUE.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,42 +99,41 @@ class Nodes:
     mentions: Mentions
     vectors: Callable[[], FloatMatrix]
     settings: SentenceGraphSettings
+    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def adjacency(self) -> Adjacency:
-        return Adjacency(self.passages, self.starts, self.settings.reach)
+        return Adjacency(self.passages, self.starts, self.settings.reach, self.scratch)
 
     def similar(
-        self,
-        rows: Rows,
-        room: Room = empty_table,
-        pause: Callable[[], None] = lambda: None,
-        executor: Executor = HERE,
-    ) -> MutualPairs:
-        """SS links with an end in `rows`."""
+        self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE
+    ) -> Iterator[Pairs]:
+        """SS links with an end in `rows`, in portions."""
         chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
-        nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
-        return MutualPairs.find(nearest.of, rows, len(self), chosen.neighbours, room)
+        nearest = Nearest(
+            vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor, self.scratch
+        )
+        return mutual_pairs(nearest.portions, rows, len(self), self.scratch)
 
-    def sharing(self, rows: Rows, room: Room = empty_table) -> MutualPairs:
-        """EC links with an end in `rows`."""
+    def sharing(self, rows: Rows) -> Iterator[Pairs]:
+        """EC links with an end in `rows`, in portions."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         most = min(most, self.settings.entity_most)
-        shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links)
-        return MutualPairs.find(shared.of, rows, len(self), self.settings.entity_links, room)
+        shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links, self.scratch)
+        return mutual_pairs(shared.portions, rows, len(self), self.scratch)
 
     def all_pairs(self, kind: str) -> Pairs:
         """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
-        makers: dict[str, Callable[[], MutualPairs | Adjacency]] = {
+        makers: dict[str, Callable[[], Iterable[Pairs]]] = {
             EC: lambda: self.sharing(rows),
             SS: lambda: self.similar(rows),
-            SA: self.adjacency,
+            SA: lambda: [self.adjacency().of(rows)],
         }
-        return makers[kind]().of(rows)
+        return all_pairs(makers[kind]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,83 +166,123 @@ class SentenceLinks:
         again. A link is written with the later of its two sentences: one that has a link has all of them, and a stopped build
         goes on with the others to the same end.
         """
-        snapshot = workshop.writer.snapshot()
+        snapshot, scratch = workshop.writer.snapshot(), workshop.writer.scratch
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
-        stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+        stored = {kind: StoredPairs.of(snapshot, kind, places) for kind in KINDS}
         adjacent = nodes.adjacency()
-        fits = {
-            SA: adjacent.hold(stored[SA]),
-            EC: nodes.mentions.share(stored[EC].first, stored[EC].second),
+        fits: dict[str, Callable[[Pairs], NDArray[np.bool_]]] = {
+            SA: adjacent.hold,
+            EC: lambda pairs: nodes.mentions.share(pairs.first, pairs.second),
         }
         for kind, fitting in fits.items():
-            if not fitting.all():
+            if not all(fitting(pairs).all() for pairs in stored[kind].portions()):
                 workshop.writer.drop_links(kind)
-                stored[kind] = no_pairs()
-        pending = _without_links(stored.values(), len(nodes))
-        without_entities = _without_links([stored[EC]], len(nodes))
-        room = workshop.writer.scratch.table
-        sharing = nodes.sharing(without_entities, room)
-        similar = nodes.similar(pending, room, workshop.pause, workshop.executor)
-        order = np.union1d(pending, without_entities).astype(np.int32)
-        lacking = {EC: without_entities, SS: pending, SA: pending}
-        turn_of = {kind: _turn_of(rows, order, len(nodes)) for kind, rows in lacking.items()}
-
-        known = stored[SA].keys(len(nodes))
+                stored[kind] = StoredPairs.none()
+        linked = {kind: pairs.ends(len(nodes), scratch) for kind, pairs in stored.items()}
+        without_entities = marked(~linked[EC], scratch)
+        alone = ~(linked[EC] | linked[SS] | linked[SA])
+        pending = marked(alone, scratch)  # some of those without entities
 
         def beside(rows: Rows) -> Pairs:
             pairs = adjacent.of(rows)
-            return pairs.where(~is_among(pairs.keys(len(nodes)), known))
+            return pairs.where(~is_among(pairs.keys, stored[SA].keys))
 
-        _link_again(workshop, beside, pending, places.ids)
-        for turn in range(max(1, -(-len(order) // BATCH))):
-            batch = order[turn * BATCH : (turn + 1) * BATCH]
-            new = np.intersect1d(batch, pending, assume_unique=True)
-            found = {
-                EC: sharing.of(np.intersect1d(batch, without_entities, assume_unique=True)),
-                SS: similar.of(new),
-                SA: beside(new),
-            }
-            due = {kind: pairs.where(_turns(pairs, turn_of[kind]) == turn) for kind, pairs in found.items()}
-            _write(workshop, due, places.ids)
-            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
+        _link_again(workshop, beside, alone, places.ids)
+        turns = _turns(without_entities, without_entities, len(nodes), scratch)
+        turns_of_pending = _turns(pending, without_entities, len(nodes), scratch)
+        sharing = PairsByTurn(nodes.sharing(without_entities), turns, scratch)
+        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending, scratch)
+        for turn in range(max(1, -(-len(without_entities) // BATCH))):
+            batch = without_entities[turn * BATCH : (turn + 1) * BATCH]
+            adjacent_here = beside(batch[is_among(batch, pending)])
+            due = adjacent_here.where(_later(adjacent_here, turns_of_pending) == turn)
+            _write(workshop, {EC: sharing.of(turn), SS: similar.of(turn), SA: due}, places.ids)
+            done = min((turn + 1) * BATCH, len(without_entities))
+            workshop.report("linking sentences", done, len(without_entities))
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
     """Those of all sentences of an index."""
     return Nodes(
-        places.passages(snapshot.units(Kind.PASSAGE)),
+        places.passages(span for _, span in snapshot.first_sources(Kind.PASSAGE)),
         places.starts,
         mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out, snapshot.scratch),
         lambda: snapshot.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
+        snapshot.scratch,
     )
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
     """The links of one kind as they are stored."""
-    return unordered(snapshot.link_rows(kind, places.ids), len(places.ids))
+    return unordered(snapshot.link_rows(kind, places.ids))
 
 
-def _link_again(workshop: Workshop, beside: Callable[[Rows], Pairs], pending: Rows, ids: PackedIds) -> None:
+@dataclass(frozen=True, slots=True)
+class StoredPairs:
+    """Which pairs are linked already, by their keys (`Pairs.keys`), which rise."""
+
+    keys: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, kind: str, places: SentencePlaces) -> StoredPairs:
+        keys = snapshot.scratch.column(np.int64)
+        for links in snapshot.link_portions(kind, places.ids):
+            keys.extend(unordered(links).keys)
+        found = keys.values()
+        found.sort()
+        return cls(found)
+
+    @classmethod
+    def none(cls) -> StoredPairs:
+        return cls(np.zeros(0, dtype=np.int64))
+
+    def portions(self) -> Iterator[Pairs]:
+        """The pairs, without what their links weigh."""
+        for start in range(0, len(self.keys), TOGETHER):
+            keys = self.keys[start : start + TOGETHER]
+            yield Pairs((keys >> 32).astype(np.int32), (keys & _ROW).astype(np.int32), np.zeros(len(keys)))
+
+    def ends(self, size: int, scratch: Scratch) -> NDArray[np.bool_]:
+        """Whether each of so many rows has such a link."""
+        linked = scratch.table(size, 1, np.bool_)[:, 0]
+        for pairs in self.portions():
+            linked[pairs.first] = True
+            linked[pairs.second] = True
+        return linked
+
+
+class PairsByTurn:
+    """Pairs by the batch that each is written with: that of the later of its two."""
+
+    def __init__(self, portions: Iterable[Pairs], turns: Rows, scratch: Scratch) -> None:
+        """`turns`: the batch of each row."""
+        self._pairs = scratch.in_order(_DUE, (_due(pairs, turns) for pairs in portions))
+
+    def of(self, turn: int) -> Pairs:
+        bounds = np.zeros(2, _DUE)
+        bounds["turn"] = turn, turn + 1
+        found = self._pairs[slice(*self._pairs.view(_BYTES).searchsorted(bounds.view(_BYTES)).tolist())]
+        return Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
+
+
+def _due(pairs: Pairs, turns: Rows) -> NDArray[np.void]:
+    due = np.empty(len(pairs), _DUE)
+    due["turn"] = _later(pairs, turns)
+    due["first"], due["second"], due["weight"] = pairs.first, pairs.second, pairs.weights
+    return due
+
+
+def _link_again(
+    workshop: Workshop, beside: Callable[[Rows], Pairs], alone: NDArray[np.bool_], ids: PackedIds
+) -> None:
     """Make the SA links that are missing between sentences that have others: their passages were cut anew."""
-    others = np.ones(len(ids), dtype=bool)
-    others[pending] = False
-    rows = np.flatnonzero(others).astype(np.int32)
-    for start in range(0, len(rows), BATCH):
-        some = rows[start : start + BATCH]
-        pairs = beside(some)
-        between = others[pairs.first] & others[pairs.second]
-        _write(workshop, {SA: pairs.where(between & is_among(pairs.first, some))}, ids)
-
-
-def _without_links(stored: Iterable[Pairs], size: int) -> Rows:
-    """Rows that none of these links touches."""
-    linked = np.zeros(size, dtype=bool)
-    for pairs in stored:
-        linked[pairs.first] = True
-        linked[pairs.second] = True
-    return np.flatnonzero(~linked).astype(np.int32)
+    for start in range(0, len(ids), TOGETHER):
+        rows = (start + np.flatnonzero(~alone[start : start + TOGETHER])).astype(np.int32)
+        pairs = beside(rows)
+        between = ~alone[pairs.first] & ~alone[pairs.second]
+        _write(workshop, {SA: pairs.where(between & is_among(pairs.first, rows))}, ids)
 
 
 def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None:
@@ -248,13 +293,14 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
         workshop.writer.add_link_rows(ids, links)
 
 
-def _turn_of(rows: Rows, order: Rows, size: int) -> Rows:
+def _turns(rows: Rows, order: Rows, size: int, scratch: Scratch) -> Rows:
     """The batch of `order` that each of `rows` is in; the first for all others, which lack nothing: shape (size,)."""
-    turn_of = np.zeros(size, dtype=np.int32)
-    turn_of[rows] = np.searchsorted(order, rows) // BATCH
-    return turn_of
+    turns = scratch.table(size, 1, np.int32)[:, 0]
+    for start in range(0, len(rows), TOGETHER):
+        some = rows[start : start + TOGETHER]
+        turns[some] = np.searchsorted(order, some) // BATCH
+    return turns
 
 
-def _turns(pairs: Pairs, turn_of: Rows) -> Rows:
-    """The batch that each pair is written with: that of the later of its two."""
-    return np.maximum(turn_of[pairs.first], turn_of[pairs.second])
+def _later(pairs: Pairs, turns: Rows) -> Rows:
+    return np.maximum(turns[pairs.first], turns[pairs.second])

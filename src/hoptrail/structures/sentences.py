@@ -6,16 +6,16 @@ say the same are units of their own: what stands in two places is told apart by 
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import PackedIds, Rows
+from hoptrail.store.columns import ID, PackedIds, Rows, id_bytes, ranges
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -25,6 +25,11 @@ from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
 """Sentences whose places are read at a time."""
+
+_PLACE = np.dtype([("id", ID), ("document", ID), ("start", ">u8"), ("end", ">u8")])
+_IN_TEXT = np.dtype([("document", ID), ("start", ">u8"), ("end", ">u8"), ("row", ">u4")])
+"""Numbers with their high bytes first: in order of their bytes the first are in order of ids, the second of the text."""
+_BYTES = np.dtype(f"S{_IN_TEXT.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +53,74 @@ def _units(snapshot: Snapshot, documents: Collection[str] | None) -> Iterator[Un
     return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 
 
-@dataclass(frozen=True)
 class SentencePlaces:
-    """Where sentences stand. A sentence's row is its place in `ids`, which rise. Use `of`, or `sentence_places`.
+    """Where sentences stand. A sentence's row is its place in `ids`, which rise.
 
-    Sentence `row` is characters `starts[row]` to `ends[row]` of the document `documents[numbers[row]]`.
+    Sentence `row` is characters `starts[row]` to `ends[row]` of its document. A sentence takes some 150 bytes, in files where
+    there are many.
     """
 
-    ids: PackedIds
-    documents: tuple[str, ...]
-    numbers: Rows
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, spans: Iterable[tuple[str, Span]]) -> SentencePlaces:
+    def __init__(self, spans: Iterable[tuple[str, Span]], scratch: Scratch | None = None) -> None:
         """Of ids with their spans, in any order."""
-        ids: list[PackedIds] = []
-        known: dict[str, int] = {}
-        numbers, starts, ends = array("i"), array("q"), array("q")
-        for some in batched(spans, READ):
-            ids.append(PackedIds.of(id_ for id_, _ in some))
-            numbers.extend(known.setdefault(span.document, len(known)) for _, span in some)
-            starts.extend(span.start for _, span in some)
-            ends.extend(span.end for _, span in some)
-        packed = PackedIds.joined(ids)
-        order = np.argsort(packed)
-        columns = (np.array(column)[order] for column in (numbers, starts, ends))
-        return cls(packed[order], tuple(known), *columns)
+        self._scratch = scratch = scratch or Scratch.in_memory()
+        places = scratch.in_order(_PLACE, map(_places, batched(spans, READ)))
+        size = len(places)
+        ids = scratch.table(size, 1, ID)[:, 0]
+        self.starts = scratch.table(size, 1, np.int64)[:, 0]
+        self.ends = scratch.table(size, 1, np.int64)[:, 0]
+        for some in _slices(size):
+            ids[some], self.starts[some], self.ends[some] = (places[some][name] for name in ("id", "start", "end"))
+        self.ids = PackedIds(ids)
+        self._in_text = scratch.in_order(_IN_TEXT, (_by_text(places, some) for some in _slices(size)))
 
-    def span(self, row: int) -> Span:
-        return Span(self.documents[self.numbers[row]], int(self.starts[row]), int(self.ends[row]))
+    def overlapping(self, spans: Sequence[Span]) -> tuple[NDArray[np.intp], Rows]:
+        """The sentences that share characters with some spans: places in `spans`, rising, each with a row.
 
-    def overlapping(self, span: Span) -> Iterator[int]:
-        """Rows of the sentences that share characters with `span`, in the order of the text."""
-        number = self._number_of.get(span.document)
-        if number is None:
-            return iter(())
-        order, starts, ends, firsts = self._in_text
-        here = slice(int(firsts[number]), int(firsts[number + 1]))
-        first, last = starts[here].searchsorted((span.start, span.end)).tolist()
-        first -= first > 0 and bool(ends[here][first - 1] > span.start)
-        return iter(order[here][first:last].tolist())
+        Those of a span are in the order of the text.
+        """
+        after, before = (np.zeros(len(spans), _IN_TEXT) for _ in range(2))
+        after["document"] = before["document"] = [id_bytes(span.document) for span in spans]
+        after["start"] = [span.start for span in spans]
+        before["start"] = [span.end for span in spans]
+        text = self._in_text.view(_BYTES)
+        first, last = (text.searchsorted(keys.view(_BYTES)) for keys in (after, before))
+        if len(text):
+            earlier = self._in_text[np.maximum(first - 1, 0)]
+            reaching = (earlier["document"] == after["document"]) & (earlier["end"] > after["start"])
+            first -= (first > 0) & reaching
+        which, places = ranges(first, np.maximum(last - first, 0))
+        return which, self._in_text["row"][places].astype(np.int32)
 
-    def passages(self, units: Iterable[Unit]) -> Rows:
-        """Of each sentence the number of the first of `units` that holds it, -1 where none does; shape (len(ids),)."""
-        numbers = np.full(len(self.ids), -1, dtype=np.int32)
-        for number, unit in enumerate(units):
-            whole = unit.sources[0]
-            for row in self.overlapping(whole):
-                if numbers[row] < 0 and self.starts[row] >= whole.start and self.ends[row] <= whole.end:
-                    numbers[row] = number
+    def passages(self, passages: Iterable[Span]) -> Rows:
+        """Of each sentence the number of the first of `passages` that holds it, -1 where none does; shape (len(ids),)."""
+        numbers = self._scratch.table(len(self.ids), 1, np.int32)[:, 0]  # one more than that
+        first = 1
+        for some in batched(passages, READ):
+            which, rows = self.overlapping(some)
+            starts, ends = np.array([(span.start, span.end) for span in some]).T
+            inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which]) & (numbers[rows] == 0)
+            which, rows = which[inside][::-1], rows[inside][::-1]
+            numbers[rows] = first + which  # of several the last to be written, which is the first
+            first += len(some)
+        numbers -= 1
         return numbers
 
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {document: number for number, document in enumerate(self.documents)}
 
-    @cached_property
-    def _in_text(self) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
-        """Rows by document and place in its text, with their starts and ends, and where each document begins in them."""
-        order = np.lexsort((self.ends, self.starts, self.numbers)).astype(np.int32)
-        firsts = np.searchsorted(self.numbers[order], np.arange(len(self.documents) + 1))
-        return order, self.starts[order], self.ends[order], firsts
+def _places(spans: Sequence[tuple[str, Span]]) -> NDArray[np.void]:
+    rows = [(id_bytes(id_), id_bytes(span.document), span.start, span.end) for id_, span in spans]
+    return np.array(rows, dtype=_PLACE)
+
+
+def _by_text(places: NDArray[np.void], some: slice) -> NDArray[np.void]:
+    rows = np.empty(some.stop - some.start, dtype=_IN_TEXT)
+    for name in ("document", "start", "end"):
+        rows[name] = places[some][name]
+    rows["row"] = np.arange(some.start, some.stop)
+    return rows
+
+
+def _slices(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + READ, size)) for start in range(0, size, READ))
 
 
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
@@ -137,4 +147,4 @@ def sentence_places(snapshot: Snapshot) -> SentencePlaces:
 
 
 def _read_places(snapshot: Snapshot) -> SentencePlaces:
-    return SentencePlaces.of(snapshot.first_sources(Kind.SENTENCE))
+    return SentencePlaces(snapshot.first_sources(Kind.SENTENCE), snapshot.scratch)
