@@ -15,7 +15,7 @@ from hoptrail.store.columns import Directed, Rows
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, linking, nearest
-from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, all_pairs, mutual_pairs
+from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -43,7 +43,7 @@ def mentions(named: list[set[str]]) -> Mentions:
 
 
 def mutual(best: Best, asked: Rows, size: int) -> Pairs:
-    return all_pairs(mutual_pairs(best, asked, size, MEMORY))
+    return gathered(mutual_pairs(best, asked, size, MEMORY))
 
 
 def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
@@ -74,8 +74,8 @@ def test_adjacent_sentences_are_found_by_their_rows() -> None:
     wanted = {ends: weight for ends, weight in pairs_of(every).items() if set(ends) & set(asked.tolist())}
     assert pairs_of(adjacency.of(asked)) == wanted
     first, second = np.triu_indices(60, 1)
-    all_pairs = Pairs(first.astype(np.int32), second.astype(np.int32), np.zeros(len(first)))
-    held = all_pairs.where(adjacency.hold(all_pairs))
+    every_pair = Pairs(first.astype(np.int32), second.astype(np.int32), np.zeros(len(first)))
+    held = every_pair.where(adjacency.hold(every_pair))
     assert set(pairs_of(held)) == set(pairs_of(every))
 
 
@@ -120,7 +120,7 @@ def test_pairs_found_and_read_in_parts_and_from_files_are_the_same(
     search = Nearest(vectors, 6, 100, 1, 0, scratch=small)
     portions = list(mutual_pairs(search.portions, some, 80, small))
     assert len(portions) > 1 or asked == 3
-    parts = pairs_of(all_pairs(portions))
+    parts = pairs_of(gathered(portions))
     assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits
     assert parts
     asked_once: list[int] = []

@@ -113,7 +113,8 @@ def test_what_lies_in_files_is_the_same(exact_up_to: int, tmp_path: Path, monkey
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.where(np.arange(600) % 3, 0.9, np.inf)
     whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
-    for module, name, value in ((nearest, "HELD", 100), (nearest, "SORTED", 64), (cells, "MOST_ROWS", 128)):
+    small = ((nearest, "HELD", 100), (nearest, "SORTED", 64), (nearest, "PART", 50), (nearest, "PARTS", 1000))
+    for module, name, value in (*small, (cells, "MOST_ROWS", 128)):
         monkeypatch.setattr(module, name, value)
     search = Nearest(vectors, 5, exact_up_to, 3, 0, scratch=Scratch(Place.of(tmp_path), 64))
     portions = list(search.portions(new, least))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.neighbourhood import LookedUpNeighbourhood, open_neighbourhood
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import cells, neighbours
 from hoptrail.structures.building import Workshop, report_nothing
@@ -276,6 +280,25 @@ def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkey
     )
     assert len(found & wanted) > 0.75 * len(wanted)
     assert len(links(grown, graph)) == 120 * 3
+
+
+def test_neighbours_that_are_found_in_files_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "CELL", 10)
+    graph, documents = dense(exact_up_to=0, probes=4), make_documents(80)
+    arranged: list[int] = []
+    arrange = cells.Cells.arranged
+
+    def counting(one: cells.Cells, vectors: FloatMatrix, scratch: Scratch) -> cells.Arranged:
+        arranged.append(len(vectors))
+        return arrange(one, vectors, scratch)
+
+    monkeypatch.setattr(cells.Cells, "arranged", counting)
+    for folder, held in (("memory", sys.maxsize), ("files", 1)):
+        monkeypatch.setattr(StorageSettings, "share", held)
+        site = built(tmp_path / folder, graph, documents[:60])
+        site.build(graph, add=documents[60:])
+    assert arranged == [60, 80]
+    assert links(Site(tmp_path / "files"), graph) == links(Site(tmp_path / "memory"), graph)
 
 
 def test_blocks_of_keyword_scores_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,11 @@ KEYS = ("1871", "90", "arrow", "dunmere", "isk", "orla finch", "zan")
 
 def named(found: Mentions) -> list[set[str]]:
     which, entities = found.of_rows(np.arange(3, dtype=np.int32))
-    assert len(which) == len(entities) == len(found.rows)
-    return [{key for key in KEYS if row in found.of(key)} for row in range(3)]
+    assert which.tolist() == found.rows.tolist()
+    assert entities.tolist() == found.entities.tolist()
+    keys = [{key for key in KEYS if row in found.of(key)} for row in range(3)]
+    assert sum(map(len, keys)) == len(entities)  # there are no others
+    return keys
 
 
 def test_a_sentence_has_the_entities_of_the_facts_it_overlaps() -> None:

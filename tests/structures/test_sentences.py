@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
+from hoptrail.structures import sentences
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units, sentences_inside
 from hoptrail.types import Document, Kind, Span, Unit, Usage, content_id
@@ -120,7 +125,34 @@ def test_a_passage_holds_its_first_sentence_whatever_stands_before_it() -> None:
             assert list(document.sentences(Span(document.id, start, end))) == wanted
 
 
-def test_a_sentence_belongs_to_the_passage_that_holds_all_of_it() -> None:
+@given(
+    st.sets(st.tuples(st.sampled_from(["d", "d1", "e"]), st.integers(0, 12), st.integers(1, 4)), max_size=9),
+    st.lists(st.tuples(st.sampled_from(["d", "d1", "e", "x"]), st.integers(0, 14), st.integers(0, 9)), max_size=6),
+)
+def test_what_is_shared_is_told_of_any_spans(
+    drawn: set[tuple[str, int, int]], asked: list[tuple[str, int, int]]
+) -> None:
+    free: dict[str, int] = {}
+    stored: list[Span] = []
+    for document, start, length in sorted(drawn):  # sentences do not overlap
+        if start >= free.get(document, 0):
+            stored.append(Span(document, start, start + length))
+            free[document] = start + length
+    places = SentencePlaces((f"s{at}", span) for at, span in enumerate(stored))
+    spans = [Span(document, start, start + length) for document, start, length in asked]
+    which, rows = places.overlapping(spans)
+    expected = [
+        (at, row)
+        for at, span in enumerate(spans)
+        for row, sentence in enumerate(stored)
+        if sentence.document == span.document and sentence.start < span.end and span.start < sentence.end
+    ]
+    assert list(zip(which.tolist(), rows.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("read", [1, 2, 8192])
+def test_a_sentence_belongs_to_the_passage_that_holds_all_of_it(read: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "READ", read)
     document = make_document("Isk", "The Isk is a river. It rises in hills. It is long.")
     units = sorted(sentence_units(document), key=lambda unit: unit.sources)
     places = SentencePlaces((unit.id, unit.sources[0]) for unit in units)

@@ -20,6 +20,9 @@ Rows = NDArray[np.int32]
 Places = NDArray[np.intp]
 """Places in other arrays."""
 
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
 
 ID = np.dtype("S24")
 """An id in a row of columns: one letter, of a summary also its level, and 20 digits."""
@@ -133,8 +136,27 @@ def _portions(hashes: Iterable[int]) -> Iterator[NDArray[np.int64]]:
 
 
 def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:
-    """Ids as bytes, in memory unless they are so already."""
-    return np.asarray(ids) if isinstance(ids, PackedIds) else np.array(ids, dtype=np.bytes_)
+    """Ids in rows of columns; in memory unless they are so already."""
+    return np.asarray(ids, ID) if isinstance(ids, PackedIds) else id_rows(ids)
+
+
+def as_bytes(rows: NDArray[Any]) -> NDArray[np.bytes_]:
+    """The same rows, to be compared as the bytes that they are."""
+    return rows.view(f"S{rows.dtype.itemsize}")
+
+
+def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Two numbers below 2^31 as one, in order of the first, then of the second."""
+    return high.astype(np.int64) << _HALF | low
+
+
+def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    return (pairs >> _HALF).astype(np.int32), (pairs & _LOW).astype(np.int32)
+
+
+def bounds_of(pairs: NDArray[np.int64], count: int) -> NDArray[np.intp]:
+    """Where the pairs (rising) of each high number below `count` begin, and the end."""
+    return np.searchsorted(pairs, np.arange(count + 1) << _HALF)
 
 
 def distinct(rising: NDArray[T]) -> Iterator[NDArray[T]]:

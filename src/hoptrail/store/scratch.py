@@ -22,7 +22,7 @@ from typing import IO, Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Digests
+from hoptrail.store.columns import Digests, as_bytes
 from hoptrail.store.place import Place
 from hoptrail.store.tables import writing
 
@@ -218,10 +218,9 @@ class Scratch:
 
     def in_order(self, dtype: np.dtype[T], portions: Iterable[NDArray[T]]) -> NDArray[T]:
         """Rows of one type in the order of their bytes: sorted in place, which takes no memory of its own."""
-        as_bytes = np.dtype(f"S{dtype.itemsize}")
-        column = self.column(as_bytes)
+        column = self.column(np.dtype(f"S{dtype.itemsize}"))
         for rows in portions:
-            column.extend(rows.view(as_bytes))
+            column.extend(as_bytes(rows))
         values = column.values()
         values.sort()
         return values.view(dtype)

@@ -507,7 +507,7 @@ class Snapshot:
         def portions() -> Iterator[tuple[NDArray[np.int64], FloatMatrix]]:
             nonlocal found
             for block in (block for kind in kinds for block in self.vector_blocks(kind)) if ids else ():
-                names = np.array(block.ids, dtype=np.bytes_)
+                names = id_rows(block.ids)
                 rows = np.minimum(np.searchsorted(known, names), len(known) - 1)
                 here = known[rows] == names
                 found += int(here.sum())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
+from hoptrail.store.columns import Rows, bounds_of, paired, unpaired
 from hoptrail.store.scratch import Scratch
 
 CELL = 400
@@ -41,8 +41,6 @@ SAMPLE = 40
 BLOCK = 1 << 22
 MOST_ROWS = 1 << 14
 """Cosines with centres (16 MiB), and rows, that are held at a time."""
-
-_ROW = (1 << 32) - 1
 
 DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
@@ -145,7 +143,15 @@ class Cells:
 
     def together(self, rows: Rows) -> Rows:
         """The same rows, those of a cell together, cell by cell."""
-        ordered: Rows = rows[np.argsort(self.places[rows])]
+        column = self.scratch.column(np.int64)
+        for start in range(0, len(rows), MOST_ROWS):
+            some = rows[start : start + MOST_ROWS]
+            column.extend(paired(self.places[some], some))
+        both = column.values()
+        both.sort()
+        ordered = self.scratch.table(len(rows), 1, np.int32)[:, 0]
+        for start in range(0, len(rows), MOST_ROWS):
+            ordered[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
         return ordered
 
     def arranged(self, vectors: FloatMatrix, scratch: Scratch) -> Arranged:
@@ -223,14 +229,14 @@ def _by_home(homes: Rows, count: int, scratch: Scratch) -> list[Rows]:
     """The rows of each of `count` homes, rising."""
     column = scratch.column(np.int64)
     for start in range(0, len(homes), MOST_ROWS):
-        some = homes[start : start + MOST_ROWS].astype(np.int64)
-        column.extend(some << 32 | np.arange(start, start + len(some)))
+        some = homes[start : start + MOST_ROWS]
+        column.extend(paired(some, np.arange(start, start + len(some))))
     both = column.values()
     both.sort()
     rows = scratch.table(len(homes), 1, np.int32)[:, 0]
     for start in range(0, len(homes), MOST_ROWS):
-        rows[start : start + MOST_ROWS] = both[start : start + MOST_ROWS] & _ROW
-    return np.split(rows, np.searchsorted(both, np.arange(1, count) << 32))
+        rows[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
+    return np.split(rows, bounds_of(both, count)[1:-1])
 
 
 def _settle(vectors: FloatMatrix, levels: tuple[Level, ...], homes: Rows) -> FloatMatrix:

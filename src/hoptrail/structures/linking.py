@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Directed, Places, Rows, joined, ranges
+from hoptrail.store.columns import Directed, Places, Rows, joined, paired, ranges, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
@@ -24,10 +24,8 @@ EXPANSION = 1 << 20
 TOGETHER = 1 << 16
 """Rows, or pairs, worked on at a time."""
 
-_ROW = (1 << 32) - 1
-
-_IN_TEXT = np.dtype([("passage", ">u4"), ("start", ">u8"), ("row", ">u4")])
-_END = np.dtype([("first", ">u4"), ("second", ">u4"), ("back", "u1"), ("weight", "<f8")])
+_IN_PASSAGE = np.dtype([("passage", ">u4"), ("start", ">u8"), ("row", ">u4")])
+_EDGE = np.dtype([("first", ">u4"), ("second", ">u4"), ("back", "u1"), ("weight", "<f8")])
 """An edge from `first` to `second`, or back. High bytes first, so that the two edges of a pair are together when in order."""
 
 
@@ -48,18 +46,18 @@ class Pairs:
     @property
     def keys(self) -> NDArray[np.int64]:
         """One number a pair, rising as pairs do."""
-        return self.first.astype(np.int64) << 32 | self.second
+        return paired(self.first, self.second)
 
 
 def unordered(edges: Directed) -> Pairs:
     """The pairs that edges join, whatever their direction and however often."""
     first = np.minimum(edges.sources, edges.targets)
     second = np.maximum(edges.sources, edges.targets)
-    _, places = np.unique(first.astype(np.int64) << 32 | second, return_index=True)
+    _, places = np.unique(paired(first, second), return_index=True)
     return Pairs(first[places], second[places], edges.weights[places])
 
 
-def all_pairs(portions: Iterable[Pairs]) -> Pairs:
+def gathered(portions: Iterable[Pairs]) -> Pairs:
     """All of some portions in one."""
     return unordered(joined([Directed(pairs.first, pairs.second, pairs.weights) for pairs in portions]))
 
@@ -80,7 +78,7 @@ class Adjacency:
         self._passages, self._reach = passages, reach
         self._order = scratch.table(len(passages), 1, np.int32)[:, 0]
         self._places = scratch.table(len(passages), 1, np.int32)[:, 0]
-        in_text = scratch.in_order(_IN_TEXT, _in_text(passages, starts))
+        in_text = scratch.in_order(_IN_PASSAGE, _in_passages(passages, starts))
         for start in range(0, len(in_text), TOGETHER):
             rows = in_text["row"][start : start + TOGETHER].astype(np.int32)
             self._order[start : start + TOGETHER] = rows
@@ -108,17 +106,17 @@ class Adjacency:
         return found
 
 
-def _in_text(passages: Rows, starts: NDArray[np.int64]) -> Iterator[NDArray[np.void]]:
+def _in_passages(passages: Rows, starts: NDArray[np.int64]) -> Iterator[NDArray[np.void]]:
     for start in range(0, len(passages), TOGETHER):
         some = slice(start, start + TOGETHER)
-        rows = np.empty(len(passages[some]), _IN_TEXT)
+        rows = np.empty(len(passages[some]), _IN_PASSAGE)
         rows["passage"], rows["start"] = passages[some] + 1, starts[some]
         rows["row"] = np.arange(start, start + len(rows))
         yield rows
 
 
 Best = Callable[[Rows], Iterator[Directed]]
-"""Gives edges from rows to what is best for them, in portions."""
+"""Gives edges from rows to what is best for them, each once, in portions."""
 
 
 def mutual_pairs(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[Pairs]:
@@ -126,32 +124,33 @@ def mutual_pairs(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterato
 
     In portions, rising; what is best for a row is asked once. Weights are as from the lower row.
     """
-    ends = scratch.in_order(_END, _ends(best, rows, size, scratch))
-    for start in range(0, len(ends), TOGETHER):
-        some = ends[start : start + TOGETHER + 1]
-        both = np.flatnonzero((some["first"][1:] == some["first"][:-1]) & (some["second"][1:] == some["second"][:-1]))
-        found = some[both]
+    edges = scratch.in_order(_EDGE, _edges(best, rows, size, scratch))
+    for start in range(0, len(edges), TOGETHER):
+        some = edges[start : start + TOGETHER + 1]
+        there, back = some[:-1], some[1:]
+        same = (there["first"] == back["first"]) & (there["second"] == back["second"])
+        found = there[same & (there["back"] < back["back"])]
         yield Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
 
 
-def _ends(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[NDArray[np.void]]:
+def _edges(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[NDArray[np.void]]:
     own, reached = (scratch.table(size, 1, np.bool_)[:, 0] for _ in range(2))
     own[rows] = True
     for edges in best(rows):
         reached[edges.targets] = True
-        yield _as_ends(edges)
+        yield _in_rows(edges)
     reached[rows] = False
     for edges in best(marked(reached, scratch)):
-        yield _as_ends(edges.where(own[edges.targets]))
+        yield _in_rows(edges.where(own[edges.targets]))
 
 
-def _as_ends(edges: Directed) -> NDArray[np.void]:
-    ends = np.empty(len(edges.sources), _END)
-    ends["first"] = np.minimum(edges.sources, edges.targets)
-    ends["second"] = np.maximum(edges.sources, edges.targets)
-    ends["back"] = edges.sources > edges.targets
-    ends["weight"] = edges.weights
-    return ends
+def _in_rows(edges: Directed) -> NDArray[np.void]:
+    rows = np.empty(len(edges.sources), _EDGE)
+    rows["first"] = np.minimum(edges.sources, edges.targets)
+    rows["second"] = np.maximum(edges.sources, edges.targets)
+    rows["back"] = edges.sources > edges.targets
+    rows["weight"] = edges.weights
+    return rows
 
 
 class SharedEntities:
@@ -167,11 +166,13 @@ class SharedEntities:
         """`size`: how many sentences there are; `count`: how many others a sentence has at most."""
         self._size, self._count = size, count
         self._named = _counted(mentions, scratch)
-        telling = (self._named >= 2) & (self._named <= most)
-        self._mentions = _only(mentions, telling, scratch)
+        self._mentions = _telling(mentions, self._named, most, scratch)
         self._postings = _postings(self._mentions, scratch)
-        self._starts = scratch.table(len(telling) + 1, 1, np.int64)[:, 0]
-        np.cumsum(self._named * telling, out=self._starts[1:])
+        self._starts = scratch.table(len(self._named) + 1, 1, np.int64)[:, 0]
+        for start in range(0, len(self._named), EXPANSION):
+            named = self._named[start : start + EXPANSION]
+            ends = self._starts[start] + np.cumsum(np.where(_tells(named, most), named, 0))
+            self._starts[start + 1 : start + 1 + len(ends)] = ends
 
     def portions(self, rows: Rows) -> Iterator[Directed]:
         """Edges from each of `rows` to those that share most with it, at most `count`.
@@ -199,7 +200,7 @@ class SharedEntities:
 
     def _strongest(self, rows: Rows, entities: Rows) -> Directed:
         which, places = ranges(self._starts[entities], self._sharing(entities))
-        sources, targets = rows[which], (self._postings[places] & _ROW).astype(np.int32)
+        sources, (_, targets) = rows[which], unpaired(self._postings[places])
         doubts = self._doubts(entities)[which]
         others = sources != targets
         return self._ranked(self._summed(Directed(sources[others], targets[others], doubts[others])))
@@ -211,7 +212,7 @@ class SharedEntities:
 
     def _summed(self, edges: Directed) -> Directed:
         """One edge where several entities made one each; doubts become a weight."""
-        keys = edges.sources.astype(np.int64) << 32 | edges.targets
+        keys = paired(edges.sources, edges.targets)
         order = np.argsort(keys, kind="stable")  # entities stay in order, so both directions add up to the same
         _, starts = np.unique(keys[order], return_index=True)
         if not len(starts):
@@ -229,17 +230,24 @@ def _counted(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
     """How many rows name each entity."""
     named = scratch.table(len(mentions.digests), 1, np.int64)[:, 0]
     for start in range(0, len(mentions.rows), EXPANSION):
-        named += np.bincount(mentions.entities[start : start + EXPANSION], minlength=len(named))
+        entities, counts = np.unique(mentions.entities[start : start + EXPANSION], return_counts=True)
+        named[entities] += counts
     return named
 
 
-def _only(mentions: Mentions, entities: NDArray[np.bool_], scratch: Scratch) -> Mentions:
-    """The mentions of those entities that are marked."""
+def _tells(named: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """Whether an entity that so many rows name counts."""
+    return (named >= 2) & (named <= most)
+
+
+def _telling(mentions: Mentions, named: NDArray[np.int64], most: int, scratch: Scratch) -> Mentions:
+    """The mentions of the entities that count."""
     rows, kept = scratch.column(np.int32), scratch.column(np.int32)
     for start in range(0, len(mentions.rows), EXPANSION):
         some = mentions.entities[start : start + EXPANSION]
-        rows.extend(mentions.rows[start : start + EXPANSION][entities[some]])
-        kept.extend(some[entities[some]])
+        telling = _tells(named[some], most)
+        rows.extend(mentions.rows[start : start + EXPANSION][telling])
+        kept.extend(some[telling])
     return Mentions(mentions.digests, rows.values(), kept.values())
 
 
@@ -248,7 +256,7 @@ def _postings(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
     column = scratch.column(np.int64)
     for start in range(0, len(mentions.rows), EXPANSION):
         some = slice(start, start + EXPANSION)
-        column.extend(mentions.entities[some].astype(np.int64) << 32 | mentions.rows[some])
+        column.extend(paired(mentions.entities[some], mentions.rows[some]))
     postings = column.values()
     postings.sort()
     return postings

@@ -10,6 +10,7 @@ together; what was found so far of a part of the rows lies in files likewise.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, Rows, joined
+from hoptrail.store.columns import Directed, Rows, bounds_of, joined, paired, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells, Vectors
 
@@ -30,7 +31,7 @@ PART = 25_000
 must not grow with the corpus."""
 
 HELD = 1 << 21
-"""Edges that are held before those are dropped that are not the best: 32 MiB."""
+"""Edges that are held before those are dropped that are not the best: 32 MiB; or, of edges back, as many as the best are."""
 SORTED = 1 << 16
 """Rows whose edges are put in order together."""
 
@@ -42,9 +43,7 @@ Least = NDArray[np.float64]
 """Of every row the weight from which on an edge back to what it is compared with is wanted, inf for none."""
 
 Block = tuple[Rows, Rows, Least | None]
-"""Rows and those that they are compared with, which rise, and `Least` of the latter if edges back are wanted."""
-
-_PLACE = (1 << 32) - 1
+"""Rows in any order, those that they are compared with, rising, and `Least` of the latter if edges back are wanted."""
 
 
 @dataclass(frozen=True)
@@ -87,18 +86,18 @@ class Nearest:
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """Of each cell those of `rows` that it is near to."""
         visits = self._visits(rows)
-        starts = np.searchsorted(visits, np.arange(len(self._cells.members) + 1) << 32)
-        for members, start, end in zip(self._cells.members, starts[:-1], starts[1:], strict=True):
-            yield from self._blocks(rows[visits[start:end] & _PLACE], members, least)
+        bounds = itertools.pairwise(bounds_of(visits, len(self._cells.members)).tolist())
+        for members, (start, end) in zip(self._cells.members, bounds, strict=True):
+            yield from self._blocks(rows[unpaired(visits[start:end])[1]], members, least)
 
     def _visits(self, rows: Rows) -> NDArray[np.int64]:
         """The cells near to each of `rows`: cell and place in `rows` as one number each, rising."""
         visits = self.scratch.column(np.int64)
         for start in range(0, len(rows), MOST_ROWS):
             some = rows[start : start + MOST_ROWS]
-            cells = self._cells.near(self._vectors, some, self.probes).astype(np.int64)
+            cells = self._cells.near(self._vectors, some, self.probes)
             places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
-            visits.extend((cells << 32 | places)[cells >= 0])
+            visits.extend(paired(cells, places)[cells >= 0])
         values = visits.values()
         values.sort()
         return values
@@ -148,6 +147,7 @@ class BestEdges:
 
     def __init__(self, rows: Rows, size: int, count: int, scratch: Scratch) -> None:
         """`size`: how many rows there are in all."""
+        count = min(count, max(1, size - 1))
         self._rows, self._count = rows, count
         self._places = scratch.table(size, 1, np.int32)[:, 0]
         """Of each of `rows` its place in them, from 1; 0 of all others."""
@@ -161,22 +161,22 @@ class BestEdges:
         self._waiting: list[Directed] = []
         """From places."""
         self._back: list[Directed] = []
-        self._held = [0, 0]
+        self._room, self._room_back = HELD, HELD
 
     def add(self, edges: Directed) -> None:
         places = self._places[edges.sources]
         own = places > 0
         if not own.all():
             self._back.append(edges.where(~own))
-            self._held[1] += len(self._back[-1].sources)
+            self._room_back -= len(self._back[-1].sources)
         kept = np.flatnonzero(own & (edges.weights >= self._last[places]))
         self._waiting.append(Directed(places[kept], edges.targets[kept], edges.weights[kept]))
-        self._held[0] += len(kept)
-        if self._held[0] > HELD:
+        self._room -= len(kept)
+        if self._room < 0:
             self._put_in_order()
-        if self._held[1] > HELD:
-            best = self._best_back()
-            self._back, self._held[1] = [best], min(len(best.sources), HELD // 2)
+        if self._room_back < 0:
+            self._back = [self._best_back()]
+            self._room_back = max(HELD, len(self._back[0].sources))
 
     def portions(self) -> Iterator[Directed]:
         """All of them; no more may come then."""
@@ -189,7 +189,7 @@ class BestEdges:
 
     def _put_in_order(self) -> None:
         edges = joined(self._waiting)
-        self._waiting, self._held[0] = [], 0
+        self._waiting, self._room = [], HELD
         edges = edges.where(np.argsort(edges.sources, kind="stable"))
         places = np.unique(edges.sources)
         for start in range(0, len(places), SORTED):
@@ -234,7 +234,7 @@ def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]]) -
 
 
 def _name(block: Block) -> str:
-    return f"rows {block[0][0]} to {block[0][-1]} with {len(block[1])} others"
+    return f"rows {block[0].min()} to {block[0].max()} with {len(block[1])} others"
 
 
 def _strongest(vectors: Vectors, count: int, block: Block) -> Directed:

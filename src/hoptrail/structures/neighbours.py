@@ -90,6 +90,7 @@ class ByVector:
     settings: DenseNeighbourSettings
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
+    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
         return self._search.of(rows, least)
@@ -98,7 +99,14 @@ class ByVector:
     def _search(self) -> Nearest:
         chosen = self.settings
         return Nearest(
-            self.vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, self.pause, self.executor
+            self.vectors,
+            chosen.neighbours,
+            chosen.exact_up_to,
+            chosen.probes,
+            chosen.seed,
+            self.pause,
+            self.executor,
+            self.scratch,
         )
 
 
@@ -217,7 +225,7 @@ class DenseNeighbours:
 
         def likeness(snapshot: Snapshot, ids: PackedIds) -> ByVector:
             vectors = snapshot.vectors_in_order([Kind.PASSAGE], ids)
-            return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
+            return ByVector(vectors, self.settings, workshop.pause, workshop.executor, snapshot.scratch)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 

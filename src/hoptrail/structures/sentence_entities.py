@@ -20,7 +20,7 @@ from hoptrail.language.offline.entities import Shape, figure_shape
 from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Places, Rows, distinct, is_among, ranges
+from hoptrail.store.columns import Places, Rows, as_bytes, distinct, is_among, paired, ranges, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.types import Span
@@ -34,7 +34,6 @@ _TOGETHER = 1 << 20
 
 _MENTION = np.dtype([("row", ">u4"), ("entity", ">u8")])
 """High bytes first, so that mentions in order of their bytes are in order of their rows, then entities."""
-_BYTES = np.dtype(f"S{_MENTION.itemsize}")
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
 _SEPARATOR = re.compile(r"[\s-]")
@@ -71,8 +70,8 @@ class Mentions:
 
     def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
         """Whether the rows of each pair name an entity in common."""
-        ours, theirs = (which << 32 | entities for which, entities in map(self.of_rows, (first, second)))
-        shared = ours[is_among(ours, theirs)] >> 32
+        ours, theirs = (paired(*self.of_rows(rows)) for rows in (first, second))
+        shared, _ = unpaired(ours[is_among(ours, theirs)])
         return np.bincount(shared, minlength=len(first)) > 0
 
 
@@ -87,7 +86,7 @@ def mentions_in(
     mentions = scratch.in_order(_MENTION, _found(places, extractions, left_out))
     digests = _digests(mentions["entity"], scratch)
     rows, entities = scratch.column(np.int32), scratch.column(np.int32)
-    for some in distinct(mentions.view(_BYTES)):
+    for some in distinct(as_bytes(mentions)):
         found = some.view(_MENTION)
         rows.extend(found["row"].astype(np.int32))
         entities.extend(digests.searchsorted(found["entity"].astype(np.uint64)).astype(np.int32))

@@ -25,7 +25,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows, is_among
+from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, is_among, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -35,7 +35,7 @@ from hoptrail.structures.linking import (
     Adjacency,
     Pairs,
     SharedEntities,
-    all_pairs,
+    gathered,
     marked,
     mutual_pairs,
     unordered,
@@ -54,10 +54,8 @@ KINDS = (EC, SS, SA)
 BATCH = 8192
 """Sentences whose links are kept at a time: each batch is a version of the table, so that small ones cost more."""
 
-_ROW = (1 << 32) - 1
 _DUE = np.dtype([("turn", ">u4"), ("first", ">u4"), ("second", ">u4"), ("weight", "<f8")])
 """High bytes first, so that the pairs of a turn are together when in order."""
-_BYTES = np.dtype(f"S{_DUE.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Nodes:
             SS: lambda: self.similar(rows),
             SA: lambda: [self.adjacency().of(rows)],
         }
-        return all_pairs(makers[kind]())
+        return gathered(makers[kind]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,37 +167,52 @@ class SentenceLinks:
         snapshot, scratch = workshop.writer.snapshot(), workshop.writer.scratch
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
-        stored = {kind: StoredPairs.of(snapshot, kind, places) for kind in KINDS}
         adjacent = nodes.adjacency()
+        lacking = self._lacking(workshop.writer, nodes, adjacent, places)
+
+        def beside(rows: Rows) -> Pairs:
+            pairs = adjacent.of(rows)
+            return pairs.where(~is_among(pairs.keys, lacking.beside))
+
+        _link_again(workshop, beside, lacking.alone, places.ids)
+        order, pending = lacking.sharing, marked(lacking.alone, scratch)
+        turns, turns_of_pending = (_turns(rows, order, len(nodes), scratch) for rows in (order, pending))
+        sharing = PairsByTurn(nodes.sharing(order), turns, scratch)
+        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending, scratch)
+        for turn in range(max(1, -(-len(order) // BATCH))):
+            batch = order[turn * BATCH : (turn + 1) * BATCH]
+            adjacent_here = beside(batch[lacking.alone[batch]])
+            due = adjacent_here.where(_later(adjacent_here, turns_of_pending) == turn)
+            _write(workshop, {EC: sharing.of(turn), SS: similar.of(turn), SA: due}, places.ids)
+            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
+
+    def _lacking(self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces) -> Lacking:
+        """What is to be linked, once the links have gone that contradict what is stored."""
+        snapshot = writer.snapshot()
+        stored = {kind: StoredPairs.of(snapshot, kind, places) for kind in KINDS}
         fits: dict[str, Callable[[Pairs], NDArray[np.bool_]]] = {
             SA: adjacent.hold,
             EC: lambda pairs: nodes.mentions.share(pairs.first, pairs.second),
         }
         for kind, fitting in fits.items():
             if not all(fitting(pairs).all() for pairs in stored[kind].portions()):
-                workshop.writer.drop_links(kind)
+                writer.drop_links(kind)
                 stored[kind] = StoredPairs.none()
-        linked = {kind: pairs.ends(len(nodes), scratch) for kind, pairs in stored.items()}
-        without_entities = marked(~linked[EC], scratch)
+        linked = {kind: pairs.ends(len(nodes), writer.scratch) for kind, pairs in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        pending = marked(alone, scratch)  # some of those without entities
+        return Lacking(alone, marked(~linked[EC], writer.scratch), stored[SA].keys)
 
-        def beside(rows: Rows) -> Pairs:
-            pairs = adjacent.of(rows)
-            return pairs.where(~is_among(pairs.keys, stored[SA].keys))
 
-        _link_again(workshop, beside, alone, places.ids)
-        turns = _turns(without_entities, without_entities, len(nodes), scratch)
-        turns_of_pending = _turns(pending, without_entities, len(nodes), scratch)
-        sharing = PairsByTurn(nodes.sharing(without_entities), turns, scratch)
-        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending, scratch)
-        for turn in range(max(1, -(-len(without_entities) // BATCH))):
-            batch = without_entities[turn * BATCH : (turn + 1) * BATCH]
-            adjacent_here = beside(batch[is_among(batch, pending)])
-            due = adjacent_here.where(_later(adjacent_here, turns_of_pending) == turn)
-            _write(workshop, {EC: sharing.of(turn), SS: similar.of(turn), SA: due}, places.ids)
-            done = min((turn + 1) * BATCH, len(without_entities))
-            workshop.report("linking sentences", done, len(without_entities))
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Sentences that lack links."""
+
+    alone: NDArray[np.bool_]
+    """Of each row whether it has no link at all."""
+    sharing: Rows
+    """Those without an EC link, which are the ones alone and others."""
+    beside: NDArray[np.int64]
+    """Keys of the SA links that stand, rising."""
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
@@ -242,7 +255,7 @@ class StoredPairs:
         """The pairs, without what their links weigh."""
         for start in range(0, len(self.keys), TOGETHER):
             keys = self.keys[start : start + TOGETHER]
-            yield Pairs((keys >> 32).astype(np.int32), (keys & _ROW).astype(np.int32), np.zeros(len(keys)))
+            yield Pairs(*unpaired(keys), np.zeros(len(keys)))
 
     def ends(self, size: int, scratch: Scratch) -> NDArray[np.bool_]:
         """Whether each of so many rows has such a link."""
@@ -263,7 +276,7 @@ class PairsByTurn:
     def of(self, turn: int) -> Pairs:
         bounds = np.zeros(2, _DUE)
         bounds["turn"] = turn, turn + 1
-        found = self._pairs[slice(*self._pairs.view(_BYTES).searchsorted(bounds.view(_BYTES)).tolist())]
+        found = self._pairs[slice(*as_bytes(self._pairs).searchsorted(as_bytes(bounds)).tolist())]
         return Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
 
 
@@ -274,9 +287,7 @@ def _due(pairs: Pairs, turns: Rows) -> NDArray[np.void]:
     return due
 
 
-def _link_again(
-    workshop: Workshop, beside: Callable[[Rows], Pairs], alone: NDArray[np.bool_], ids: PackedIds
-) -> None:
+def _link_again(workshop: Workshop, beside: Callable[[Rows], Pairs], alone: NDArray[np.bool_], ids: PackedIds) -> None:
     """Make the SA links that are missing between sentences that have others: their passages were cut anew."""
     for start in range(0, len(ids), TOGETHER):
         rows = (start + np.flatnonzero(~alone[start : start + TOGETHER])).astype(np.int32)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, PackedIds, Rows, id_bytes, ranges
+from hoptrail.store.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, ranges
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -29,7 +29,6 @@ READ = 8192
 _PLACE = np.dtype([("id", ID), ("document", ID), ("start", ">u8"), ("end", ">u8")])
 _IN_TEXT = np.dtype([("document", ID), ("start", ">u8"), ("end", ">u8"), ("row", ">u4")])
 """Numbers with their high bytes first: in order of their bytes the first are in order of ids, the second of the text."""
-_BYTES = np.dtype(f"S{_IN_TEXT.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ def _units(snapshot: Snapshot, documents: Collection[str] | None) -> Iterator[Un
 class SentencePlaces:
     """Where sentences stand. A sentence's row is its place in `ids`, which rise.
 
-    Sentence `row` is characters `starts[row]` to `ends[row]` of its document. A sentence takes some 150 bytes, in files where
-    there are many.
+    Sentence `row` is characters `starts[row]` to `ends[row]` of its document. A sentence takes 84 bytes, in files where there
+    are many.
     """
 
     def __init__(self, spans: Iterable[tuple[str, Span]], scratch: Scratch | None = None) -> None:
@@ -73,32 +72,38 @@ class SentencePlaces:
         self.ids = PackedIds(ids)
         self._in_text = scratch.in_order(_IN_TEXT, (_by_text(places, some) for some in _slices(size)))
 
-    def overlapping(self, spans: Sequence[Span]) -> tuple[NDArray[np.intp], Rows]:
+    def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
         """The sentences that share characters with some spans: places in `spans`, rising, each with a row.
 
         Those of a span are in the order of the text.
         """
+        which, places = self._sharing(spans)
+        return which, self._in_text["row"][places].astype(np.int32)
+
+    def _sharing(self, spans: Sequence[Span]) -> tuple[Places, Places]:
+        """As `overlapping`, with places in the text for rows."""
         after, before = (np.zeros(len(spans), _IN_TEXT) for _ in range(2))
         after["document"] = before["document"] = [id_bytes(span.document) for span in spans]
         after["start"] = [span.start for span in spans]
         before["start"] = [span.end for span in spans]
-        text = self._in_text.view(_BYTES)
-        first, last = (text.searchsorted(keys.view(_BYTES)) for keys in (after, before))
+        text = as_bytes(self._in_text)
+        first, last = (text.searchsorted(as_bytes(keys)) for keys in (after, before))
         if len(text):
             earlier = self._in_text[np.maximum(first - 1, 0)]
             reaching = (earlier["document"] == after["document"]) & (earlier["end"] > after["start"])
             first -= (first > 0) & reaching
-        which, places = ranges(first, np.maximum(last - first, 0))
-        return which, self._in_text["row"][places].astype(np.int32)
+        return ranges(first, np.maximum(last - first, 0))
 
     def passages(self, passages: Iterable[Span]) -> Rows:
         """Of each sentence the number of the first of `passages` that holds it, -1 where none does; shape (len(ids),)."""
         numbers = self._scratch.table(len(self.ids), 1, np.int32)[:, 0]  # one more than that
         first = 1
         for some in batched(passages, READ):
-            which, rows = self.overlapping(some)
+            which, places = self._sharing(some)
+            sentences = self._in_text[places]
             starts, ends = np.array([(span.start, span.end) for span in some]).T
-            inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which]) & (numbers[rows] == 0)
+            rows = sentences["row"].astype(np.int32)
+            inside = (sentences["start"] >= starts[which]) & (sentences["end"] <= ends[which]) & (numbers[rows] == 0)
             which, rows = which[inside][::-1], rows[inside][::-1]
             numbers[rows] = first + which  # of several the last to be written, which is the first
             first += len(some)
