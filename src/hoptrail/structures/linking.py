@@ -18,7 +18,7 @@ from hoptrail.store.scratch import Scratch
 from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
 
-EXPANSION = 1 << 20
+EXPANSION = 1 << 18
 """Pairs of sentences that share an entity looked at a time."""
 
 TOGETHER = 1 << 16
