@@ -11,7 +11,7 @@ import pytest
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.writer import Writer
-from hoptrail.structures.tree_nodes import Children, level_of
+from hoptrail.structures.tree_memberships import level_of
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
@@ -26,6 +26,7 @@ from structures.tree_world import (
     SETTINGS,
     SMALL_GROUPS,
     TREE,
+    Children,
     Summariser,
     ancestors,
     corpus,

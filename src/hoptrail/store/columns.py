@@ -20,6 +20,10 @@ ID = np.dtype("S24")
 """An id in a row of columns: one letter, of a summary also its level, and 20 digits."""
 
 
+LINK = np.dtype([("source", ID), ("target", ID), ("weight", np.float64)])
+"""A link in a row of columns: of links of one kind, those in order of their bytes are in order of their ends."""
+
+
 def id_bytes(id_: str) -> bytes:
     """Raises: ValueError: the id is too long for a row."""
     packed = id_.encode()
@@ -31,6 +35,15 @@ def id_bytes(id_: str) -> bytes:
 def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
     """Raises: ValueError: an id is too long for a row."""
     return np.array(list(map(id_bytes, ids)), ID)
+
+
+def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:
+    """Where each of some ids stands among others, which rise; -1 for those that do not."""
+    if not len(rising):
+        return np.full(len(ids), -1, np.int32)
+    rows = np.minimum(np.searchsorted(rising, ids), len(rising) - 1).astype(np.int32)
+    rows[rising[rows] != ids] = -1
+    return rows
 
 
 class PackedIds(Sequence[str]):

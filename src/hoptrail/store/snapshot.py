@@ -25,7 +25,7 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.columns import ID, Directed, PackedIds, id_rows, joined
+from hoptrail.store.columns import ID, LINK, Directed, PackedIds, id_rows, joined, rows_among
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -245,6 +245,16 @@ class Snapshot:
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
             yield from layout.units_from_rows(batch, kind)
 
+    def units_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Unit]:
+        """Those units of a kind that have one of very many ids (rising), as a stream in no particular order; reads the ids of
+        all.
+        """
+        import pyarrow as pa
+
+        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS) if len(ids) else ():
+            here = rows_among(id_rows(batch.column("id").to_pylist()), ids) >= 0
+            yield from layout.units_from_rows(batch.filter(pa.array(here)), kind)
+
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
         """Ids of all units of a kind with their first sources as a stream, in no particular order, without their texts."""
         for batch in self._scan(layout.unit_table(kind), ["id", "sources"]):
@@ -324,6 +334,26 @@ class Snapshot:
         for batch in self._scan(layout.LINKS, None, None if kind is None else [kind], by="kind"):
             yield from layout.links_from_rows(batch)
 
+    def links_in_order(self, kind: str) -> NDArray[np.void]:
+        """Links of one kind as rows of `LINK`, by rising source, then target."""
+
+        def portions() -> Iterator[NDArray[np.void]]:
+            for batch in self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind"):
+                rows = np.zeros(batch.num_rows, LINK)
+                for end in ("source", "target"):
+                    rows[end] = id_rows(batch.column(end).to_pylist())
+                rows["weight"] = batch.column("weight").to_numpy()
+                yield rows
+
+        return self.scratch.in_order(LINK, portions())
+
+    def sources_of_links(self, kinds: Collection[str]) -> Iterator[str]:
+        """Ids of all units that links of some kinds lead from, as a stream in no particular order, some of them repeatedly."""
+        import pyarrow.compute as pc
+
+        for batch in self._scan(layout.LINKS, ["source"], kinds, by="kind"):
+            yield from pc.unique(batch.column("source")).to_pylist()
+
     def links_from(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids, in no particular order."""
         return self._links_at("source", ids, kind)
@@ -369,6 +399,12 @@ class Snapshot:
         """Ids of passages with what was found in them, all or those of `ids`, in no particular order."""
         for batch in self._scan(layout.EXTRACTIONS, None, ids):
             yield from layout.extractions_from_rows(batch)
+
+    def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Ids of passages with the entities found in them, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.EXTRACTIONS, ["id", "entities"], ids):
+            for row in batch.to_pylist():
+                yield row["id"], tuple(row["entities"])
 
     def extracted(self) -> Iterator[str]:
         """Ids of the passages whose entities and facts are stored, as a stream."""
@@ -489,7 +525,7 @@ class Snapshot:
         Raises:
             KeyError: some are not stored.
         """
-        known = np.array(ids, dtype=np.bytes_)
+        known = np.asarray(ids, dtype=np.bytes_)
         found = 0
 
         def portions() -> Iterator[tuple[NDArray[np.int64], FloatMatrix]]:
