@@ -29,6 +29,9 @@ _BLOCK = 1024
 _CENTRES = 1 << 15
 """Nodes, and centres that they are compared with, at a time: 128 MiB of cosines."""
 
+_MARKS = 1 << 20
+"""Nodes whose marks are looked at at a time."""
+
 _MEMBER = np.dtype([("group", ID), ("row", ">u4")])
 """The high byte first, so that members in order of their bytes are in order of their groups, then of their rows."""
 
@@ -50,7 +53,10 @@ def ungrouped(groups: Grouped, nodes: Level) -> Rows:
     for part in groups.parts():
         rows = nodes.rows_of(part.members)
         alone[rows[rows >= 0]] = False
-    return np.flatnonzero(alone).astype(np.int32)
+    found = nodes.scratch.column(np.int32)
+    for start in range(0, len(alone), _MARKS):
+        found.extend((start + np.flatnonzero(alone[start : start + _MARKS])).astype(np.int32))
+    return found.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class Grouper:
         loose, clusters = ungrouped(groups, nodes), Groups.of([])
         if not len(groups) or len(loose) > self.newcomers * len(nodes):
             clusters = self._clusters(loose, nodes)
-            loose = np.setdiff1d(loose, clusters.rows)
+            loose = _without(loose, clusters.rows, len(nodes))
         members = self._members(groups, clusters, nodes)
         homes = _nearest(loose, members.centres(nodes), nodes) if len(loose) and len(members) else loose[:0]
         whole = rows_among(members.ids, groups.ids) < 0
@@ -175,6 +181,13 @@ class Grouper:
         if any(len(part) == len(rows) for part in parts):
             return []
         return sorted(parts, key=lambda part: (-len(part), part.tolist()))
+
+
+def _without(rows: Rows, others: Rows, count: int) -> Rows:
+    """Those rows that are not among others, of `count` in all."""
+    left = np.ones(count, np.bool_)
+    left[others] = False
+    return rows[left[rows]]
 
 
 def _members(groups: NDArray[np.bytes_], rows: Rows) -> NDArray[np.void]:

@@ -44,16 +44,22 @@ class Standing:
 
 
 class Grove:
-    """The units and the groups of all trees. What is written is seen here at once, summaries after `renew`."""
+    """The units and the groups of all trees. Groups that are written or removed are seen here at once, summaries that are made
+    after `renew`.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self.scratch = writer.scratch
+        self._trees: dict[str, Grouped] = {}
         self.renew()
 
     def renew(self) -> None:
         self._snapshot = self._writer.snapshot()
-        self._trees: dict[str, Grouped] = {}
+
+    def _regrouped(self) -> None:
+        self._trees.clear()
+        self.renew()
 
     def groups(self, tree: str, level: int | None = None) -> Grouped:
         """The groups of a tree, all or those of one level, whether or not their summaries are made."""
@@ -116,7 +122,7 @@ class Grove:
         for batch in batched(self._links(tree, before, Grouped.gathered(changed, self.scratch), nodes), WRITTEN):
             self._writer.add_links(batch)
         if batch:
-            self.renew()
+            self._regrouped()
 
     def _links(self, tree: str, before: Grouped, after: Grouped, nodes: Level | None) -> Iterator[Link]:
         """The links of some groups; those that they had before are removed."""
@@ -134,7 +140,7 @@ class Grove:
         for some in batched(ids, _LOOKED_AT):
             self._writer.remove_units(Kind.SUMMARY, some)
         if some:
-            self.renew()
+            self._regrouped()
 
     def remove_strays(self) -> None:
         """Remove summaries whose group is gone: all its children were removed, and its links with them."""
