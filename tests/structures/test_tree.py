@@ -18,6 +18,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_nodes, tree_summaries
 from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.clustering import capping
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.tree_memberships import level_of
@@ -221,6 +222,22 @@ def test_however_little_memory_there_is_the_tree_is_the_same(
     grow(tmp_path / "little", language, prepare=little_memory, **changes)
     assert state(tmp_path / "little") == state(tmp_path / "whole")
     assert language.asked == straight.asked
+
+
+def test_a_level_of_very_many_nodes_is_grouped_in_parts(
+    grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capping, "PART", 20)
+    grow(tmp_path / "parts", Summariser(), add=corpus(60))
+    check_whole(tmp_path / "parts")
+    assert state(tmp_path / "parts") != state(grown)
+
+    def little_memory(writer: Writer) -> None:
+        writer.scratch = Scratch(writer.place, 1)
+
+    grow(tmp_path / "again", Summariser(), add=corpus(60)[::-1], prepare=little_memory)
+    assert state(tmp_path / "again") == state(tmp_path / "parts")
+    assert not grow(tmp_path / "again", Summariser()).changed
 
 
 def test_a_build_stopped_anywhere_ends_in_the_same_tree(

@@ -112,12 +112,12 @@ class SimilarityTree(Tree):
 
         def portions() -> Iterator[NDArray[np.void]]:
             for some in batched(grove.entities(), _READ):
-                ids = id_rows(id_ for id_, _ in some)
+                ids, counts = id_rows(id_ for id_, _ in some), np.array([len(entities) for _, entities in some])
                 rows = nodes.rows_of(ids)
-                found = np.empty(len(some), _RANKED)
-                found["density"] = [len(entities) for _, entities in some] / np.maximum(1, nodes.words(rows))
-                found["id"] = ids
-                yield found[rows >= 0]
+                found = np.empty(int((rows >= 0).sum()), _RANKED)
+                found["density"] = counts[rows >= 0] / np.maximum(1, nodes.words(rows[rows >= 0]))
+                found["id"] = ids[rows >= 0]
+                yield found
 
         ranked = grove.scratch.in_order(_RANKED, portions())
         return grove.rising([ranked["id"][: int(self.settings.abstract * len(ranked))]])
