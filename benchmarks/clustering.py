@@ -135,7 +135,7 @@ def spherical_k_means(vectors: FloatMatrix, words: Sequence[int]) -> Groups:
     from sklearn.cluster import KMeans
 
     labels = KMeans(max(1, len(words) // LEIDEN.target), n_init=1, random_state=0).fit_predict(vectors)
-    return tuple(tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels))
+    return Groups.of(np.flatnonzero(labels == label) for label in np.unique(labels))
 
 
 def as_many_pairs(corpus: Corpus, pairs: int) -> Row | None:

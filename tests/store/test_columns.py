@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.store import columns
-from hoptrail.store.columns import Digests, as_bytes, bounds_of, distinct, paired, ranges, unpaired
+from hoptrail.store.columns import (
+    Digests,
+    as_bytes,
+    bounds_of,
+    distinct,
+    id_rows,
+    paired,
+    ranges,
+    rows_among,
+    unpaired,
+)
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=20), max_size=8), st.lists(st.text(max_size=3), max_size=20))
@@ -61,3 +71,10 @@ def test_two_numbers_in_one_are_in_the_order_of_both(drawn: list[tuple[int, int]
 def test_pairs_of_a_number_stand_between_its_bounds() -> None:
     pairs = paired(np.array([0, 0, 2, 2, 2]), np.array([0, 7, 0, 1, 9]))
     assert bounds_of(pairs, 4).tolist() == [0, 2, 2, 5, 5]
+
+
+@given(st.sets(st.text("abs01", min_size=1, max_size=3)), st.lists(st.text("abs01", min_size=1, max_size=3)))
+def test_rows_of_ids_are_their_places_among_those_that_rise(stored: set[str], asked: list[str]) -> None:
+    rising = sorted(stored)
+    rows = rows_among(id_rows(asked), id_rows(rising)).tolist()
+    assert rows == [rising.index(id_) if id_ in stored else -1 for id_ in asked]

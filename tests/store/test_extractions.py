@@ -76,6 +76,8 @@ def test_a_table_from_before_there_were_triples_is_read_and_gone_on_with(
 def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Writer) -> None:
     writer.put_extractions({"p1": Extraction(("a",), ()), "p2": Extraction(("b",), ())})
     writer.put_extractions({"p1": Extraction(("c",), ())})
+    assert dict(writer.snapshot().entities()) == {"p1": ("c",), "p2": ("b",)}
+    assert dict(writer.snapshot().entities(["p2", "absent"])) == {"p2": ("b",)}
     writer.checkpoint()
     before = writer.head
     writer.put_extractions({})

@@ -43,6 +43,16 @@ def test_links_are_found_by_where_they_lead_to(snapshot: Snapshot) -> None:
     }
 
 
+def test_links_of_a_kind_are_read_in_order_as_columns(snapshot: Snapshot) -> None:
+    rows = snapshot.links_in_order("names")
+    found = [Link(source.decode(), target.decode(), "names", weight) for source, target, weight in rows.tolist()]
+    wanted = [link for link in LINKS if link.kind == "names"]
+    assert found == sorted(wanted, key=lambda link: (link.source, link.target))
+    assert not len(snapshot.links_in_order("absent"))
+    assert set(snapshot.sources_of_links(["names", "absent"])) == {link.source for link in wanted}
+    assert set(snapshot.sources_of_links(["tells"])) == {"s3"}
+
+
 def test_many_ends_give_every_link_once(snapshot: Snapshot) -> None:
     found = list(snapshot.links_from([f"s{number}" for number in range(1200)], "names"))
     assert sorted(found, key=str) == sorted(LINKS[:1201], key=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +16,7 @@ from hoptrail.store.writer import writing_to
 from hoptrail.structures import asking
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.clustering import Groups
+from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.topics import Topics, TopicSettings, topic_groups, topic_id
 from hoptrail.types import Document, Kind, Usage
@@ -47,17 +47,17 @@ class Librarian(Rules):
 class SameVectors:
     """Groups equal vectors, or gives the groups that it is told."""
 
-    groups: Groups = ()
+    groups: tuple[tuple[int, ...], ...] = ()
     words: list[int] = field(default_factory=list)
 
-    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+    def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         self.words = list(words)
         if self.groups:
-            return self.groups
+            return Groups.of(self.groups)
         rows: dict[bytes, list[int]] = {}
         for row, vector in enumerate(vectors):
             rows.setdefault(vector.tobytes(), []).append(row)
-        return tuple(tuple(group) for group in rows.values())
+        return Groups.of(rows.values())
 
 
 @pytest.fixture

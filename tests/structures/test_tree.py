@@ -13,13 +13,15 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures import tree_summaries
+from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_nodes, tree_summaries
 from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.clustering import capping
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
-from hoptrail.structures.tree_nodes import level_of
+from hoptrail.structures.tree_memberships import level_of
 from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Kind, Link, Usage
 from structures.tree_world import (
@@ -188,6 +190,54 @@ def test_removing_most_regroups_what_is_left(grown: Path) -> None:
 def test_the_same_corpus_gives_the_same_tree(grown: Path, tmp_path: Path) -> None:
     grow(tmp_path / "again", Summariser(), add=corpus(60)[::-1])
     assert state(tmp_path / "again") == state(grown)
+
+
+@pytest.mark.parametrize("held", [1, 5000])
+def test_however_little_memory_there_is_the_tree_is_the_same(
+    grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    """What is looked at in batches is so in small ones, and what may lie in files does."""
+    changes: dict[str, Any] = {"add": corpus(9, first=60), "remove": [one.id for one in corpus(20, first=3)]}
+    straight = Summariser()
+    grow(tmp_path / "whole", straight, add=corpus(60))
+    grow(tmp_path / "whole", straight, **changes)
+    assert state(tmp_path / "whole")[0] != state(grown)[0]
+
+    def little_memory(writer: Writer) -> None:
+        writer.scratch = Scratch(writer.place, held)
+
+    for module, name in (
+        (tree_memberships, "TOGETHER"),
+        (tree_memberships, "_READ"),
+        (tree_groups, "TOGETHER"),
+        (tree_grove, "_LOOKED_AT"),
+        (tree_grove, "WRITTEN"),
+        (tree_nodes, "_READ"),
+    ):
+        monkeypatch.setattr(module, name, 3)
+    language = Summariser()
+    grow(tmp_path / "little", language, add=corpus(60), prepare=little_memory)
+    assert state(tmp_path / "little") == state(grown)
+    assert not grow(tmp_path / "little", language, prepare=little_memory).changed
+    grow(tmp_path / "little", language, prepare=little_memory, **changes)
+    assert state(tmp_path / "little") == state(tmp_path / "whole")
+    assert language.asked == straight.asked
+
+
+def test_a_level_of_very_many_nodes_is_grouped_in_parts(
+    grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capping, "PART", 20)
+    grow(tmp_path / "parts", Summariser(), add=corpus(60))
+    check_whole(tmp_path / "parts")
+    assert state(tmp_path / "parts") != state(grown)
+
+    def little_memory(writer: Writer) -> None:
+        writer.scratch = Scratch(writer.place, 1)
+
+    grow(tmp_path / "again", Summariser(), add=corpus(60)[::-1], prepare=little_memory)
+    assert state(tmp_path / "again") == state(tmp_path / "parts")
+    assert not grow(tmp_path / "again", Summariser()).changed
 
 
 def test_a_build_stopped_anywhere_ends_in_the_same_tree(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import id_rows
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures import tree_groups
 from hoptrail.structures.clustering import Groups
+from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
-from hoptrail.structures.tree_nodes import Level, group_id, level_of
+from hoptrail.structures.tree_memberships import Group, Grouped, group_id, level_of
+from hoptrail.structures.tree_nodes import Level
+from structures.tree_world import Children
 
 
 @dataclass(frozen=True)
@@ -20,11 +25,18 @@ class BySize:
 
     size: int
 
-    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+    def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         assert len(words) == len(vectors)
         order = [int(row) for row in np.argsort(np.arctan2(vectors[:, 1], vectors[:, 0]), kind="stable")]
         groups = (order[start : start + self.size] for start in range(0, len(order), self.size))
-        return tuple(sorted(tuple(sorted(group)) for group in groups))
+        return Groups.of(sorted(sorted(group) for group in groups))
+
+
+def grouped(groups: Children) -> Grouped:
+    ids = id_rows(sorted(groups))
+    children = id_rows(child for _, some in sorted(groups.items()) for child in sorted(some))
+    starts = np.cumsum([0, *(len(some) for _, some in sorted(groups.items()))])
+    return Grouped(ids, starts, children, np.ones(len(children)))
 
 
 def level(degrees: dict[str, float], words: int = 10) -> Level:
@@ -32,15 +44,27 @@ def level(degrees: dict[str, float], words: int = 10) -> Level:
     ids = sorted(degrees)
     angles = np.radians([degrees[id_] for id_ in ids])
     matrix = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return Level(ids, [words] * len(ids), lambda: matrix)
+    return Level(id_rows(ids), np.full(len(ids), words), lambda: matrix, Scratch.in_memory())
 
 
-def grouper(size: int = 2, most_nodes: int = 4, most_words: int = 1000, newcomers: float = 0.5) -> Grouper:
-    return Grouper("tree", 2, BySize(size), most_nodes, most_words, newcomers)
+@dataclass(frozen=True)
+class Regrouping:
+    """Gives all groups, those that change laid over the others."""
+
+    grouper: Grouper
+
+    def regroup(self, groups: Children, nodes: Level) -> Children:
+        changed = {group.id: group.children for group in self.grouper.regroup(grouped(groups), nodes)}
+        assert all(groups.get(group) != children for group, children in changed.items())
+        return groups | changed
+
+
+def grouper(size: int = 2, most_nodes: int = 4, most_words: int = 1000, newcomers: float = 0.5) -> Regrouping:
+    return Regrouping(Grouper("tree", 2, BySize(size), most_nodes, most_words, newcomers))
 
 
 FOUR = {"a": 0.0, "b": 10.0, "c": 80.0, "d": 90.0}
-STANDING = {"s2left": ("a", "b"), "s2right": ("c", "d")}
+STANDING: Children = {"s2left": ("a", "b"), "s2right": ("c", "d")}
 
 
 def test_the_first_time_all_nodes_are_clustered_and_an_id_stands_for_the_first_children() -> None:
@@ -99,13 +123,24 @@ def test_only_a_group_that_took_in_newcomers_is_split() -> None:
 
 
 def test_children_without_a_text_stay_with_the_part_that_keeps_the_id() -> None:
-    standing = {"s2left": ("a", "absent", "b"), "s2right": ("c", "d")}
+    standing: Children = {"s2left": ("a", "absent", "b"), "s2right": ("c", "d")}
     nodes = level(FOUR | {"e": 20.0, "f": 21.0, "g": 22.0})
     assert grouper(size=3).regroup(standing, nodes)["s2left"] == ("a", "absent", "b", "e")
 
 
 def test_newcomers_wait_while_no_group_has_a_child_with_a_text() -> None:
     assert grouper(newcomers=1.0).regroup({"s2x": ("absent", "gone")}, level({"a": 0.0})) == {"s2x": ("absent", "gone")}
+
+
+def test_newcomers_find_the_nearest_group_however_many_are_compared_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing: Children = {f"s2{group:02}": (f"n{group:02}a", f"n{group:02}b") for group in range(30)}
+    degrees = {child: 12.0 * group for group, some in enumerate(standing.values()) for child in some}
+    nodes = level(degrees | {f"new{number:02}": 7.1 * number for number in range(20)})
+    found = grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes)
+    assert found["s205"] == ("n05a", "n05b", "new08", "new09")  # 60 degrees
+    for name, value in (("_CENTRES", 7), ("_BLOCK", 3), ("TOGETHER", 2)):
+        monkeypatch.setattr(tree_groups, name, value)
+    assert grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes) == found
 
 
 def test_an_id_that_is_taken_is_not_given_again() -> None:
@@ -120,10 +155,18 @@ def test_an_id_that_is_taken_is_not_given_again() -> None:
 
 def test_pruning_takes_lost_children_and_groups_left_with_one() -> None:
     found = {"s2x": ("a", "b", "c"), "s2y": ("b", "d"), "s2z": ("e", "f")}
-    assert pruned(found, {"a", "c", "d"}) == {"s2x": ("a", "c")}
-    assert ungrouped(pruned(found, {"a", "c", "d"}), {"d", "a"}) == ["d"]
+    left = list(pruned(grouped(found), id_rows(["a", "c", "d", "f"])))
+    assert left == [Group("s2x", ("a", "c")), Group("s2y", ("d",)), Group("s2z", ("f",))]
+    assert list(pruned(grouped(found), id_rows("abcdef"))) == []
+    assert list(pruned(grouped({"s2x": ("a",)}), id_rows("ab"))) == [Group("s2x", ("a",))]
+
+
+def test_nodes_without_a_group_are_found() -> None:
+    assert ungrouped(grouped({"s2x": ("absent", "c")}), level(FOUR)).tolist() == [0, 1, 3]
+    assert ungrouped(grouped({}), level(FOUR)).tolist() == [0, 1, 2, 3]
 
 
 def test_nodes_with_no_direction_harm_nobody() -> None:
-    nodes = Level(["a", "b", "c"], [1, 1, 1], lambda: np.zeros((3, 2), dtype=np.float32))
+    vectors = np.zeros((3, 2), dtype=np.float32)
+    nodes = Level(id_rows("abc"), np.ones(3, np.int32), lambda: vectors, Scratch.in_memory())
     assert grouper().regroup({"s2x": ("a", "b")}, nodes) == {"s2x": ("a", "b", "c")}

@@ -17,12 +17,15 @@ from hoptrail.structures.building import Structure, Workshop, report_nothing
 from hoptrail.structures.clustering import ClusteringSettings
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
-from hoptrail.structures.tree_nodes import Children, groups_of
+from hoptrail.structures.tree_memberships import groups_of
 from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Document, Kind, Unit, Usage
 from world import HashingEncoder, make_document
 
 T = TypeVar("T")
+
+Children = dict[str, tuple[str, ...]]
+"""The ids of a group's children, rising, by the group's id."""
 
 ENCODER = HashingEncoder(dimension=256)
 SMALL_GROUPS = ClusteringSettings(target=4, smallest=2, largest=6, neighbours=3)
@@ -111,7 +114,7 @@ def grow(
 
 
 def groups(folder: Path, tree: str = TREE.name) -> Children:
-    return groups_of(Snapshot.open(folder), tree)
+    return {group.id: group.children for group in groups_of(Snapshot.open(folder), tree)}
 
 
 def units(folder: Path, kind: Kind = Kind.SUMMARY) -> dict[str, Unit]:

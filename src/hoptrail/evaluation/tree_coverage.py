@@ -17,7 +17,7 @@ from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, overlap,
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.names import RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_nodes import groups_of
+from hoptrail.structures.tree_memberships import groups_of
 from hoptrail.types import Kind, Unit
 
 MOST_PASSAGES = 400
@@ -98,8 +98,8 @@ def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[s
 def _lowest(snapshot: Snapshot, tree: str, leaves: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
     """The passages of every group that has leaves."""
     members = (
-        frozenset().union(*(leaves.get(child, frozenset()) for child in children))
-        for children in groups_of(snapshot, tree).values()
+        frozenset().union(*(leaves.get(child, frozenset()) for child in group.children))
+        for group in groups_of(snapshot, tree)
     )
     return _countable(members)
 

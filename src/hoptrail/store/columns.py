@@ -28,6 +28,10 @@ ID = np.dtype("S24")
 """An id in a row of columns: one letter, of a summary also its level, and 20 digits."""
 
 
+LINK = np.dtype([("source", ID), ("target", ID), ("weight", np.float64)])
+"""A link in a row of columns: of links of one kind, those in order of their bytes are in order of their ends."""
+
+
 def id_bytes(id_: str) -> bytes:
     """Raises: ValueError: the id is too long for a row."""
     packed = id_.encode()
@@ -39,6 +43,16 @@ def id_bytes(id_: str) -> bytes:
 def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
     """Raises: ValueError: an id is too long for a row."""
     return np.array(list(map(id_bytes, ids)), ID)
+
+
+def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:
+    """Where each of some ids stands among others, which rise; -1 for those that do not."""
+    rows = np.full(len(ids), -1, np.int32)
+    if len(rising):
+        order = np.argsort(ids)  # so that the others are read in their order
+        found = np.minimum(rising.searchsorted(ids[order]), len(rising) - 1)
+        rows[order] = np.where(rising[found] == ids[order], found, -1)
+    return rows
 
 
 class PackedIds(Sequence[str]):

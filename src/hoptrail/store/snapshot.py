@@ -25,7 +25,7 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.columns import ID, Directed, PackedIds, Rows, id_rows, joined, packed
+from hoptrail.store.columns import ID, LINK, Directed, PackedIds, id_rows, joined, packed, rows_among
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -245,6 +245,16 @@ class Snapshot:
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
             yield from layout.units_from_rows(batch, kind)
 
+    def units_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Unit]:
+        """Those units of a kind that have one of very many ids (rising), as a stream in no particular order; reads the ids of
+        all.
+        """
+        import pyarrow as pa
+
+        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS) if len(ids) else ():
+            here = rows_among(id_rows(batch.column("id").to_pylist()), ids) >= 0
+            yield from layout.units_from_rows(batch.filter(pa.array(here)), kind)
+
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
         """Ids of all units of a kind with their first sources as a stream, in no particular order, without their texts."""
         for batch in self._scan(layout.unit_table(kind), ["id", "sources"]):
@@ -324,6 +334,26 @@ class Snapshot:
         for batch in self._scan(layout.LINKS, None, None if kind is None else [kind], by="kind"):
             yield from layout.links_from_rows(batch)
 
+    def links_in_order(self, kind: str) -> NDArray[np.void]:
+        """Links of one kind as rows of `LINK`, by rising source, then target."""
+
+        def portions() -> Iterator[NDArray[np.void]]:
+            for batch in self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind"):
+                rows = np.zeros(batch.num_rows, LINK)
+                for end in ("source", "target"):
+                    rows[end] = id_rows(batch.column(end).to_pylist())
+                rows["weight"] = batch.column("weight").to_numpy()
+                yield rows
+
+        return self.scratch.in_order(LINK, portions())
+
+    def sources_of_links(self, kinds: Collection[str]) -> Iterator[str]:
+        """Ids of all units that links of some kinds lead from, as a stream in no particular order, some of them repeatedly."""
+        import pyarrow.compute as pc
+
+        for batch in self._scan(layout.LINKS, ["source"], kinds, by="kind"):
+            yield from pc.unique(batch.column("source")).to_pylist()
+
     def links_from(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids, in no particular order."""
         return self._links_at("source", ids, kind)
@@ -373,7 +403,7 @@ class Snapshot:
         batches = self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind")
         while some := list(islice(batches, _LINK_BATCHES)):
             table = pa.Table.from_batches(some)
-            ends = [_places_among(known, id_rows(table[end].to_pylist())) for end in ("source", "target")]
+            ends = [rows_among(id_rows(table[end].to_pylist()), known) for end in ("source", "target")]
             whole = (ends[0] >= 0) & (ends[1] >= 0)
             yield Directed(ends[0][whole], ends[1][whole], table["weight"].to_numpy()[whole])
 
@@ -381,6 +411,12 @@ class Snapshot:
         """Ids of passages with what was found in them, all or those of `ids`, in no particular order."""
         for batch in self._scan(layout.EXTRACTIONS, None, ids):
             yield from layout.extractions_from_rows(batch)
+
+    def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Ids of passages with the entities found in them, all or those of `ids`, in no particular order."""
+        for batch in self._scan(layout.EXTRACTIONS, ["id", "entities"], ids):
+            for row in batch.to_pylist():
+                yield row["id"], tuple(row["entities"])
 
     def extracted(self) -> Iterator[str]:
         """Ids of the passages whose entities and facts are stored, as a stream."""
@@ -556,16 +592,6 @@ def _link_rows(links: pa.Table, known: pa.Array) -> Directed:
     ends = [pc.fill_null(pc.index_in(links[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
     whole = (ends[0] >= 0) & (ends[1] >= 0)
     return Directed(ends[0][whole], ends[1][whole], links["weight"].to_numpy()[whole])
-
-
-def _places_among(known: NDArray[np.bytes_], names: NDArray[np.bytes_]) -> Rows:
-    """Where each of some names stands in what is known, which rises; -1 for what is not there."""
-    places = np.full(len(names), -1, dtype=np.int32)
-    if len(known):
-        order = np.argsort(names)  # so that what is known is read in its order
-        found = np.minimum(known.searchsorted(names[order]), len(known) - 1)
-        places[order] = np.where(known[found] == names[order], found, -1)
-    return places
 
 
 def _matching(words: str) -> MatchQuery:

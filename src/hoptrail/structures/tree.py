@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
@@ -20,10 +19,11 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
-from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
-from hoptrail.structures.tree_nodes import HIGHEST_LEVEL, Children, Grove, Level, groups_of
+from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
+from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, Ids
+from hoptrail.structures.tree_nodes import Level, Nodes
 from hoptrail.structures.tree_summaries import Summariser, stale
-from hoptrail.types import Kind
 
 LEAVES = 1
 """The level of the leaves: summaries start on the one above."""
@@ -63,8 +63,6 @@ class Tree(ABC):
     """What the trees share. A tree says which nodes stand on a level; the groups of the level above are made of them."""
 
     __slots__ = ()
-    kinds: ClassVar[tuple[Kind, ...]]
-    """The kinds of its leaves."""
     settings: TreeSettings
     name: str
     needs_language: bool
@@ -79,15 +77,16 @@ class Tree(ABC):
         """See `Structure.built_from`."""
 
     @abstractmethod
-    def members(self, grove: Grove, level: int) -> set[str]:
-        """The ids that stand on a level: leaves, and groups whether or not their summaries are made."""
+    def members(self, grove: Grove, level: int) -> Standing:
+        """What stands on a level: leaves, and groups whether or not their summaries are made."""
 
-    def vectors(self, grove: Grove, workshop: Workshop, ids: tuple[str, ...]) -> FloatMatrix:  # noqa: ARG002
-        """What nodes are grouped by: shape (len(ids), dimension), unit length."""
-        return grove.vectors(ids)
+    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Ids) -> FloatMatrix:  # noqa: ARG002
+        """What nodes, some of the `members` of a level, are grouped by: shape (len(ids), dimension), unit length."""
+        return grove.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
-        writer.remove_units(Kind.SUMMARY, set(groups_of(writer.snapshot(), self.name)))
+        grove = Grove(writer)
+        grove.remove_groups(group.id for group in grove.groups(self.name))
         writer.drop_links(self.name)
 
     def update(self, workshop: Workshop) -> None:
@@ -96,7 +95,7 @@ class Tree(ABC):
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        grove = Grove(workshop.writer, self.kinds)
+        grove = Grove(workshop.writer)
         self._prune(grove)
         workshop.pause()
         if workshop.language is None:
@@ -108,50 +107,52 @@ class Tree(ABC):
         """From the leaves up, because a group that dissolves is a child that its parents lose."""
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             before = grove.groups(self.name, level)
-            if before:
-                grove.write_groups(self.name, before, pruned(before, self.members(grove, level - 1)))
-        if strays := grove.strays():
-            grove.remove_summaries(strays)
+            if not len(before):
+                continue
+            standing = self.members(grove, level - 1).ids
+            left = (group for group in pruned(before, standing) if len(group.children) >= SMALLEST_GROUP)
+            grove.write_groups(self.name, before, left)
+            grove.remove_groups(group.id for group in pruned(before, standing) if len(group.children) < SMALLEST_GROUP)
+        grove.remove_strays()
 
     def _grow(self, grove: Grove, workshop: Workshop, language: Language) -> None:
-        clusterer = open_clusterer(self.settings.clustering)
+        clusterer = open_clusterer(self.settings.clustering, grove.scratch.table)
         summariser = Summariser(workshop, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            groups = self._regroup(grove, workshop, level, clusterer)
+            members = self.members(grove, level - 1)
+            nodes = grove.nodes(members)
+            self._regroup(grove, self._eligible(grove, workshop, members, nodes), level, clusterer)
             workshop.pause()
-            summariser.bring_up_to_date(grove, groups)
+            summariser.bring_up_to_date(grove, grove.groups(self.name, level), nodes)
             grove.renew()
 
-    def _regroup(self, grove: Grove, workshop: Workshop, level: int, clusterer: Clusterer) -> Children:
-        """The groups of a level with every node below in one of them."""
+    def _regroup(self, grove: Grove, nodes: Level, level: int, clusterer: Clusterer) -> None:
+        """Bring every node below a level into one of its groups."""
         before = grove.groups(self.name, level)
-        nodes = self._nodes(grove, workshop, level - 1)
-        after = self._grouper(level, clusterer).regroup(before, nodes)
-        grove.write_groups(self.name, before, after, nodes)
-        return after
-
-    def _grouper(self, level: int, clusterer: Clusterer) -> Grouper:
         caps, growth = self.settings.clustering, self.settings.growth
         most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
-        return Grouper(self.name, level, clusterer, most_nodes, most_words, self.settings.newcomers)
+        grouper = Grouper(self.name, level, clusterer, most_nodes, most_words, self.settings.newcomers)
+        grove.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
-    def _nodes(self, grove: Grove, workshop: Workshop, level: int) -> Level:
-        ids = self._eligible(grove, level)
-        words = [grove.nodes[id_].words for id_ in ids]
-        return Level(ids, words, lambda: self.vectors(grove, workshop, ids))
-
-    def _eligible(self, grove: Grove, level: int) -> tuple[str, ...]:
-        """The nodes of a level that have a text which leaves others room in a summary, by rising id."""
-        most = self.settings.clustering.most_words
-        members = self.members(grove, level)
-        return tuple(sorted(id_ for id_ in members if id_ in grove.nodes and grove.nodes[id_].words <= most))
+    def _eligible(self, grove: Grove, workshop: Workshop, members: Standing, nodes: Nodes) -> Level:
+        """The nodes of a level whose text leaves others room in a summary."""
+        return nodes.of_at_most(
+            self.settings.clustering.most_words, lambda ids: self.vectors(grove, workshop, members, ids)
+        )
 
     def _note_waiting(self, grove: Grove, workshop: Workshop) -> None:
-        groups = grove.groups(self.name)
-        due = len(stale(grove, groups))
-        new = len(ungrouped(groups, self._eligible(grove, LEAVES)))
-        if groups and (due or new):
+        total = len(grove.groups(self.name))
+        if not total:
+            return
+        due = new = 0
+        for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
+            groups, members = grove.groups(self.name, level), self.members(grove, level - 1)
+            nodes = grove.nodes(members)
+            due += len(stale(groups, nodes, grove.summaries(groups)))
+            if level == LEAVES + 1:
+                new = len(ungrouped(groups, self._eligible(grove, workshop, members, nodes)))
+        if due or new:
             workshop.account.notes.append(
-                f"{self.name}: {due} of {len(groups)} summaries are missing or out of date, and {new} leaves are in no "
+                f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "
                 "group. Bring it up to date with `hoptrail index --index DIR --for RECIPE --language NAME`."
             )

@@ -11,12 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Language, Summarise
+from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.tree_nodes import Children, Grove
+from hoptrail.structures.tree_grove import Grove
+from hoptrail.structures.tree_memberships import Grouped, texts
+from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
@@ -25,16 +32,35 @@ _NAMED = 3
 """Children that a note names."""
 
 
-def stale(grove: Grove, groups: Children) -> list[str]:
-    """The groups whose summary is missing or out of date, rising. One without any finished child has nothing to say."""
-    found = []
-    for group, children in sorted(groups.items()):
-        lines = (line for child in _in_order(grove, children) for line in grove.nodes[child].places.split("\n"))
-        places = "\n".join(dict.fromkeys(lines))
-        summary = grove.nodes.get(group)
-        if places and (summary is None or summary.places != places):
-            found.append(group)
-    return found
+def stale(groups: Grouped, nodes: Nodes, made: Nodes) -> Rows:
+    """The numbers of the groups over `nodes` whose summary is not among those `made`, or is out of date. A group without any
+    finished child has nothing to say.
+    """
+    due = [np.zeros(0, np.bool_)]
+    for part in groups.parts():
+        finished = np.flatnonzero(made.rows_of(part.ids) >= 0)
+        here = np.bincount(part.numbers[nodes.rows_of(part.members) >= 0], minlength=len(part)) > 0
+        here[finished] &= _outdated(part.some(finished), nodes, made)
+        due.append(here)
+    return np.flatnonzero(np.concatenate(due)).astype(np.int32)
+
+
+def _outdated(groups: Grouped, nodes: Nodes, made: Nodes) -> NDArray[np.bool_]:
+    """Of groups that have a summary: whether its sources are not those of the children."""
+    unions: list[dict[int, None]] = [{} for _ in range(len(groups))]
+    rows, numbers = _children(groups, nodes)
+    for number, sources in zip(numbers.tolist(), nodes.sources(rows), strict=True):
+        unions[number] |= dict.fromkeys(sources)
+    summaries = made.sources(made.rows_of(groups.ids))
+    return np.array([tuple(union) != own for union, own in zip(unions, summaries, strict=True)], np.bool_)
+
+
+def _children(groups: Grouped, nodes: Nodes) -> tuple[Rows, NDArray[np.intp]]:
+    """The rows of the children that have a text, in the order of what they were made from, and the numbers of their groups."""
+    rows, numbers = nodes.rows_of(groups.members), groups.numbers
+    rows, numbers = rows[rows >= 0], numbers[rows >= 0]
+    order = nodes.in_order(rows, numbers)
+    return rows[order], numbers[order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +72,24 @@ class Summariser:
     tree: str
     words: int
 
-    def bring_up_to_date(self, grove: Grove, groups: Children) -> None:
-        """Make what is stale, in batches that are each kept. Failures are noted and left for the next run.
+    def bring_up_to_date(self, grove: Grove, groups: Grouped, nodes: Nodes) -> None:
+        """Make what is stale of groups over `nodes`, in batches that are each kept. Failures are noted and left for the next run.
 
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        waiting = stale(grove, groups)
+        waiting = stale(groups, nodes, grove.summaries(groups))
         for start in range(0, len(waiting), BATCH):
             self._report(start, len(waiting))
-            batch = waiting[start : start + BATCH]
-            children = {group: _in_order(grove, groups[group]) for group in batch}
-            units = grove.units({child for some in children.values() for child in some})
-            self._make(grove, {group: tuple(units[child] for child in some) for group, some in children.items()})
+            batch = groups.some(waiting[start : start + BATCH])
+            rows, numbers = _children(batch, nodes)
+            units = grove.units(nodes, rows)
+            ends = np.searchsorted(numbers, np.arange(len(batch)), "right").tolist()
+            children = [units[id_] for id_ in texts(nodes.ids[rows])]
+            parts = (tuple(children[first:last]) for first, last in pairwise([0, *ends]))
+            self._make(grove, dict(zip(texts(batch.ids), parts, strict=True)))
             self.workshop.pause()
-        if waiting:
+        if len(waiting):
             self._report(len(waiting), len(waiting))
 
     def _make(self, grove: Grove, asked: Mapping[str, tuple[Unit, ...]]) -> None:
@@ -94,12 +123,6 @@ class Summariser:
 
     def _report(self, done: int, total: int) -> None:
         self.workshop.report(f"summarising for the {self.tree}", done, total)
-
-
-def _in_order(grove: Grove, children: Sequence[str]) -> list[str]:
-    """The children that have a text, in the order of what they were made from: neighbours in a document stay together."""
-    present = [child for child in children if child in grove.nodes]
-    return sorted(present, key=lambda child: (grove.nodes[child].first, child))
 
 
 def _union(units: Sequence[Unit]) -> tuple[Span, ...]:

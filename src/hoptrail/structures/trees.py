@@ -8,15 +8,19 @@ entity-tree         passages by the entities they name (ablation E, "dual cluste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import ID, id_rows
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.encoding import encode_texts
+from hoptrail.structures.encoding import TOGETHER, encode_texts
 from hoptrail.structures.names import (
     AGGREGATES,
     ENTITY_TREE,
@@ -27,8 +31,16 @@ from hoptrail.structures.names import (
     SIMILARITY_TREE,
 )
 from hoptrail.structures.tree import LEAVES, Tree, TreeSettings
-from hoptrail.structures.tree_nodes import Grove
+from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_memberships import Ids, texts
 from hoptrail.types import Kind
+
+_READ = 64 * TOGETHER
+"""Passages whose entities are held at a time: whole batches, so that each sentence is encoded with the same others as if all were
+encoded at once."""
+
+_RANKED = np.dtype([("density", ">f8"), ("id", ID)])
+"""The high byte first, so that passages in order of their bytes are in order of their densities, then of their ids."""
 
 
 class LeafPlacement(StrEnum):
@@ -70,28 +82,45 @@ class SimilarityTree(Tree):
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
     name: str = SIMILARITY_TREE
     needs_language: bool = True
-    kinds: ClassVar[tuple[Kind, ...]] = (Kind.PASSAGE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
         """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
-    def members(self, grove: Grove, level: int) -> set[str]:
+    def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
-        groups = set(grove.groups(self.name, level))
+        groups = grove.standing(self.name, level)
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return grove.of_kind(Kind.PASSAGE) if level == LEAVES else groups
-        abstract = self._abstract(grove)
-        return grove.of_kind(Kind.PASSAGE) - abstract if level == LEAVES else groups | abstract
+            return grove.leaves(Kind.PASSAGE) if level == LEAVES else groups
+        passages = grove.leaves(Kind.PASSAGE)
+        abstract = self._abstract(grove, passages)
+        if level > LEAVES:
+            return grove.together([groups, Standing(passages.kinds, abstract)])
+        return Standing(passages.kinds, grove.chosen(passages.ids, abstract, among=False))
 
-    def _abstract(self, grove: Grove) -> set[str]:
-        entities = {id_: found for id_, found in grove.entities().items() if id_ in grove.nodes}
-        density = {id_: len(found) / max(1, grove.nodes[id_].words) for id_, found in entities.items()}
-        ranked = sorted(density, key=lambda id_: (density[id_], id_))
-        settled_low = grove.members(self.name, LEAVES + 1)
-        settled_high = grove.members(self.name, LEAVES + 2) & grove.of_kind(Kind.PASSAGE)
-        return settled_high | (set(ranked[: int(self.settings.abstract * len(ranked))]) - settled_low)
+    def _abstract(self, grove: Grove, passages: Standing) -> Ids:
+        settled_low, settled_high = (
+            grove.rising([grove.groups(self.name, level).members]) for level in (LEAVES + 1, LEAVES + 2)
+        )
+        free = grove.chosen(self._least_dense(grove, passages), settled_low, among=False)
+        return grove.rising([grove.chosen(settled_high, passages.ids, among=True), free])
+
+    def _least_dense(self, grove: Grove, passages: Standing) -> Ids:
+        """The passages that name the fewest entities a word, of those that have an extraction."""
+        nodes = grove.nodes(passages)
+
+        def portions() -> Iterator[NDArray[np.void]]:
+            for some in batched(grove.entities(), _READ):
+                ids, counts = id_rows(id_ for id_, _ in some), np.array([len(entities) for _, entities in some])
+                rows = nodes.rows_of(ids)
+                found = np.empty(int((rows >= 0).sum()), _RANKED)
+                found["density"] = counts[rows >= 0] / np.maximum(1, nodes.words(rows[rows >= 0]))
+                found["id"] = ids[rows >= 0]
+                yield found
+
+        ranked = grove.scratch.in_order(_RANKED, portions())
+        return grove.rising([ranked["id"][: int(self.settings.abstract * len(ranked))]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +130,15 @@ class RelatednessTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     name: str = RELATEDNESS_TREE
     needs_language: bool = True
-    kinds: ClassVar[tuple[Kind, ...]] = (Kind.AGGREGATE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
         """See `Structure.built_from`."""
         return (AGGREGATES,)
 
-    def members(self, grove: Grove, level: int) -> set[str]:
+    def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
-        return grove.of_kind(Kind.AGGREGATE) if level == LEAVES else set(grove.groups(self.name, level))
+        return grove.leaves(Kind.AGGREGATE) if level == LEAVES else grove.standing(self.name, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +153,15 @@ class JointTree(Tree):
     trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
     name: str = JOINT_TREE
     needs_language: bool = True
-    kinds: ClassVar[tuple[Kind, ...]] = (Kind.PASSAGE, Kind.AGGREGATE)
 
     @property
     def built_from(self) -> tuple[str, ...]:
         """See `Structure.built_from`."""
         return tuple(tree.name for tree in self.trees)
 
-    def members(self, grove: Grove, level: int) -> set[str]:
+    def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
-        return {id_ for tree in self.trees for id_ in tree.members(grove, level)}
+        return grove.together([tree.members(grove, level) for tree in self.trees])
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,26 +178,32 @@ class EntityTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     name: str = ENTITY_TREE
     needs_language: bool = True
-    kinds: ClassVar[tuple[Kind, ...]] = (Kind.PASSAGE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
         """See `Structure.built_from`."""
         return (EXTRACTIONS, SIMILARITY_TREE)
 
-    def members(self, grove: Grove, level: int) -> set[str]:
+    def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
         if level > LEAVES:
-            return {group for tree in (SIMILARITY_TREE, self.name) for group in grove.groups(tree, level)}
-        return {id_ for id_, entities in grove.entities().items() if entities and id_ in grove.nodes}
+            return grove.together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
+        naming = batched((id_ for id_, entities in grove.entities() if entities), _READ)
+        passages = grove.leaves(Kind.PASSAGE)
+        return Standing(passages.kinds, grove.chosen(passages.ids, grove.rising(map(id_rows, naming)), among=True))
 
-    def vectors(self, grove: Grove, workshop: Workshop, ids: tuple[str, ...]) -> FloatMatrix:
+    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Ids) -> FloatMatrix:
         """Of passages, those of the sentences in place of their own."""
-        if not any(grove.nodes[id_].kind is Kind.PASSAGE for id_ in ids):
-            return grove.vectors(ids)
-        entities = grove.entities()
-        texts = [template(entities[id_]) for id_ in ids]
-        return encode_texts(workshop, texts, lambda done: workshop.report("encoding", done, len(texts)))
+        if Kind.PASSAGE not in members.kinds:
+            return grove.vectors(members, ids)
+        found = grove.scratch.table(len(ids), workshop.encoder.identity.dimension, np.float32)
+        for start in range(0, len(ids), _READ):
+            some = texts(ids[start : start + _READ])
+            entities = dict(grove.entities(some))
+            sentences = [template(entities[id_]) for id_ in some]
+            found[start : start + len(some)] = encode_texts(workshop, sentences)
+            workshop.report("encoding", start + len(some), len(ids))
+        return found
 
 
 def template(entities: Sequence[str]) -> str:

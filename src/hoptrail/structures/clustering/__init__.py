@@ -2,12 +2,12 @@
 
 `leiden` (the default) cuts a graph of nearest neighbours into communities; `raptor` is the published recipe, UMAP and Gaussian
 mixtures, and needs the extra of that name. Both are wrapped in `capping`, which holds for every method: equal vectors go
-together, and no group is longer than the settings allow. Knows nothing of texts, trees or where vectors are stored. Not covered:
-adding rows to groups that stand (clustering starts anew).
+together, no group is longer than the settings allow, and very many rows are cut into parts first. Knows nothing of texts, trees
+or where vectors are stored. Not covered: adding rows to groups that stand (clustering starts anew).
 """
 
 from hoptrail.structures.clustering.capping import Capped, Clusterer
-from hoptrail.structures.clustering.groups import Groups
+from hoptrail.structures.clustering.groups import Groups, Room, empty_table
 from hoptrail.structures.clustering.leiden import Leiden
 from hoptrail.structures.clustering.raptor import Raptor, require_packages
 from hoptrail.structures.clustering.settings import ClusteringSettings
@@ -15,8 +15,8 @@ from hoptrail.structures.clustering.settings import ClusteringSettings
 __all__ = ["Clusterer", "ClusteringSettings", "Groups", "open_clusterer"]
 
 
-def open_clusterer(settings: ClusteringSettings) -> Clusterer:
-    """The clusterer that the settings describe.
+def open_clusterer(settings: ClusteringSettings, room: Room = empty_table) -> Clusterer:
+    """The clusterer that the settings describe; `room` gives tables, which may lie in files, for many rows' vectors.
 
     Raises:
         UsageError: the method needs packages that are not installed; the message has the command that installs them.
@@ -24,8 +24,8 @@ def open_clusterer(settings: ClusteringSettings) -> Clusterer:
     if settings.method == "raptor":
         require_packages()
         method = Raptor(settings.dimensions, settings.components, settings.responsibility, settings.seed)
-        return Capped(method, settings.most_words)
+        return Capped(method, settings.most_words, None, settings.seed, room)
     leiden = Leiden(
         settings.target, settings.smallest, settings.neighbours, settings.share, settings.memberships, settings.seed
     )
-    return Capped(leiden, settings.most_words, settings.largest)
+    return Capped(leiden, settings.most_words, settings.largest, settings.seed, room)

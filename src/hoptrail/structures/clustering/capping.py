@@ -1,4 +1,8 @@
-"""What holds for every method: equal vectors go together, groups stay within their caps, and the order is fixed."""
+"""What holds for every method: equal vectors go together, groups stay within their caps, and the order is fixed.
+
+More than PART rows are cut into parts first, each of which is grouped by itself (`parting.py`): what is held does not grow with
+the number of rows then, and no group reaches from one part into another.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,26 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order
+from hoptrail.structures.clustering.groups import Groups, Method, Room, Rows, empty_table, in_order, joined
+from hoptrail.structures.clustering.parting import gathered, parts_of
 
 _BLOCK = 4096
 """Vectors compared at a time."""
+
+PART = 1 << 17
+"""Rows that are grouped together at most. A constant, because what comes out must not depend on how much memory there is."""
 
 _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
 
 
+Lengths = NDArray[np.integer]
+Words = Sequence[int] | Lengths
+"""How many words the text of each row has."""
+
+
 class Clusterer(Protocol):
-    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+    def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         """Group rows of `vectors`, shape (n, d), unit length; `words` is the length of each row's text.
 
         The same rows and settings give the same groups. A row may be in more than one of them.
@@ -37,18 +50,28 @@ class Capped:
     """A method within caps. Satisfies `Clusterer`.
 
     Groups with more than `most_words` words or `largest` rows (None: any number) are clustered again on their own, and halved
-    where that makes no progress; a row that is longer than `most_words` by itself ends up alone.
+    where that makes no progress; a row that is longer than `most_words` by itself ends up alone. `seed` decides how many rows
+    are cut into parts; `room` gives tables, which may lie in files, for the vectors of a part.
     """
 
     method: Method
     most_words: int
     largest: int | None = None
+    seed: int = 0
+    room: Room = empty_table
 
-    def cluster(self, vectors: FloatMatrix, words: Sequence[int]) -> Groups:
+    def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         """See `Clusterer.cluster`."""
         if len(words) != len(vectors):
             raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
-        lengths = np.asarray(words, np.int64)
+        lengths, parts = np.asarray(words), []
+        for rows in parts_of(vectors, PART, self.seed, self.room):
+            own = vectors if len(rows) == len(vectors) else gathered(vectors, rows, self.room)
+            groups = self._within_caps(own, lengths[rows])
+            parts.append(Groups(rows[groups.rows], groups.starts))
+        return joined(parts, self.room)
+
+    def _within_caps(self, vectors: FloatMatrix, lengths: Lengths) -> Groups:
         within: list[Rows] = []
         waiting = self._groups(vectors, np.arange(len(vectors)))
         while waiting:
@@ -65,10 +88,10 @@ class Capped:
             return []
         own = vectors if len(rows) == len(vectors) else vectors[rows]
         copies = equal_rows(own)
-        groups = self.method.group(own[[found[0] for found in copies]])
+        groups = self.method.group(gathered(own, np.array([found[0] for found in copies]), self.room))
         return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
 
-    def _fits(self, group: Rows, lengths: NDArray[np.int64]) -> bool:
+    def _fits(self, group: Rows, lengths: Lengths) -> bool:
         too_many = self.largest is not None and len(group) > self.largest
         return len(group) == 1 or not (too_many or lengths[group].sum() > self.most_words)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,58 @@ from hoptrail.models.encoder import FloatMatrix
 Rows = NDArray[np.intp]
 """Row numbers, rising, none twice."""
 
-Groups = tuple[tuple[int, ...], ...]
-"""Row numbers, rising; every row in at least one group; no group empty or there twice; groups by their rows."""
+Room = Callable[[int, int, Any], NDArray[Any]]
+"""Gives zeros, by number of rows, of columns, and type: in memory, or in a file where they are too many to be held."""
+
+
+def empty_table(count: int, width: int, dtype: Any) -> NDArray[Any]:
+    """A `Room` in memory."""
+    return np.zeros((count, width), dtype)
+
+
+class Groups(Sequence[tuple[int, ...]]):
+    """Row numbers, rising; every row in at least one group; no group empty or there twice; groups by their rows.
+
+    The rows of group i stand at `starts[i]` to `starts[i + 1]` of `rows`.
+    """
+
+    def __init__(self, rows: NDArray[np.int32], starts: NDArray[np.int64]) -> None:
+        self.rows, self.starts = rows, starts
+
+    @classmethod
+    def of(cls, groups: Iterable[Sequence[int] | Rows]) -> Groups:
+        """Some in their order."""
+        found = [np.asarray(group, np.int32) for group in groups]
+        return cls(np.concatenate([np.zeros(0, np.int32), *found]), _ends([len(group) for group in found]))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> tuple[int, ...]: ...
+    @overload
+    def __getitem__(self, number: slice) -> Groups: ...
+    def __getitem__(self, number: int | slice) -> tuple[int, ...] | Groups:
+        if isinstance(number, slice):
+            return Groups.of([self[at] for at in range(*number.indices(len(self)))])
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} groups, and none with number {number}")
+        return tuple(self.rows[self.starts[number] : self.starts[number + 1]].tolist())
+
+    def each(self) -> Iterator[NDArray[np.int32]]:
+        """The rows of each group."""
+        return (self.rows[first:last] for first, last in pairwise(self.starts.tolist()))
+
+    def parts(self, most: int) -> Iterator[Groups]:
+        """All of them in order, so many at a time."""
+        for first in range(0, len(self), most):
+            starts = self.starts[first : first + most + 1]
+            yield Groups(self.rows[starts[0] : starts[-1]], starts - starts[0])
+
+    def where(self, chosen: NDArray[np.bool_]) -> Groups:
+        """Those that are marked."""
+        sizes = np.diff(self.starts)
+        return Groups(self.rows[np.repeat(chosen, sizes)], _ends(sizes[chosen]))
 
 
 class Method(Protocol):
@@ -27,7 +78,27 @@ class Method(Protocol):
 
 def in_order(groups: Iterable[Rows]) -> Groups:
     """The same groups, each once, smallest first row first."""
-    return tuple(sorted({tuple(group.tolist()) for group in groups}))
+    return Groups.of(sorted({tuple(group.tolist()) for group in groups}))
+
+
+def joined(parts: Sequence[Groups], room: Room) -> Groups:
+    """The groups of parts that have no row in common."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    order = np.argsort(np.concatenate([part.rows[part.starts[:-1]] for part in parts]), kind="stable")
+    starts = _ends(sizes[order])
+    rows = room(int(starts[-1]), 1, np.int32)[:, 0]
+    places = np.empty(len(order), np.int64)
+    places[order] = starts[:-1]
+    first = 0
+    for part in parts:
+        own = np.diff(part.starts)
+        rows[np.repeat(places[first : first + len(part)] - part.starts[:-1], own) + np.arange(len(part.rows))] = (
+            part.rows
+        )
+        first += len(part)
+    return Groups(rows, starts)
 
 
 def by_label(labels: NDArray[np.intp]) -> list[Rows]:
@@ -35,3 +106,8 @@ def by_label(labels: NDArray[np.intp]) -> list[Rows]:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order])) + 1
     return np.split(order, starts)
+
+
+def _ends(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where runs of these sizes begin, and the end."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

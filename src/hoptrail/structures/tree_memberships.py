@@ -1,0 +1,181 @@
+"""The groups of a tree as columns: which nodes are in which group, by their ids. Some 90 bytes a membership, in files where there
+are many.
+
+Links are the groups: one leads from a group to each of its children. Levels are counted as the paper counts them: leaves stand
+on level 1, summaries of leaves on level 2; a group's id says its level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.executing.executor import batched
+from hoptrail.store.columns import ID, LINK, id_rows, rows_among
+from hoptrail.store.scratch import Scratch
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import content_id
+
+HIGHEST_LEVEL = 9
+"""A level is one digit of an id."""
+
+TOGETHER = 256
+"""Groups that are held as records at a time: high up, a group has thousands of sources."""
+
+_READ = 1 << 18
+"""Memberships that are looked at at a time."""
+
+Ids = NDArray[np.bytes_]
+"""Ids as rows of `ID`, rising, none twice."""
+
+
+def group_id(tree: str, level: int, children: Iterable[str], taken: Container[str] = ()) -> str:
+    """The id of a new group of `level` with these children (ids, rising): not one of those `taken`.
+
+    It stands for the group, whose children may change later; another group may then be formed of the first ones.
+    """
+    parts = [tree, *children]
+    while (found := content_id(f"s{level}", *parts)) in taken:
+        parts.append("again")
+    return found
+
+
+def level_of(group: str) -> int:
+    return int(group[1])
+
+
+def texts(ids: NDArray[np.bytes_]) -> list[str]:
+    """Ids as strings."""
+    return [id_.decode() for id_ in ids.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Ids of a group and of its children, rising."""
+
+    id: str
+    children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Groups by rising id. The children of group i, rising, stand at `starts[i]` to `starts[i + 1]` of `children`, and beside
+    them the weights of their links.
+    """
+
+    ids: Ids
+    starts: NDArray[np.int64]
+    """One more than there are groups; the first may be above 0."""
+    children: NDArray[np.bytes_]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, links: NDArray[np.void], scratch: Scratch) -> Grouped:
+        """The groups that links, rows of `LINK` in order, lead from."""
+        ids, starts = runs_of(links["source"], scratch)
+        return cls(ids, starts, links["target"], links["weight"])
+
+    @classmethod
+    def gathered(cls, groups: Iterable[Group], scratch: Scratch) -> Grouped:
+        """Some that come in any order. Nothing is known of their weights."""
+
+        def portions() -> Iterator[NDArray[np.void]]:
+            for some in batched(groups, TOGETHER):
+                links = np.zeros(sum(len(group.children) for group in some), LINK)
+                links["source"] = np.repeat(
+                    id_rows(group.id for group in some), [len(group.children) for group in some]
+                )
+                links["target"] = id_rows(child for group in some for child in group.children)
+                yield links
+
+        return cls.of(scratch.in_order(LINK, portions()), scratch)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def level(self, level: int) -> Grouped:
+        """Those of one level."""
+        first, last = (int(np.searchsorted(self.ids, f"s{at}".encode())) for at in (level, level + 1))
+        return self.part(first, last)
+
+    def part(self, first: int, last: int) -> Grouped:
+        """Those with these numbers."""
+        return Grouped(self.ids[first:last], self.starts[first : last + 1], self.children, self.weights)
+
+    def some(self, numbers: NDArray[np.integer]) -> Grouped:
+        """A few of them, with these numbers, rising."""
+        places = [np.arange(*self.starts[number : number + 2].tolist()) for number in numbers]
+        every = np.concatenate([np.zeros(0, np.int64), *places])
+        starts = np.cumsum([0, *map(len, places)])
+        return Grouped(self.ids[numbers], starts, self.children[every], self.weights[every])
+
+    def parts(self) -> Iterator[Grouped]:
+        """All of them in order, TOGETHER at a time."""
+        return (self.part(first, min(first + TOGETHER, len(self))) for first in range(0, len(self), TOGETHER))
+
+    @property
+    def members(self) -> NDArray[np.bytes_]:
+        """The children of all of them, one group's after the other's."""
+        return self.children[self.starts[0] : self.starts[-1]]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many children each has."""
+        return np.diff(self.starts)
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The number of the group of each of `members`."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def weights_of(self, id_: str) -> dict[str, float]:
+        """The weights of the links from one group, by child, rising; none where the group is not here."""
+        [number] = rows_among(id_rows([id_]), self.ids).tolist()
+        place = slice(*self.starts[number : number + 2].tolist()) if number >= 0 else slice(0)
+        return dict(zip(texts(self.children[place]), self.weights[place].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[Group]:
+        for part in self.parts():
+            children = texts(part.members)
+            places = pairwise((part.starts - part.starts[0]).tolist())
+            for id_, (first, last) in zip(texts(part.ids), places, strict=True):
+                yield Group(id_, tuple(children[first:last]))
+
+
+def groups_of(snapshot: Snapshot, tree: str) -> Iterator[Group]:
+    """The groups of a tree by rising id."""
+    return iter(Grouped.of(snapshot.links_in_order(tree), snapshot.scratch))
+
+
+def runs_of(rising: NDArray[np.bytes_], scratch: Scratch) -> tuple[Ids, NDArray[np.int64]]:
+    """Each of some ids once, with where it begins, and the end."""
+    ids, starts = scratch.column(ID), scratch.column(np.int64)
+    before: Any = None
+    for start in range(0, len(rising), _READ):
+        some = rising[start : start + _READ]
+        first = np.ones(len(some), dtype=np.bool_)
+        first[0], first[1:] = some[0] != before, some[1:] != some[:-1]
+        ids.extend(some[first])
+        starts.extend(start + np.flatnonzero(first))
+        before = some[-1]
+    starts.extend(np.array([len(rising)]))
+    return ids.values(), starts.values()
+
+
+class Taken(Container[str]):
+    """Ids that groups have: those of some columns, and those that were added."""
+
+    def __init__(self, *columns: Ids) -> None:
+        self._columns = columns
+        self._added: set[str] = set()
+
+    def add(self, id_: str) -> None:
+        self._added.add(id_)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._added or any(rows_among(id_rows([str(id_)]), column)[0] >= 0 for column in self._columns)

@@ -1,0 +1,53 @@
+"""Which summaries are due, told by what they and their groups' children were made from."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.store.scratch import Scratch
+from hoptrail.structures import tree_memberships
+from hoptrail.structures.tree_memberships import Group, Grouped
+from hoptrail.structures.tree_nodes import Nodes
+from hoptrail.structures.tree_summaries import stale
+from hoptrail.types import Kind, Span, Unit
+
+ROOM = Scratch.in_memory()
+
+
+def unit(id_: str, *places: int) -> Unit:
+    """One that was made from these places of one document."""
+    return Unit(id_, Kind.SUMMARY, "", "A text.", tuple(Span("d", place, place + 1) for place in places))
+
+
+NODES = Nodes([unit("c", 3, 1), unit("a", 5), unit("b", 1, 2), unit("e", 9)], ROOM)
+GROUPS = Grouped.gathered([Group(f"s2{number}", ("a", "absent", "b", "c")) for number in range(7)], ROOM)
+IN_ORDER = (1, 2, 3, 5)
+"""Places of the children, by where each child begins: b, c, a."""
+
+
+@pytest.fixture(params=[1, 2, 100])
+def together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_memberships, "TOGETHER", request.param)
+
+
+@pytest.mark.usefixtures("together")
+def test_a_summary_is_due_where_it_is_missing_or_was_made_from_other_places() -> None:
+    made = [
+        unit("s20", *IN_ORDER),
+        unit("s21", *IN_ORDER[:-1]),
+        unit("s22", *IN_ORDER, 9),
+        unit("s24", *IN_ORDER),
+        unit("s25", *IN_ORDER[::-1]),
+        unit("s2other", *IN_ORDER),
+    ]
+    assert stale(GROUPS, NODES, Nodes(made, ROOM)).tolist() == [1, 2, 3, 5, 6]
+    assert stale(GROUPS, NODES, Nodes([], ROOM)).tolist() == list(range(7))
+
+
+@pytest.mark.usefixtures("together")
+def test_without_a_finished_child_there_is_nothing_to_say() -> None:
+    groups = Grouped.gathered([Group("s2x", ("absent", "gone")), Group("s2y", ("e", "gone"))], ROOM)
+    assert stale(groups, NODES, Nodes([unit("s2x", 1)], ROOM)).tolist() == [1]
+    assert stale(groups, NODES, Nodes([unit("s2x", 1), unit("s2y", 9)], ROOM)).tolist() == []
+    assert stale(groups, Nodes([], ROOM), Nodes([], ROOM)).tolist() == []
+    assert stale(Grouped.gathered([], ROOM), NODES, Nodes([], ROOM)).tolist() == []
