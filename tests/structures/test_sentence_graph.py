@@ -143,7 +143,7 @@ def test_a_graph_that_is_made_in_files_is_the_same(tmp_path: Path, monkeypatch: 
     settings = SentenceGraphSettings(exact_up_to=20, probes=3)
     monkeypatch.setattr(cells, "CELL", 20)
     for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        monkeypatch.setattr(StorageSettings, "share", held)
+        monkeypatch.setattr(StorageSettings, "held", held)
         monkeypatch.setattr(sentence_graph, "BATCH", 32)
         for module in (linking, sentence_graph):
             monkeypatch.setattr(module, "TOGETHER", 50 if held == 1 else 1 << 16)

@@ -27,7 +27,10 @@ LEAST_MEMORY = 256
 """MiB: libraries and an encoder take most of it."""
 
 SHARES = 16
-"""Of `memory_mb`, of which some ten are in use at a time, those of the largest things with copies."""
+"""Of `memory_mb`: one for what is read ahead, one for a batch of units with its vectors, two or three for libraries."""
+
+ARRAYS = 32
+"""Parts of `memory_mb`, one for an array that is kept in memory: the sentence graph of millions has some twenty."""
 
 CLOCKS = timedelta(hours=1)
 """How much longer a version is kept than it need be: for clocks that differ, and for the time that sweeping itself takes."""
@@ -61,8 +64,13 @@ class StorageSettings:
 
     @property
     def share(self) -> int:
-        """Bytes that one of the things that a build holds may take."""
+        """Bytes that a batch may take, or what is read ahead."""
         return (self.memory_mb << 20) // SHARES
+
+    @property
+    def held(self) -> int:
+        """Bytes up to which an array, or records that are sorted, are kept in memory."""
+        return (self.memory_mb << 20) // ARRAYS
 
 
 def connect(place: Place | Path, storage: StorageSettings | None = None) -> DBConnection:

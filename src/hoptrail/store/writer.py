@@ -116,7 +116,7 @@ class Writer:
         self._record = record
         self._held = held
         self.storage = storage
-        self.scratch = Scratch(place, storage.share)
+        self.scratch = Scratch(place, storage.held)
         self.structures = dict(head.pending_structures if head.pending else head.structures)
         self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
