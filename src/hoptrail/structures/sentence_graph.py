@@ -30,6 +30,7 @@ from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.linking import (
     TOGETHER,
     Adjacency,
@@ -51,8 +52,9 @@ SS = "SS"
 SA = "SA"
 KINDS = (EC, SS, SA)
 
-BATCH = 8192
-"""Sentences whose links are kept at a time: each batch is a version of the table, so that small ones cost more."""
+BATCH, LARGEST = 8192, 65_536
+"""Sentences whose links are kept at a time, at least and at most, and in between the hundredth part: each batch is a version of the
+table, and what a version costs grows with those before it."""
 
 _DUE = np.dtype([("turn", ">u4"), ("first", ">u4"), ("second", ">u4"), ("weight", "<f8")])
 """High bytes first, so that the pairs of a turn are together when in order."""
@@ -176,15 +178,16 @@ class SentenceLinks:
 
         _link_again(workshop, beside, lacking.alone, places.ids)
         order, pending = lacking.sharing, marked(lacking.alone, scratch)
-        turns, turns_of_pending = (_turns(rows, order, len(nodes), scratch) for rows in (order, pending))
+        size = max(BATCH, min(len(order) // COMMITS, LARGEST))
+        turns, turns_of_pending = (_turns(rows, order, size, len(nodes), scratch) for rows in (order, pending))
         sharing = PairsByTurn(nodes.sharing(order), turns, scratch)
         similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending, scratch)
-        for turn in range(max(1, -(-len(order) // BATCH))):
-            batch = order[turn * BATCH : (turn + 1) * BATCH]
+        for turn in range(max(1, -(-len(order) // size))):
+            batch = order[turn * size : (turn + 1) * size]
             adjacent_here = beside(batch[lacking.alone[batch]])
             due = adjacent_here.where(_later(adjacent_here, turns_of_pending) == turn)
             _write(workshop, {EC: sharing.of(turn), SS: similar.of(turn), SA: due}, places.ids)
-            workshop.report("linking sentences", min((turn + 1) * BATCH, len(order)), len(order))
+            workshop.report("linking sentences", min((turn + 1) * size, len(order)), len(order))
 
     def _lacking(self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces) -> Lacking:
         """What is to be linked, once the links have gone that contradict what is stored."""
@@ -304,12 +307,12 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
         workshop.writer.add_link_rows(ids, links)
 
 
-def _turns(rows: Rows, order: Rows, size: int, scratch: Scratch) -> Rows:
-    """The batch of `order` that each of `rows` is in; the first for all others, which lack nothing: shape (size,)."""
-    turns = scratch.table(size, 1, np.int32)[:, 0]
+def _turns(rows: Rows, order: Rows, size: int, count: int, scratch: Scratch) -> Rows:
+    """The batch of `order` (batches of `size`) that each of `rows` is in; the first for all others, which lack nothing: shape (count,)."""
+    turns = scratch.table(count, 1, np.int32)[:, 0]
     for start in range(0, len(rows), TOGETHER):
         some = rows[start : start + TOGETHER]
-        turns[some] = np.searchsorted(order, some) // BATCH
+        turns[some] = np.searchsorted(order, some) // size
     return turns
 
 

@@ -10,6 +10,7 @@ Knows the store and the language task; does not know how groups are found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,14 +21,14 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.encoding import encode_texts
+from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_memberships import Grouped, texts
 from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
-"""Summaries made, encoded and kept at a time."""
+"""Summaries made at a time; so many are kept together at least."""
 _NAMED = 3
 """Children that a note names."""
 
@@ -63,6 +64,16 @@ def _children(groups: Grouped, nodes: Nodes) -> tuple[Rows, NDArray[np.intp]]:
     return rows[order], numbers[order]
 
 
+def _asked(groups: Grouped, grove: Grove, nodes: Nodes) -> dict[str, tuple[Unit, ...]]:
+    """A few groups by id, with their children."""
+    rows, numbers = _children(groups, nodes)
+    units = grove.units(nodes, rows)
+    children = [units[id_] for id_ in texts(nodes.ids[rows])]
+    ends = np.searchsorted(numbers, np.arange(len(groups)), "right").tolist()
+    parts = (tuple(children[first:last]) for first, last in pairwise([0, *ends]))
+    return dict(zip(texts(groups.ids), parts, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Summariser:
     """Makes the summaries of one tree, of at most `words` words each."""
@@ -79,25 +90,25 @@ class Summariser:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
         waiting = stale(groups, nodes, grove.summaries(groups))
-        for start in range(0, len(waiting), BATCH):
-            self._report(start, len(waiting))
-            batch = groups.some(waiting[start : start + BATCH])
-            rows, numbers = _children(batch, nodes)
-            units = grove.units(nodes, rows)
-            ends = np.searchsorted(numbers, np.arange(len(batch)), "right").tolist()
-            children = [units[id_] for id_ in texts(nodes.ids[rows])]
-            parts = (tuple(children[first:last]) for first, last in pairwise([0, *ends]))
-            self._make(grove, dict(zip(texts(batch.ids), parts, strict=True)))
-            self.workshop.pause()
+        at_once = kept_at_once(self.workshop, len(waiting), BATCH)
+        for start in range(0, len(waiting), at_once):
+            with self._kept(grove) as made:
+                for first in range(start, min(start + at_once, len(waiting)), BATCH):
+                    self._report(first, len(waiting))
+                    batch = groups.some(waiting[first : min(first + BATCH, start + at_once)])
+                    for unit in self._made(_asked(batch, grove, nodes)):
+                        made.append(unit)
+                    self.workshop.pause()
         if len(waiting):
             self._report(len(waiting), len(waiting))
 
-    def _make(self, grove: Grove, asked: Mapping[str, tuple[Unit, ...]]) -> None:
+    @contextmanager
+    def _kept(self, grove: Grove) -> Iterator[list[Unit]]:
+        """Room for summaries, which may have been paid for: they are kept, whatever stops the run."""
         made: list[Unit] = []
         try:
-            for unit in self._made(asked):
-                made.append(unit)  # noqa: PERF402 - one by one: those before an error count
-        finally:  # it may have been paid for: kept, whatever stops the run
+            yield made
+        finally:
             if made:
                 grove.put_summaries(made, encode_texts(self.workshop, [unit.searchable for unit in made]))
                 self.workshop.writer.checkpoint()
