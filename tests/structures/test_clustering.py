@@ -337,6 +337,14 @@ def test_vectors_that_no_line_tells_apart_are_parted_all_the_same(zero: float, m
     assert all((row in part) == (row + 40 in part) for part in parts for row in range(40))
 
 
+def test_a_vector_that_is_no_number_comes_into_a_part_too() -> None:
+    vectors = scattered(30)
+    vectors[7] = np.nan
+    parts = [part.tolist() for part in parts_of(vectors, 10, 0, empty_table)]
+    assert sorted(row for part in parts for row in part) == list(range(30))
+    assert max(map(len, parts)) <= 10
+
+
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capping, "PART", 50)

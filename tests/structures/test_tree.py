@@ -208,6 +208,9 @@ def test_however_little_memory_there_is_the_tree_is_the_same(
 
     for module, name in (
         (tree_memberships, "TOGETHER"),
+        (tree_memberships, "MANY"),
+        (tree_summaries, "TOGETHER"),
+        (tree_grove, "TOGETHER"),
         (tree_memberships, "_READ"),
         (tree_groups, "TOGETHER"),
         (tree_grove, "_LOOKED_AT"),

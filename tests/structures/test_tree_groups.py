@@ -10,7 +10,7 @@ import pytest
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import id_rows
 from hoptrail.store.scratch import Scratch
-from hoptrail.structures import tree_groups
+from hoptrail.structures import tree_groups, tree_memberships
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
@@ -45,6 +45,24 @@ def level(degrees: dict[str, float], words: int = 10) -> Level:
     angles = np.radians([degrees[id_] for id_ in ids])
     matrix = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     return Level(id_rows(ids), np.full(len(ids), words), lambda: matrix, Scratch.in_memory())
+
+
+def test_groups_are_told_by_their_levels() -> None:
+    levels: dict[int, Children] = {
+        2: {"s2a": ("a", "b"), "s2b": ("b", "c")},
+        4: {"s4a": ("x", "y", "z")},
+        9: {"s9f": ("v", "w")},
+    }
+    every = grouped({group: children for some in levels.values() for group, children in some.items()})
+    for at in range(1, 10):
+        found = every.level(at)
+        assert {group.id: group.children for group in found} == levels.get(at, {})
+        assert found.members.tolist() == [child.encode() for some in found for child in some.children]
+        assert found.numbers.tolist() == [number for number, some in enumerate(found) for _ in some.children]
+        for part in found.parts(1):
+            assert [group.children for group in part] == [tuple(part.weights_of(part.ids[0].decode()))]
+        last = found.some(np.arange(len(found))[-1:])
+        assert {group.id: group.children for group in last} == dict(list(levels.get(at, {}).items())[-1:])
 
 
 @dataclass(frozen=True)
@@ -140,6 +158,7 @@ def test_newcomers_find_the_nearest_group_however_many_are_compared_at_a_time(mo
     assert found["s205"] == ("n05a", "n05b", "new08", "new09")  # 60 degrees
     for name, value in (("_CENTRES", 7), ("_BLOCK", 3), ("TOGETHER", 2)):
         monkeypatch.setattr(tree_groups, name, value)
+    monkeypatch.setattr(tree_memberships, "MANY", 2)
     assert grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes) == found
 
 

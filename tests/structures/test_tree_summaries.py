@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.store.scratch import Scratch
-from hoptrail.structures import tree_memberships
+from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_memberships import Group, Grouped
 from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.structures.tree_summaries import stale
@@ -27,7 +27,7 @@ IN_ORDER = (1, 2, 3, 5)
 
 @pytest.fixture(params=[1, 2, 100])
 def together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_memberships, "TOGETHER", request.param)
+    monkeypatch.setattr(tree_summaries, "TOGETHER", request.param)
 
 
 @pytest.mark.usefixtures("together")

@@ -22,7 +22,7 @@ from typing import IO, Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Digests, as_bytes
+from hoptrail.store.columns import Digests, Rows, as_bytes
 from hoptrail.store.place import Place
 from hoptrail.store.tables import writing
 
@@ -39,6 +39,8 @@ READ_TOGETHER = 128
 """Records of one sorted run that are read together."""
 
 _ZEROS = bytes(1 << 20)
+_MARKS = 1 << 20
+"""Marks that are looked at at a time."""
 _WRITTEN = 1 << 20
 """Bytes of a column that go into its file together."""
 
@@ -224,6 +226,13 @@ class Scratch:
         values = column.values()
         values.sort()
         return values.view(dtype)
+
+    def marked(self, marks: NDArray[np.bool_]) -> Rows:
+        """The rows that are marked."""
+        rows = self.column(np.int32)
+        for start in range(0, len(marks), _MARKS):
+            rows.extend((start + np.flatnonzero(marks[start : start + _MARKS])).astype(np.int32))
+        return rows.values()
 
     def digests(self, hashes: Iterable[int] = ()) -> Digests:
         """A set of these to begin with."""

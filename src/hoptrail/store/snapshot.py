@@ -32,7 +32,7 @@ from hoptrail.store.integrity import verify
 from hoptrail.store.lock import join_readers
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
-from hoptrail.store.tables import StorageSettings, connect, one_of, open_tables, reading
+from hoptrail.store.tables import StorageSettings, between, connect, one_of, open_tables, reading
 from hoptrail.store.vectors import Found, VectorMirror, has_vector_index, nearest_by_index
 from hoptrail.types import Document, Kind, Link, Span, Unit, bound_of_ids
 
@@ -49,6 +49,9 @@ _ID_BLOCK = 4096
 _SHARE_READ_WHOLE = 16
 _LEAST_READ_WHOLE = 500
 """Where more than one row in so many is asked for by a value, and at least so many are, the table is read once instead."""
+
+_SHARE_BETWEEN = 4
+"""Of very many rows, fewer than one in so many are sought between the first and the last of their ids."""
 
 _LINK_BATCHES = 512
 """Batches of links that become rows at a time at least: half a million links, each some 100 bytes until then."""
@@ -246,12 +249,16 @@ class Snapshot:
             yield from layout.units_from_rows(batch, kind)
 
     def units_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Unit]:
-        """Those units of a kind that have one of very many ids (rising), as a stream in no particular order; reads the ids of
-        all.
+        """Those units of a kind that have one of very many ids (rising), as a stream in no particular order; reads all units
+        whose ids lie between theirs.
         """
         import pyarrow as pa
 
-        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS) if len(ids) else ():
+        if not len(ids):
+            return
+        few = len(ids) < self.count(kind) // _SHARE_BETWEEN
+        bounds = between("id", ids[0].decode(), ids[-1].decode()) if few else None
+        for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, also=bounds):
             here = rows_among(id_rows(batch.column("id").to_pylist()), ids) >= 0
             yield from layout.units_from_rows(batch.filter(pa.array(here)), kind)
 

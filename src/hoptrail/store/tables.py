@@ -106,6 +106,12 @@ def one_of(column: str, values: Iterable[str]) -> str:
     return f"{column} IN ({listed})"
 
 
+def between(column: str, first: str, last: str) -> str:
+    """A filter: the column's value is one of these or between them."""
+    low, high = (value.replace("'", "''") for value in (first, last))
+    return f"{column} >= '{low}' AND {column} <= '{high}'"
+
+
 def sweep(table: Table) -> None:
     """Remove every version but the newest and the tagged one, with the files that only those needed."""
     # A millisecond, because the library warns about 0 that readers may break; our callers know that there are none.

@@ -62,14 +62,6 @@ def gathered(portions: Iterable[Pairs]) -> Pairs:
     return unordered(joined([Directed(pairs.first, pairs.second, pairs.weights) for pairs in portions]))
 
 
-def marked(marks: NDArray[np.bool_], scratch: Scratch) -> Rows:
-    """The rows that are marked."""
-    rows = scratch.column(np.int32)
-    for start in range(0, len(marks), TOGETHER):
-        rows.extend((start + np.flatnonzero(marks[start : start + TOGETHER])).astype(np.int32))
-    return rows.values()
-
-
 class Adjacency:
     """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance."""
 
@@ -140,7 +132,7 @@ def _edges(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[NDAr
         reached[edges.targets] = True
         yield _in_rows(edges)
     reached[rows] = False
-    for edges in best(marked(reached, scratch)):
+    for edges in best(scratch.marked(reached)):
         yield _in_rows(edges.where(own[edges.targets]))
 
 

@@ -37,7 +37,6 @@ from hoptrail.structures.linking import (
     Pairs,
     SharedEntities,
     gathered,
-    marked,
     mutual_pairs,
     unordered,
 )
@@ -53,8 +52,8 @@ SA = "SA"
 KINDS = (EC, SS, SA)
 
 BATCH, LARGEST = 8192, 65_536
-"""Sentences whose links are kept at a time, at least and at most, and in between the hundredth part: each batch is a version of the
-table, and what a version costs grows with those before it."""
+"""Sentences whose links are kept at a time: a hundredth part, within these bounds. Each batch is a version of the table, and what
+a version costs grows with those before it."""
 
 _DUE = np.dtype([("turn", ">u4"), ("first", ">u4"), ("second", ">u4"), ("weight", "<f8")])
 """High bytes first, so that the pairs of a turn are together when in order."""
@@ -177,7 +176,7 @@ class SentenceLinks:
             return pairs.where(~is_among(pairs.keys, lacking.beside))
 
         _link_again(workshop, beside, lacking.alone, places.ids)
-        order, pending = lacking.sharing, marked(lacking.alone, scratch)
+        order, pending = lacking.sharing, scratch.marked(lacking.alone)
         size = max(BATCH, min(len(order) // COMMITS, LARGEST))
         turns, turns_of_pending = (_turns(rows, order, size, len(nodes), scratch) for rows in (order, pending))
         sharing = PairsByTurn(nodes.sharing(order), turns, scratch)
@@ -203,7 +202,7 @@ class SentenceLinks:
                 stored[kind] = StoredPairs.none()
         linked = {kind: pairs.ends(len(nodes), writer.scratch) for kind, pairs in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        return Lacking(alone, marked(~linked[EC], writer.scratch), stored[SA].keys)
+        return Lacking(alone, writer.scratch.marked(~linked[EC]), stored[SA].keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +307,7 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
 
 
 def _turns(rows: Rows, order: Rows, size: int, count: int, scratch: Scratch) -> Rows:
-    """The batch of `order` (batches of `size`) that each of `rows` is in; the first for all others, which lack nothing: shape (count,)."""
+    """Of each row, of `count`, the batch of `order` that it is in, each of `size`; the first if it is not among `rows`."""
     turns = scratch.table(count, 1, np.int32)[:, 0]
     for start in range(0, len(rows), TOGETHER):
         some = rows[start : start + TOGETHER]

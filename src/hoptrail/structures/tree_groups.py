@@ -25,12 +25,9 @@ from hoptrail.structures.tree_nodes import Level, middles
 SMALLEST_GROUP = 2
 """A summary of one node would say the same again."""
 
-_BLOCK = 1024
-_CENTRES = 1 << 15
-"""Nodes, and centres that they are compared with, at a time: 128 MiB of cosines."""
-
-_MARKS = 1 << 20
-"""Nodes whose marks are looked at at a time."""
+_BLOCK = 1 << 13
+_CENTRES = 1 << 11
+"""Nodes, and centres that they are compared with, at a time: 64 MiB of cosines. All centres are read again for each block."""
 
 _MEMBER = np.dtype([("group", ID), ("row", ">u4")])
 """The high byte first, so that members in order of their bytes are in order of their groups, then of their rows."""
@@ -53,10 +50,7 @@ def ungrouped(groups: Grouped, nodes: Level) -> Rows:
     for part in groups.parts():
         rows = nodes.rows_of(part.members)
         alone[rows[rows >= 0]] = False
-    found = nodes.scratch.column(np.int32)
-    for start in range(0, len(alone), _MARKS):
-        found.extend((start + np.flatnonzero(alone[start : start + _MARKS])).astype(np.int32))
-    return found.values()
+    return nodes.scratch.marked(alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +77,10 @@ class _Members:
     def centres(self, nodes: Level) -> FloatMatrix:
         """Their unit centroids: shape (groups, dimension)."""
         found = nodes.scratch.table(len(self), nodes.matrix.shape[1], np.float32)
-        for first in range(0, len(self), TOGETHER):
-            starts = self.starts[first : first + TOGETHER + 1]
+        for first in range(0, len(self), _CENTRES):
+            starts = self.starts[first : first + _CENTRES + 1]
             vectors = nodes.gathered(self.rows[starts[0] : starts[-1]])
-            found[first : first + TOGETHER] = middles(vectors, starts[:-1] - starts[0])
+            found[first : first + _CENTRES] = middles(vectors, starts[:-1] - starts[0])
         return found
 
 
@@ -113,15 +107,19 @@ class Grouper:
         if not len(groups) or len(loose) > self.newcomers * len(nodes):
             clusters = self._clusters(loose, nodes)
             loose = _without(loose, clusters.rows, len(nodes))
+        if not len(loose) and not len(clusters):
+            return
         members = self._members(groups, clusters, nodes)
         homes = _nearest(loose, members.centres(nodes), nodes) if len(loose) and len(members) else loose[:0]
         whole = rows_among(members.ids, groups.ids) < 0
         whole[homes] = False
         for number in map(int, np.flatnonzero(whole)):
             yield Group(members.name(number), nodes.names(members.of(number)))
-        order, taken = np.argsort(homes, kind="stable"), Taken(groups.ids, members.ids)
-        for number in np.unique(homes).tolist()[::-1]:
-            newcomers = loose[order[slice(*np.searchsorted(homes, [number, number + 1], sorter=order))]]
+        loose, taken = loose[np.argsort(homes, kind="stable")], Taken(groups.ids, members.ids)
+        numbers, counts = np.unique(homes, return_counts=True)
+        ends = np.cumsum(counts)
+        for number, first, last in np.stack([numbers, ends - counts, ends], axis=1)[::-1].tolist():
+            newcomers = loose[first:last]
             name, rows = members.name(number), np.union1d(members.of(number), newcomers)
             before = Group(name, tuple(groups.weights_of(name)))
             parts = self._split(name, rows, nodes.absent(before.children), nodes, taken)

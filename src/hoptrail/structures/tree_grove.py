@@ -18,7 +18,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import ID, PackedIds, Rows, rows_among
 from hoptrail.store.writer import Writer
 from hoptrail.structures.names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_memberships import Group, Grouped, Ids, runs_of, texts
+from hoptrail.structures.tree_memberships import TOGETHER, Group, Grouped, Ids, runs_of, texts
 from hoptrail.structures.tree_nodes import Level, Nodes, middle
 from hoptrail.types import Kind, Link, Unit
 
@@ -57,8 +57,10 @@ class Grove:
     def renew(self) -> None:
         self._snapshot = self._writer.snapshot()
 
-    def _regrouped(self) -> None:
-        self._trees.clear()
+    def _regrouped(self, *trees: str) -> None:
+        """The groups of some trees are others now."""
+        for tree in trees:
+            self._trees.pop(tree, None)
         self.renew()
 
     def groups(self, tree: str, level: int | None = None) -> Grouped:
@@ -82,7 +84,12 @@ class Grove:
 
     def rising(self, ids: Iterable[NDArray[np.bytes_]]) -> Ids:
         """Some ids, which may be there repeatedly, in their order."""
-        return runs_of(self.scratch.in_order(ID, map(np.ascontiguousarray, ids)), self.scratch)[0]
+        portions = (
+            np.ascontiguousarray(some[start : start + _LOOKED_AT])
+            for some in ids
+            for start in range(0, len(some), _LOOKED_AT)
+        )
+        return runs_of(self.scratch.in_order(ID, portions), self.scratch)[0]
 
     def chosen(self, ids: Ids, others: Ids, *, among: bool) -> Ids:
         """Those of `ids` that are, or are not, among others."""
@@ -122,13 +129,13 @@ class Grove:
         for batch in batched(self._links(tree, before, Grouped.gathered(changed, self.scratch), nodes), WRITTEN):
             self._writer.add_links(batch)
         if batch:
-            self._regrouped()
+            self._regrouped(tree)
 
     def _links(self, tree: str, before: Grouped, after: Grouped, nodes: Level | None) -> Iterator[Link]:
         """The links of some groups; those that they had before are removed."""
         for part in after.parts():
-            had = rows_among(part.ids, before.ids) >= 0
-            self._writer.remove_links(tree, texts(part.ids[had]))
+            self._writer.remove_links(tree, texts(part.ids[rows_among(part.ids, before.ids) >= 0]))
+        for part in after.parts(TOGETHER):
             known = [before.weights_of(group.id) for group in part]
             for group, weights in zip(part, _weighed(part, known, nodes), strict=True):
                 for child in group.children:
@@ -140,7 +147,7 @@ class Grove:
         for some in batched(ids, _LOOKED_AT):
             self._writer.remove_units(Kind.SUMMARY, some)
         if some:
-            self._regrouped()
+            self._regrouped(*TREES)
 
     def remove_strays(self) -> None:
         """Remove summaries whose group is gone: all its children were removed, and its links with them."""

@@ -27,6 +27,9 @@ HIGHEST_LEVEL = 9
 TOGETHER = 256
 """Groups that are held as records at a time: high up, a group has thousands of sources."""
 
+MANY = 1 << 14
+"""Groups whose children are looked up at a time."""
+
 _READ = 1 << 18
 """Memberships that are looked at at a time."""
 
@@ -100,7 +103,8 @@ class Grouped:
 
     def level(self, level: int) -> Grouped:
         """Those of one level."""
-        first, last = (int(np.searchsorted(self.ids, f"s{at}".encode())) for at in (level, level + 1))
+        digit = ord(str(level))
+        first, last = (int(np.searchsorted(self.ids, f"s{chr(sign)}".encode())) for sign in (digit, digit + 1))
         return self.part(first, last)
 
     def part(self, first: int, last: int) -> Grouped:
@@ -114,9 +118,10 @@ class Grouped:
         starts = np.cumsum([0, *map(len, places)])
         return Grouped(self.ids[numbers], starts, self.children[every], self.weights[every])
 
-    def parts(self) -> Iterator[Grouped]:
-        """All of them in order, TOGETHER at a time."""
-        return (self.part(first, min(first + TOGETHER, len(self))) for first in range(0, len(self), TOGETHER))
+    def parts(self, most: int | None = None) -> Iterator[Grouped]:
+        """All of them in order, `most` or else MANY at a time."""
+        most = most or MANY
+        return (self.part(first, min(first + most, len(self))) for first in range(0, len(self), most))
 
     @property
     def members(self) -> NDArray[np.bytes_]:
@@ -140,7 +145,7 @@ class Grouped:
         return dict(zip(texts(self.children[place]), self.weights[place].tolist(), strict=True))
 
     def __iter__(self) -> Iterator[Group]:
-        for part in self.parts():
+        for part in self.parts(TOGETHER):
             children = texts(part.members)
             places = pairwise((part.starts - part.starts[0]).tolist())
             for id_, (first, last) in zip(texts(part.ids), places, strict=True):

@@ -22,7 +22,9 @@ from hoptrail.structures.tree_memberships import Ids, texts
 from hoptrail.types import Kind, Unit
 
 _READ = 4096
-"""Units that are held as records while they are read."""
+"""Units that are held as records while they are read,"""
+_SOURCES = 1 << 16
+"""and their sources: a summary high up has a thousand."""
 
 _NODE = np.dtype(
     [
@@ -51,7 +53,7 @@ class Nodes:
 
         def rows() -> Iterator[NDArray[np.void]]:
             written = 0
-            for some in batched(units, _READ):
+            for some in batched(units, _READ, lambda unit: len(unit.sources), _SOURCES):
                 hashes = [hash(span) for unit in some for span in unit.sources]
                 digests.extend(np.array(hashes))
                 counts = np.array([len(unit.sources) for unit in some])
@@ -110,8 +112,8 @@ class Nodes:
             for start in range(0, len(self), _READ):
                 some = self._rows[start : start + _READ]
                 some = some[some["words"] <= words]
-                short.extend(some["id"])
-                lengths.extend(some["words"])
+                short.extend(np.ascontiguousarray(some["id"]))
+                lengths.extend(np.ascontiguousarray(some["words"]))
             ids, counts = short.values(), lengths.values()
         return Level(ids, counts, lambda: vectors(ids), self._scratch)
 

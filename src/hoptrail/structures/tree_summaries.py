@@ -23,7 +23,7 @@ from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_grove import Grove
-from hoptrail.structures.tree_memberships import Grouped, texts
+from hoptrail.structures.tree_memberships import TOGETHER, Grouped, texts
 from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.types import Kind, Span, Unit
 
@@ -38,7 +38,7 @@ def stale(groups: Grouped, nodes: Nodes, made: Nodes) -> Rows:
     finished child has nothing to say.
     """
     due = [np.zeros(0, np.bool_)]
-    for part in groups.parts():
+    for part in groups.parts(TOGETHER):
         finished = np.flatnonzero(made.rows_of(part.ids) >= 0)
         here = np.bincount(part.numbers[nodes.rows_of(part.members) >= 0], minlength=len(part)) > 0
         here[finished] &= _outdated(part.some(finished), nodes, made)

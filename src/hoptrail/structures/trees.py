@@ -90,13 +90,12 @@ class SimilarityTree(Tree):
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
-        groups = grove.standing(self.name, level)
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return grove.leaves(Kind.PASSAGE) if level == LEAVES else groups
+            return grove.leaves(Kind.PASSAGE) if level == LEAVES else grove.standing(self.name, level)
         passages = grove.leaves(Kind.PASSAGE)
         abstract = self._abstract(grove, passages)
         if level > LEAVES:
-            return grove.together([groups, Standing(passages.kinds, abstract)])
+            return grove.together([grove.standing(self.name, level), Standing(passages.kinds, abstract)])
         return Standing(passages.kinds, grove.chosen(passages.ids, abstract, among=False))
 
     def _abstract(self, grove: Grove, passages: Standing) -> Ids:

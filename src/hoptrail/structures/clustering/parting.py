@@ -64,10 +64,10 @@ def _parted(vectors: FloatMatrix, rows: PartRows, seed: int, room: Room) -> list
         places[block] = _along(line, vectors[rows[block]])
     first: NDArray[np.bool_] = places < 0
     if not FEWEST <= first.mean() <= 1 - FEWEST:
-        if places.min() == places.max():
+        if not places.min() < places.max():
             for block in _blocks(len(rows)):
                 places[block] = _scattered(vectors[rows[block]])
-        if places.min() == places.max():  # one vector, too often for a part
+        if not places.min() < places.max():  # one vector, too often for a part
             places[:] = np.arange(len(rows))
         first = _lower_half(places, room)
     return [_where(rows, first, room), _where(rows, ~first, room)]
