@@ -4,8 +4,8 @@ Later, a node without a group is placed into the nearest one, so that one new le
 other. Many new nodes are clustered among themselves, because that makes fewer, better groups than scattering them. A group
 that has grown too large is split, and the largest part keeps its place in the tree.
 
-Pure: vectors and ids go in, groups come out. Knows neither store nor texts. Nodes are rows of their level here; what grows with
-the level lies in columns.
+Pure: vectors and ids go in, groups come out. Knows neither store nor texts. Nodes are rows of their level here, and groups
+columns; in memory are some 20 bytes a node.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def empty_table(count: int, width: int, dtype: Any) -> NDArray[Any]:
 
 
 class Groups(Sequence[tuple[int, ...]]):
-    """Row numbers, rising; every row in at least one group; no group empty or there twice; groups by their rows.
+    """Row numbers, rising, of groups that are not empty and not there twice, by their rows.
 
     The rows of group i stand at `starts[i]` to `starts[i + 1]` of `rows`.
     """

@@ -2,8 +2,8 @@
 
 Rows are cut in two again and again: spherical k-means finds two centres in a sample, and each row goes to the nearer one. Where
 that leaves one of them with few rows, the border is moved to the middle of the rows' places on the line between the centres.
-Places are worked out in double precision without BLAS and rounded, so that neither the number of threads nor a vector's row
-moves them: equal vectors come into one part, unless they alone are too many for one.
+Places are worked out in double precision without BLAS and rounded, so that neither the number of threads nor (but for what lies
+within rounding of a border) the machine moves them: equal vectors come into one part, unless they alone are too many for one.
 """
 
 from __future__ import annotations
