@@ -87,3 +87,23 @@ def test_a_search_goes_down_a_part_of_the_tree(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Level, "nearest", counting)
     assert (cells.near(vectors, all_rows(vectors), 2) >= 0).all()
     assert sum(compared) < len(vectors) * len(cells.members) / 10
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_the_nearest_children_of_some_nodes_are_those_of_the_definition(count: int) -> None:
+    chance = np.random.default_rng(3)
+    starts = np.cumsum([0, 7, 1, 12, 30])
+    level = Level(around_centres(50, 50, dimension=6), starts)
+    vectors = around_centres(25, 25, dimension=6)
+    parents = np.stack([chance.permutation(4)[:3] for _ in vectors]).astype(np.int32)
+    parents[chance.random(parents.shape) < 0.2] = -1
+    parents[0] = -1
+    found = level.nearest(vectors, parents, count)
+    assert found.shape[1] <= count
+    for vector, own, nodes in zip(vectors, parents.tolist(), found, strict=True):
+        children = [node for parent in own if parent >= 0 for node in range(starts[parent], starts[parent + 1])]
+        likeness = np.rint(level.centres @ vector * module.DECIMALS)
+        given = nodes[nodes >= 0]
+        assert set(given.tolist()) <= set(children)
+        assert len(set(given.tolist())) == len(given) == min(count, len(children))
+        assert sorted(likeness[given]) == sorted(likeness[children])[len(children) - len(given) :]

@@ -83,19 +83,18 @@ class Level:
         """
         order = np.argsort(parents, axis=None, kind="stable")
         present, firsts = np.unique(parents.ravel()[order], return_index=True)
-        width = int(self.widths[present[present >= 0]].max(initial=1))
-        likeness = np.full((parents.size, width), -np.inf, dtype=np.float32)
+        kept = min(count, int(self.widths[present[present >= 0]].max(initial=1)))  # of each parent's children
+        likeness = np.full((parents.size, kept), -np.inf, dtype=np.float32)
+        nodes = np.full((parents.size, kept), -1, dtype=np.int32)
         for parent, places in zip(present.tolist(), np.split(order, firsts[1:]), strict=True):
             if parent >= 0:
-                centres = self.centres[self.starts[parent] : self.starts[parent + 1]]
-                cosines = vectors[places // parents.shape[1]] @ centres.T
-                likeness[places, : len(centres)] = np.rint(cosines * DECIMALS)
-        likeness = likeness.reshape(len(vectors), -1)
-        count = min(count, likeness.shape[1])
-        best = np.argpartition(likeness, -count, axis=1)[:, -count:]
-        nodes = self.starts[np.take_along_axis(parents, best // width, axis=1)] + best % width
-        nodes[np.isinf(np.take_along_axis(likeness, best, axis=1))] = -1
-        found: Rows = nodes.astype(np.int32)
+                start, end = self.starts[parent : parent + 2].tolist()
+                cosines = np.rint((vectors[places // parents.shape[1]] @ self.centres[start:end].T) * DECIMALS)
+                best = _greatest(cosines, kept)
+                likeness[places, : best.shape[1]] = np.take_along_axis(cosines, best, axis=1)
+                nodes[places, : best.shape[1]] = start + best
+        likeness, nodes = likeness.reshape(len(vectors), -1), nodes.reshape(len(vectors), -1)
+        found: Rows = np.take_along_axis(nodes, _greatest(likeness, count), axis=1)
         return found
 
 
@@ -167,7 +166,7 @@ class Cells:
     def near(self, vectors: Vectors, rows: Rows, probes: int) -> Rows:
         """The `probes` cells near to the vector of each of `rows`, -1 where fewer are found: shape (len(rows), probes)."""
         nearest = np.full((len(rows), probes), -1, dtype=np.int32)
-        for part in _parts(self.levels, len(rows), BEAM):
+        for part in _parts(self.levels, len(rows), BEAM, probes):
             cells = _down(self.levels, vectors[rows[part]], probes, BEAM)
             nearest[part, : cells.shape[1]] = cells
         return nearest
@@ -243,7 +242,7 @@ def _settle(vectors: FloatMatrix, levels: tuple[Level, ...], homes: Rows) -> Flo
     """Write down the cell that each row goes to; gives the middles of the cells then. Reads the vectors once, in their order."""
     centres = levels[-1].centres
     sums = np.zeros_like(centres)
-    for part in _parts(levels, len(vectors), SETTLING_BEAM):
+    for part in _parts(levels, len(vectors), SETTLING_BEAM, 1):
         homes[part] = _down(levels, vectors[part], 1, SETTLING_BEAM)[:, 0]
         _add(sums, vectors[part], homes[part])
     return _middles(sums, centres)
@@ -257,9 +256,17 @@ def _down(levels: tuple[Level, ...], vectors: FloatMatrix, count: int, beam: int
     return levels[-1].nearest(vectors, nodes, count)
 
 
-def _parts(levels: tuple[Level, ...], size: int, beam: int) -> Iterator[slice]:
-    """Runs of so many rows, each as long as BLOCK admits."""
-    step = min(MOST_ROWS, max(1, BLOCK // (beam * max(int(level.widths.max()) for level in levels))))
+def _greatest(values: FloatMatrix, count: int) -> NDArray[np.intp]:
+    """The places of the `count` greatest of each row, in no order, or of all where there are fewer."""
+    if count >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.argpartition(values, -count, axis=1)[:, -count:]
+
+
+def _parts(levels: tuple[Level, ...], size: int, beam: int, count: int) -> Iterator[slice]:
+    """Runs of so many rows, each as long as BLOCK admits for the cosines with one node's children, and for what is kept of all."""
+    widest = max(int(level.widths.max()) for level in levels)
+    step = min(MOST_ROWS, max(1, BLOCK // max(widest, beam * min(widest, max(beam, count)))))
     return (slice(start, start + step) for start in range(0, size, step))
 
 
