@@ -196,7 +196,7 @@ class BestEdges:
             some = places[start : start + SORTED]
             bounds = np.searchsorted(edges.sources, (some[0], some[-1] + 1))
             both = joined([self._standing(some), edges.where(slice(*bounds.tolist()))])
-            best = best_of(both, self._count, both.targets)
+            best = best_of(both, self._count)
             ranks = _rank_in_group(best.sources)
             self._targets[best.sources, ranks] = best.targets + 1
             self._weights[best.sources, ranks] = best.weights
@@ -210,8 +210,7 @@ class BestEdges:
         return Directed(np.repeat(places, there.sum(axis=1)), targets[there] - 1, self._weights[places][there])
 
     def _best_back(self) -> Directed:
-        edges = joined(self._back)
-        return best_of(edges, self._count, edges.targets)
+        return best_of(joined(self._back), self._count)
 
 
 def least_of(edges: Directed, size: int) -> Least:
@@ -227,9 +226,9 @@ def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]]) -> Directed:
+def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]] | None = None) -> Directed:
     """The `count` edges of greatest weight from each source; among equals those of least `ties`, then of least target."""
-    order = np.lexsort((edges.targets, ties, -edges.weights, edges.sources))
+    order = np.lexsort((edges.targets, *([] if ties is None else [ties]), -edges.weights, edges.sources))
     return edges.where(order[_rank_in_group(edges.sources[order]) < count])
 
 
@@ -240,13 +239,16 @@ def _name(block: Block) -> str:
 def _strongest(vectors: Vectors, count: int, block: Block) -> Directed:
     """Edges from rows to the `count` nearest of the candidates that are not the row itself, and all that are wanted back."""
     rows, candidates, least_back = block
-    cosines = np.rint((vectors[rows] @ vectors[candidates].T) * DECIMALS)
+    cosines = vectors[rows] @ vectors[candidates].T
+    cosines *= DECIMALS
+    np.rint(cosines, out=cosines)
     places = np.minimum(np.searchsorted(candidates, rows), len(candidates) - 1)
     own = candidates[places] == rows
     cosines[np.flatnonzero(own), places[own]] = -np.inf
     count = min(count, len(candidates))
     least = np.partition(cosines, -count, axis=1)[:, -count][:, np.newaxis]
-    sources, columns = np.nonzero((cosines >= least) & (cosines > -np.inf))
+    np.maximum(least, np.finfo(cosines.dtype).min, out=least)  # so that the row itself is not among them
+    sources, columns = np.nonzero(cosines >= least)
     values = cosines[sources, columns]
     ties = values == least[sources, 0]
     room = count - np.bincount(sources[~ties], minlength=len(rows))

@@ -171,7 +171,7 @@ def dearest_words(matrix: Any, count: int, scratch: Scratch) -> Any:
         rows = matrix[first : first + BATCH]
         sizes = np.diff(rows.indptr).astype(np.int64)
         sources = np.repeat(np.arange(rows.shape[0], dtype=np.int32), sizes)
-        kept = best_of(Directed(sources, rows.indices, rows.data), count or rows.shape[1], rows.indices)
+        kept = best_of(Directed(sources, rows.indices, rows.data), count or rows.shape[1])
         order = np.lexsort((kept.targets, kept.sources))
         sizes = np.bincount(kept.sources, minlength=rows.shape[0])
         dearest.add(sizes, kept.targets[order], np.ones(len(order)))
@@ -195,7 +195,7 @@ def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
     sources = np.repeat(rows, np.diff(scores.indptr))
     kept = (values >= least) & (scores.indices != sources)
     edges = Directed(sources[kept], scores.indices[kept].astype(np.int32), values[kept])
-    return best_of(edges, count, edges.targets)
+    return best_of(edges, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ def _bring_up_to_date(
         new = _marked(rows, len(ids))
         others = _marked(found.sources, len(ids)) & ~new
         improved = _once(joined([_of_sources(standing, others), _of_sources(found, others)]))
-        improved = best_of(improved, count, improved.targets)
+        improved = best_of(improved, count)
         before = joined([_of_sources(stored, new), _of_sources(standing, others)])
         _write(workshop.writer, name, ids, before, joined([_of_sources(found, new), improved]))
         standing = joined([_of_sources(standing, ~others), improved])

@@ -119,7 +119,7 @@ def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
     ends = ((vectors[found.sources[block]], vectors[found.targets[block]]) for block in blocks)
     exact = [np.einsum("ij,ij->i", *both, dtype=np.float64) for both in ends]
     edges = Directed(found.sources, found.targets, np.concatenate(exact).round(9))
-    return best_of(edges, neighbours, edges.targets)
+    return best_of(edges, neighbours)
 
 
 def join_small(graph: Graph, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
