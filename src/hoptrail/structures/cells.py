@@ -264,7 +264,7 @@ def _greatest(values: FloatMatrix, count: int) -> NDArray[np.intp]:
 
 
 def _parts(levels: tuple[Level, ...], size: int, beam: int, count: int) -> Iterator[slice]:
-    """Runs of so many rows, each as long as BLOCK admits for cosines with the children of a node, and for what is kept of them."""
+    """Runs of rows, each as long as BLOCK admits for cosines with the children of one node, and for what is kept of all."""
     widest = max(int(level.widths.max()) for level in levels)
     step = min(MOST_ROWS, max(1, BLOCK // max(widest, beam * min(widest, max(beam, count)))))
     return (slice(start, start + step) for start in range(0, size, step))
