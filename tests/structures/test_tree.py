@@ -13,6 +13,7 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.store import columns
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
@@ -211,7 +212,7 @@ def test_however_little_memory_there_is_the_tree_is_the_same(
         (tree_memberships, "MANY"),
         (tree_summaries, "TOGETHER"),
         (tree_grove, "TOGETHER"),
-        (tree_memberships, "_READ"),
+        (columns, "ADDED"),
         (tree_groups, "TOGETHER"),
         (tree_grove, "_LOOKED_AT"),
         (tree_grove, "WRITTEN"),

@@ -18,7 +18,7 @@ from hoptrail.errors import NotBuilt
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
+from hoptrail.store.columns import Rows, ranges
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import HeldNames, TitleScanner, passages_called
 from hoptrail.structures.names import MENTIONS
@@ -47,10 +47,8 @@ class Postings:
 
     def of_all(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.intp], Rows]:
         """The lists of several rows one after the other, and for each number the place in `rows` it comes from."""
-        counts = self.counts[rows]
-        places = np.repeat(np.arange(len(rows)), counts)
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return places, self.values[np.repeat(self.starts[rows], counts) + offsets]
+        places, every = ranges(self.starts[rows], self.counts[rows])
+        return places, self.values[every]
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:

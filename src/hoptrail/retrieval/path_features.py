@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hoptrail.language.offline.text import stem
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.path_candidates import Candidates, QuestionScores
+from hoptrail.store.columns import ranges
 
 PASSAGE_FEATURES = (
     "words", "cosine", "sentence cosine", "direct", "direct rank", "promise", "step words", "step cosine",
@@ -302,8 +303,7 @@ def _joined(joins: _Joins, telling: _Telling) -> tuple[Numbers, Numbers]:
     """
     starts = np.searchsorted(joins.names, joins.names)
     counts = np.searchsorted(joins.names, joins.names, "right") - starts
-    x = np.repeat(np.arange(len(joins.names)), counts)
-    y = np.repeat(starts, counts) + np.arange(len(x)) - np.repeat(np.cumsum(counts) - counts, counts)
+    x, y = ranges(starts, counts)
     one, other = joins.called[x], joins.called[y]
     kept = (x != y) & ~(one & other) & (one | other | ~telling.common[x])
     x, y, one, other = x[kept], y[kept], one[kept], other[kept]

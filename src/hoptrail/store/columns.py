@@ -173,14 +173,19 @@ def bounds_of(pairs: NDArray[np.int64], count: int) -> NDArray[np.intp]:
     return np.searchsorted(pairs, np.arange(count + 1) << _HALF)
 
 
-def distinct(rising: NDArray[T]) -> Iterator[NDArray[T]]:
-    """Each of the values once, in portions."""
+def firsts_of(rising: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Which of the values are the first of their kind, in portions: where each begins, and its marks."""
     for start in range(0, len(rising), ADDED):
         some = rising[start : start + ADDED]
-        new = np.ones(len(some), dtype=bool)
-        new[1:] = some[1:] != some[:-1]
-        new[0] = not start or some[0] != rising[start - 1]
-        yield some[new]
+        first = np.ones(len(some), dtype=bool)
+        first[1:] = some[1:] != some[:-1]
+        first[0] = not start or some[0] != rising[start - 1]
+        yield start, first
+
+
+def distinct(rising: NDArray[T]) -> Iterator[NDArray[T]]:
+    """Each of the values once, in portions."""
+    return (rising[start : start + len(first)][first] for start, first in firsts_of(rising))
 
 
 def ranges(firsts: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]) -> tuple[Places, Places]:

@@ -219,13 +219,17 @@ class Scratch:
         return Column(self, np.dtype(dtype))
 
     def in_order(self, dtype: np.dtype[T], portions: Iterable[NDArray[T]]) -> NDArray[T]:
-        """Rows of one type in the order of their bytes: sorted in place, which takes no memory of its own."""
-        column = self.column(np.dtype(f"S{dtype.itemsize}"))
-        for rows in portions:
-            column.extend(as_bytes(rows))
+        """Rows of one type in the order of their bytes."""
+        return self.rising(np.dtype(f"S{dtype.itemsize}"), map(as_bytes, portions)).view(dtype)
+
+    def rising(self, dtype: type[T] | np.dtype[T], portions: Iterable[NDArray[T]]) -> NDArray[T]:
+        """Values of one type in their order: sorted in place, which takes no memory of its own."""
+        column = self.column(dtype)
+        for some in portions:
+            column.extend(some)
         values = column.values()
         values.sort()
-        return values.view(dtype)
+        return values
 
     def marked(self, marks: NDArray[np.bool_]) -> Rows:
         """The rows that are marked."""

@@ -8,7 +8,7 @@ BEAM likeliest nodes of each depth, so that making the cells, and finding those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -142,16 +142,8 @@ class Cells:
 
     def together(self, rows: Rows) -> Rows:
         """The same rows, those of a cell together, cell by cell."""
-        column = self.scratch.column(np.int64)
-        for start in range(0, len(rows), MOST_ROWS):
-            some = rows[start : start + MOST_ROWS]
-            column.extend(paired(self.places[some], some))
-        both = column.values()
-        both.sort()
-        ordered = self.scratch.table(len(rows), 1, np.int32)[:, 0]
-        for start in range(0, len(rows), MOST_ROWS):
-            ordered[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
-        return ordered
+        slices = (rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS))
+        return _by_first((paired(self.places[some], some) for some in slices), self.scratch)[1]
 
     def arranged(self, vectors: FloatMatrix, scratch: Scratch) -> Arranged:
         """The vectors of all rows, those of a cell together."""
@@ -226,16 +218,18 @@ def _nearest_centres(vectors: FloatMatrix, rows: Rows, centres: FloatMatrix) -> 
 
 def _by_home(homes: Rows, count: int, scratch: Scratch) -> list[Rows]:
     """The rows of each of `count` homes, rising."""
-    column = scratch.column(np.int64)
-    for start in range(0, len(homes), MOST_ROWS):
-        some = homes[start : start + MOST_ROWS]
-        column.extend(paired(some, np.arange(start, start + len(some))))
-    both = column.values()
-    both.sort()
-    rows = scratch.table(len(homes), 1, np.int32)[:, 0]
-    for start in range(0, len(homes), MOST_ROWS):
-        rows[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
+    slices = ((start, homes[start : start + MOST_ROWS]) for start in range(0, len(homes), MOST_ROWS))
+    both, rows = _by_first((paired(some, np.arange(at, at + len(some))) for at, some in slices), scratch)
     return np.split(rows, bounds_of(both, count)[1:-1])
+
+
+def _by_first(portions: Iterable[NDArray[np.int64]], scratch: Scratch) -> tuple[NDArray[np.int64], Rows]:
+    """Pairs of numbers (`paired`) in their order, and the second number of each."""
+    both = scratch.rising(np.int64, portions)
+    second = scratch.table(len(both), 1, np.int32)[:, 0]
+    for start in range(0, len(both), MOST_ROWS):
+        second[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
+    return both, second
 
 
 def _settle(vectors: FloatMatrix, levels: tuple[Level, ...], homes: Rows) -> FloatMatrix:

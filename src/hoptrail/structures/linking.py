@@ -245,10 +245,5 @@ def _telling(mentions: Mentions, named: NDArray[np.int64], most: int, scratch: S
 
 def _postings(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
     """The rows that name each entity: entity and row as one number each, rising."""
-    column = scratch.column(np.int64)
-    for start in range(0, len(mentions.rows), EXPANSION):
-        some = slice(start, start + EXPANSION)
-        column.extend(paired(mentions.entities[some], mentions.rows[some]))
-    postings = column.values()
-    postings.sort()
-    return postings
+    slices = (slice(start, start + EXPANSION) for start in range(0, len(mentions.rows), EXPANSION))
+    return scratch.rising(np.int64, (paired(mentions.entities[some], mentions.rows[some]) for some in slices))

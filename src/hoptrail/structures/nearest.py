@@ -92,15 +92,15 @@ class Nearest:
 
     def _visits(self, rows: Rows) -> NDArray[np.int64]:
         """The cells near to each of `rows`: cell and place in `rows` as one number each, rising."""
-        visits = self.scratch.column(np.int64)
-        for start in range(0, len(rows), MOST_ROWS):
-            some = rows[start : start + MOST_ROWS]
-            cells = self._cells.near(self._vectors, some, self.probes)
-            places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
-            visits.extend(paired(cells, places)[cells >= 0])
-        values = visits.values()
-        values.sort()
-        return values
+
+        def portions() -> Iterator[NDArray[np.int64]]:
+            for start in range(0, len(rows), MOST_ROWS):
+                some = rows[start : start + MOST_ROWS]
+                cells = self._cells.near(self._vectors, some, self.probes)
+                places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
+                yield paired(cells, places)[cells >= 0]
+
+        return self.scratch.rising(np.int64, portions())
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Those edges whose source would look for its target where it is, so that nothing hangs on which of the two came first.

@@ -117,12 +117,9 @@ def _found(
 
 def _digests(entities: NDArray[np.uint64], scratch: Scratch) -> NDArray[np.uint64]:
     """Each once, rising."""
-    came, once = scratch.column(np.uint64), scratch.column(np.uint64)
-    for start in range(0, len(entities), _TOGETHER):
-        came.extend(np.unique(entities[start : start + _TOGETHER]).astype(np.uint64))
-    digests = came.values()
-    digests.sort()
-    for some in distinct(digests):
+    once = scratch.column(np.uint64)
+    portions = (entities[start : start + _TOGETHER] for start in range(0, len(entities), _TOGETHER))
+    for some in distinct(scratch.rising(np.uint64, (np.unique(some).astype(np.uint64) for some in portions))):
         once.extend(some)
     return once.values()
 

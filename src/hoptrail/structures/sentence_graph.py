@@ -242,12 +242,8 @@ class StoredPairs:
 
     @classmethod
     def of(cls, snapshot: Snapshot, kind: str, places: SentencePlaces) -> StoredPairs:
-        keys = snapshot.scratch.column(np.int64)
-        for links in snapshot.link_portions(kind, places.ids):
-            keys.extend(unordered(links).keys)
-        found = keys.values()
-        found.sort()
-        return cls(found)
+        links = snapshot.link_portions(kind, places.ids)
+        return cls(snapshot.scratch.rising(np.int64, (unordered(some).keys for some in links)))
 
     @classmethod
     def none(cls) -> StoredPairs:

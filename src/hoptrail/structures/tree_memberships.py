@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, LINK, id_rows, rows_among
+from hoptrail.store.columns import ID, LINK, firsts_of, id_rows, ranges, rows_among
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import content_id
@@ -29,9 +28,6 @@ TOGETHER = 256
 
 MANY = 1 << 14
 """Groups whose children are looked up at a time."""
-
-_READ = 1 << 18
-"""Memberships that are looked at at a time."""
 
 Ids = NDArray[np.bytes_]
 """Ids as rows of `ID`, rising, none twice."""
@@ -113,9 +109,9 @@ class Grouped:
 
     def some(self, numbers: NDArray[np.integer]) -> Grouped:
         """A few of them, with these numbers, rising."""
-        places = [np.arange(*self.starts[number : number + 2].tolist()) for number in numbers]
-        every = np.concatenate([np.zeros(0, np.int64), *places])
-        starts = np.cumsum([0, *map(len, places)])
+        sizes = self.starts[numbers + 1] - self.starts[numbers]
+        _, every = ranges(self.starts[numbers], sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
         return Grouped(self.ids[numbers], starts, self.children[every], self.weights[every])
 
     def parts(self, most: int | None = None) -> Iterator[Grouped]:
@@ -160,14 +156,9 @@ def groups_of(snapshot: Snapshot, tree: str) -> Iterator[Group]:
 def runs_of(rising: NDArray[np.bytes_], scratch: Scratch) -> tuple[Ids, NDArray[np.int64]]:
     """Each of some ids once, with where it begins, and the end."""
     ids, starts = scratch.column(ID), scratch.column(np.int64)
-    before: Any = None
-    for start in range(0, len(rising), _READ):
-        some = rising[start : start + _READ]
-        first = np.ones(len(some), dtype=np.bool_)
-        first[0], first[1:] = some[0] != before, some[1:] != some[:-1]
-        ids.extend(some[first])
+    for start, first in firsts_of(rising):
+        ids.extend(rising[start : start + len(first)][first])
         starts.extend(start + np.flatnonzero(first))
-        before = some[-1]
     starts.extend(np.array([len(rising)]))
     return ids.values(), starts.values()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, Rows, id_bytes, id_rows, rows_among
+from hoptrail.store.columns import ID, Rows, id_bytes, id_rows, ranges, rows_among
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.clustering.parting import gathered
 from hoptrail.structures.tree_memberships import Ids, texts
@@ -99,9 +99,8 @@ class Nodes:
         """The digests of the sources of each of some."""
         found = self._rows[rows]
         counts = found["sources"].astype(np.int64)
-        ends = np.cumsum(counts)
-        places = np.repeat(found["digests"] - (ends - counts), counts) + np.arange(counts.sum())
-        digests, bounds = self._digests[places].tolist(), [0, *ends.tolist()]
+        _, places = ranges(found["digests"], counts)
+        digests, bounds = self._digests[places].tolist(), [0, *np.cumsum(counts).tolist()]
         return [tuple(digests[first:last]) for first, last in pairwise(bounds)]
 
     def of_at_most(self, words: int, vectors: Callable[[Ids], FloatMatrix]) -> Level:
