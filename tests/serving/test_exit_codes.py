@@ -55,6 +55,20 @@ def test_structures_may_be_named_without_sources(hoptrail: Hoptrail, world: Path
     check(hoptrail("index", "--for", "selfask", *options), 0, "0 documents added, 0 unchanged; 6 in the index")
 
 
+def test_recipes_may_be_named_together_or_one_by_one(
+    hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path
+) -> None:
+    def units(*recipes: str) -> object:
+        options = ["--index", tmp_path / "-".join(recipes).replace(",", "+"), "--settings", tiny]
+        named = [part for recipe in recipes for part in ("--for", recipe)]
+        assert hoptrail("index", world, *named, *options).code == 0
+        return hoptrail("show", "--json", *options).json["units"]
+
+    one_by_one = units("trail", "hipporag")
+    assert {"sentence", "triple"} <= set(one_by_one)
+    assert one_by_one == units("trail,hipporag")
+
+
 @pytest.mark.parametrize("command", [["--help"], ["ask", "--help"], ["recipes"], ["settings"]])
 def test_questions_about_the_command_itself(hoptrail: Hoptrail, command: list[str]) -> None:
     ended = hoptrail(*command)

@@ -61,7 +61,9 @@ app = typer.Typer(
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
     folder: IndexFolder = ...,  # type: ignore[assignment]
-    recipes: Annotated[str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")] = "",
+    recipes: Annotated[
+        list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
+    ] = None,
     language: LanguageName = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make anew what another language has made in this index.")

@@ -37,11 +37,13 @@ def corpus_wikipedia(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for documents, profiles, manifest.")],
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Processes that parse pages.")] = 1,
     infoboxes: Annotated[
-        str, typer.Option("--infoboxes", metavar="NAME,...", help="How infobox templates begin, besides the usual.")
-    ] = "",
+        list[str] | None,
+        typer.Option("--infoboxes", metavar="NAME,...", help="How infobox templates begin, besides the usual."),
+    ] = None,
     disambiguation: Annotated[
-        str, typer.Option("--disambiguation", metavar="NAME,...", help="Templates of such pages, besides the usual.")
-    ] = "",
+        list[str] | None,
+        typer.Option("--disambiguation", metavar="NAME,...", help="Templates of such pages, besides the usual."),
+    ] = None,
     with_disambiguation: Annotated[
         bool, typer.Option("--with-disambiguation", help="Make documents of disambiguation pages, too.")
     ] = False,

@@ -45,7 +45,7 @@ Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep t
 
 def evaluate(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")],
-    recipes: Annotated[str, typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
+    recipes: Annotated[list[str], typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
     questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")

@@ -15,8 +15,9 @@ from hoptrail.serving.options import IndexFolder, LanguageName, SettingsFile, na
 def mcp(
     folder: IndexFolder,
     recipes: Annotated[
-        str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added.")
-    ] = "",
+        list[str] | None,
+        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added."),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Give no tools that change documents.")] = False,
     language: LanguageName = None,
     settings: SettingsFile = None,

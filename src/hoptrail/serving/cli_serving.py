@@ -30,12 +30,14 @@ def serve(
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
     names: Annotated[
-        str, typer.Option("--name", metavar="NAME,...", help="Host names that clients use for this server.")
-    ] = "",
+        list[str] | None,
+        typer.Option("--name", metavar="NAME,...", help="Host names that clients use for this server."),
+    ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
     recipes: Annotated[
-        str, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added.")
-    ] = "",
+        list[str] | None,
+        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added."),
+    ] = None,
     agents_may_change: Annotated[
         bool, typer.Option("--agents-may-change", help="Give agents tools that add and remove documents.")
     ] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -85,8 +85,9 @@ def watching() -> Iterator[Watcher]:
             signal.signal(number, handler)
 
 
-def named(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",") if name.strip()]
+def named(lists: Iterable[str] | None) -> list[str]:
+    """The names that an option gives, which may be given several times, each with commas between names."""
+    return [name.strip() for listed in lists or () for name in listed.split(",") if name.strip()]
 
 
 def console_of(*, error: bool = False) -> Console:
