@@ -158,29 +158,20 @@ def test_another_content_of_the_scripted_file(bench: Bench) -> None:
     assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"] * 2
 
 
-def test_another_code_of_the_offline_reader_and_other_settings(
-    finished: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    everything = ["q1", "q2", "q3", "q4"]
-    with monkeypatch.context() as patched:
-        patched.setattr("hoptrail.language.identity.digest_of_code", lambda _: "another")
-        assert asked_again(finished) == everything
-    with monkeypatch.context() as patched:
-        patched.setattr("hoptrail.language.identity.OfflineSettings", lambda: OfflineSettings(least_confidence=0.9))
-        assert asked_again(finished) == everything
-    assert asked_again(finished) == []
-
-
-def test_another_code_of_the_oracle(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run() -> int:
-        index = Index(bench.work / "index")
+@pytest.mark.parametrize("language", ["offline", "oracle"])
+def test_another_code(bench: Bench, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    def run(settings: Settings) -> int:
+        index = Index(bench.work / "index", settings)
         index.encoder = bench.encoder
-        evaluate(load_dataset(bench.data), ["bm25"], index, bench.work, "oracle", Watcher())
+        evaluate(load_dataset(bench.data), ["bm25"], index, bench.work, language, Watcher())
         return len(bench.kept())
 
-    assert run() == run() == 4
-    monkeypatch.setattr("hoptrail.evaluation.running._digest_of_oracle", lambda: "another")
-    assert run() == 8
+    assert run(Settings()) == run(Settings()) == 4
+    with monkeypatch.context() as patched:
+        patched.setattr("hoptrail.evaluation.running.digest_of_code", lambda _: "another")
+        assert run(Settings()) == 8
+    other = Settings(offline=OfflineSettings(least_confidence=0.9))
+    assert run(other) == run(other) == (12 if language == "offline" else 8)
 
 
 def test_a_passage_more(finished: Bench) -> None:

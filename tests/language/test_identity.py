@@ -9,10 +9,22 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.identity import digest_of_code, language_identity
+from hoptrail.language.identity import digest_of_code
+from hoptrail.language.identity import language_identity as identity_of
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 
 CHAT = ChatSettings(base_url="http://here/v1", model="m")
+
+
+def language_identity(name: str, chat: ChatSettings) -> str:
+    return identity_of(name, chat, OfflineSettings())
+
+
+def test_the_settings_of_the_offline_rules_count_for_these_alone() -> None:
+    usual, other = OfflineSettings(), OfflineSettings(least_confidence=0.9)
+    assert identity_of("offline", CHAT, usual) != identity_of("offline", CHAT, other)
+    assert identity_of("chat", CHAT, usual) == identity_of("chat", CHAT, other)
 
 
 @pytest.mark.parametrize("kind", ["scripted", "replay"])
@@ -58,6 +70,7 @@ def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.Monk
             ("reader.py", "A = 1"),
             ("reader.py", "A = 2"),
             ("weights/w.json", "[1]"),
+            ("weights/w.npz", "PK"),
             ("prompts/p.md", "Say."),
             ("x.txt", "x"),
         ]
@@ -68,6 +81,6 @@ def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.Monk
         (package / name).write_text(text)
         digest_of_code.cache_clear()
         digests.append(digest_of_code("madeup"))
-        assert len(set(digests)) == min(number + 1, 4)
+        assert len(set(digests)) == min(number + 1, 5)
     sys.modules.pop("madeup", None)
     digest_of_code.cache_clear()

@@ -259,6 +259,13 @@ def test_what_must_be_built_follows_the_settings() -> None:
     assert needed(per_question=True) == {"sentences", "extractions"}
 
 
+def test_presets_put_together_from_what_their_names_say() -> None:
+    """The paper's main figures, and those of its ablations, are AnsInt."""
+    others = {"contexts": "contexts", "both": "both"}
+    for name, settings in Chainrag.presets.items():
+        assert settings.integration == others.get(name, "answers"), name
+
+
 @pytest.mark.parametrize("preset", [name for name in Chainrag.presets if name != "bge"])
 def test_every_preset_answers_and_can_be_repeated(corpus: Corpus, preset: str) -> None:
     """Without `bge`, whose cross-encoder is not here."""

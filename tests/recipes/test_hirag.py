@@ -127,6 +127,8 @@ def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
         ("Who designed the bridge?", "The bridge was designed by whom?", True),
         ("When was Ann Lee born?", "When was Anna Lee born?", False),
         ("Who directed Foo?", "Who directed Goo?", False),
+        ("When was Ann Lee born?", "Where was Ann Lee born?", False),
+        ("In which town was Ann Lee born?", "Ann Lee was born in what town?", True),
         ("Where was he?", "where  was HE?", True),
         ("", "Who?", False),
     ],

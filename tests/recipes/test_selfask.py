@@ -61,6 +61,18 @@ def test_what_is_retrieved_for_each_hop_is_what_was_really_asked(corpus: Corpus)
     assert [hop.hits[0].unit.title for hop in answer.trail] == ["Tallow Bridge", "Orla Finch", "Wrenmouth", "Isk"]
 
 
+def test_a_conclusion_that_no_hop_had_is_told_and_cited(corpus: Corpus) -> None:
+    """Two hops, and an answer that is neither's: without a hop of its own nobody could check it."""
+    replies: Script = [
+        *SCRIPT[:5],
+        (Decompose, Decomposition(())),
+        (Integrate, found("the Isk", "The river Isk flows through Wrenmouth.")),
+    ]
+    answer = SelfAsk(corpus, ScriptedLanguage(replies), SelfAskSettings()).answer(QUESTION)
+    assert [hop.answer for hop in answer.trail] == ["Orla Finch", "Wrenmouth", "the Isk"]
+    assert [(item.hop, item.text) for item in answer.evidence][-1] == (2, "The river Isk flows through Wrenmouth.")
+
+
 def test_the_limit_on_hops_holds(corpus: Corpus) -> None:
     cut: Script = [*SCRIPT[:5], (Integrate, Reading("Wrenmouth"))]
     answer = SelfAsk(corpus, ScriptedLanguage(cut), SelfAskSettings(hops=2)).answer(QUESTION)

@@ -126,6 +126,20 @@ def test_chunks_are_encoded_once(site: Site) -> None:
     assert CACHED_PAGES > 1
 
 
+def test_of_a_page_without_a_title_each_question_reads_what_it_found(site: Site) -> None:
+    """Where titles are looked up, its passages are those that the question found, cut or not."""
+    ferry, market = "A ferry crosses the Sound of Ommer twice.", "The market of Ommer sells amber and rope."
+    untitled = make_document("", f"{ferry} {market}")
+    site.build(add=[untitled])
+    search = opened(site, chunk_words=7)
+    found = site.units(Kind.PASSAGE)
+    (first, second) = (tuple(id_ for id_, unit in found.items() if unit.text == text) for text in (ferry, market))
+    pages = [Page(Title("", (untitled.id,)), 0.0, 1.0, some) for some in (first, second)]
+    read = [[chunk.passage.text for chunk in chunks_of(search, page, "What is there?")] for page in pages]
+    both = [ferry, market]
+    assert [sorted(set(some)) for some in read] == ([[ferry], [market]] if search._looks_up else [both, both])
+
+
 def test_a_page_without_passages_has_no_chunks(site: Site) -> None:
     for settings in ({}, {"chunk_words": 5}):
         assert chunks_of(opened(site, **settings), Page(Title("Gone", ("d-gone",)), 1.0, 0.0), "Who?") == []

@@ -34,6 +34,12 @@ def test_a_derived_unit_goes_when_all_its_sources_are_covered_and_not_before() -
     assert names(pack((LONG, OTHER, BOTH), 1000)) == ["long", "other"]
 
 
+def test_a_summary_does_not_stand_for_what_it_was_made_from() -> None:
+    summary = hit("summary", "s" * 40, *LONG.unit.sources, *OTHER.unit.sources, kind=Kind.SUMMARY)
+    assert names(pack((summary, LONG, OTHER), 1000)) == ["summary", "long", "other"]
+    assert names(pack((LONG, OTHER, summary), 1000)) == ["long", "other"]
+
+
 def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     assert names(pack((OTHER, LONG, hit("small", "w" * 20, Span("d3", 0, 20))), 20)) == ["other", "small"]
 

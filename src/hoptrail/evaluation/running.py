@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, 
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.identity import language_identity
+from hoptrail.language.identity import digest_of_code, language_identity
 from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.pool import Pool
@@ -46,13 +45,12 @@ SCRIPTED = "scripted"
 MODEL_LANGUAGES = ("chat", "replay")
 """Languages whose tasks a language model performs, or performed."""
 
-_ORACLE_MODULES = ("oracle", "gold_plan", "gold_evidence", "showing", "scoring")
-
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
     """Everything that can change a result, for the fingerprint under which results are kept."""
 
+    code: str
     recipe: str
     settings: str
     language: str
@@ -197,18 +195,12 @@ def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[st
 def _performers(language: str, index: Index) -> PerQuestion:
     """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
     if language == OracleLanguage.name:
-        return PerQuestion(language, OracleLanguage, f"{language} {_digest_of_oracle()}")
+        return PerQuestion(language, OracleLanguage)
     opened = index.language(language)
     chat = index.settings.chat
     model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
-    return PerQuestion(opened.name, lambda: opened, language_identity(language, chat), model)
-
-
-def _digest_of_oracle() -> str:
-    """Over the code that its replies hang on: the rest of evaluation only judges them."""
-    folder = files("hoptrail.evaluation")
-    code = "".join(folder.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in _ORACLE_MODULES)
-    return content_id("", code)[:12]
+    identity = language_identity(language, chat, index.settings.offline)
+    return PerQuestion(opened.name, lambda: opened, identity, model)
 
 
 def _leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
@@ -246,6 +238,7 @@ def _structures(recipe: Recipe) -> list[str]:
 def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
     head = recipe.corpus.snapshot.head
     return RunIdentity(
+        digest_of_code("hoptrail"),
         recipe.name,
         fingerprint(recipe.settings),
         language,

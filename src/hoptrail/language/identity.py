@@ -1,7 +1,8 @@
 """What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
 
-Covers a performer's code and weights, the content of the file that it speaks from, the endpoint, the settings that shape
-requests, and the prompts. Does not cover what cannot be seen from here: what an endpoint runs under a model's name.
+Covers the content of the file that it speaks from, the endpoint, and the settings that shape requests and replies; code, prompts
+and weights are apart (`digest_of_code`). Does not cover what cannot be seen from here: what an endpoint runs under a model's
+name.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import find_address, wanted_model
 
-_SOURCE = frozenset({".py", ".md", ".json"})
+_SOURCE = frozenset({".py", ".md", ".json", ".npz"})
 
 
-def language_identity(name: str, chat: ChatSettings) -> str:
-    """What the replies of the language `name` hang on; `name` as `open_language` takes it.
+def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
+    """What the replies of the language `name` hang on beside the code; `name` as `open_language` takes it.
 
     Raises:
         UsageError: its file cannot be read, or its endpoint is not set.
     """
     kind, _, argument = name.partition(":")
     if kind == "offline":
-        return f"{name} {fingerprint(OfflineSettings())} {digest_of_code('hoptrail.language')}"
+        return f"{name} {fingerprint(offline)}"
     if kind == "scripted":
         return f"{kind} {_digest_of_file(Path(argument))}"
     if kind == "replay":
@@ -51,10 +52,9 @@ def digest_of_code(package: str) -> str:
 
 
 def _shaping(chat: ChatSettings) -> str:
-    """The chat settings that a reply can hang on, and the code and prompts of the tasks. Place and model are named apart."""
+    """The chat settings that a reply can hang on. Place and model are named apart."""
     default = ChatSettings()
-    shaping = replace(chat, **{name: getattr(default, name) for name in _NO_MATTER})
-    return f"{fingerprint(shaping)} {digest_of_code('hoptrail.language')}"
+    return fingerprint(replace(chat, **{name: getattr(default, name) for name in _NO_MATTER}))
 
 
 _NO_MATTER = (

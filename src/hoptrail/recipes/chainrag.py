@@ -93,9 +93,11 @@ def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
 
 
 PAPER = ChainragSettings(
-    search=SentenceSearchSettings(context_k=3, expansions=3, expansion_k=100), evidence_tokens=2000
+    search=SentenceSearchSettings(context_k=3, expansions=3, expansion_k=100),
+    integration="answers",
+    evidence_tokens=2000,
 )
-REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1))
+REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1), integration="answers")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ random unitary vectors. Preset `poster` has its product, depth 4, 10 seeds and 8
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from hoptrail.language.offline.question_triples import QuestionTriples, question_triples
@@ -66,6 +66,13 @@ def _composed(composition: CompositionSettings, **graph: int) -> CompragSettings
     return CompragSettings(space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
 
 
+POSTER = CompragSettings(
+    noun_phrases=True,
+    space=TripleSpaceSettings(CompositionSettings("product", unitary=True, centred=False)),
+    graph=TripleGraphSettings(depth=4, seed_k=10, branching_k=8, links=("similarity",)),
+)
+
+
 @dataclass(frozen=True)
 class Comprag(SinglePass):
     """Triples of the corpus and of the question compared as composed vectors, their passages read once."""
@@ -74,11 +81,8 @@ class Comprag(SinglePass):
 
     name: ClassVar[str] = "comprag"
     presets: ClassVar[Mapping[str, CompragSettings]] = {
-        "poster": CompragSettings(
-            noun_phrases=True,
-            space=TripleSpaceSettings(CompositionSettings("product", unitary=True, centred=False)),
-            graph=TripleGraphSettings(depth=4, seed_k=10, branching_k=8, links=("similarity",)),
-        ),
+        "poster": POSTER,
+        "poster-no-graph": replace(POSTER, graph=replace(POSTER.graph, depth=1)),
         "product": _composed(CompositionSettings("product")),
         "product-permuted": _composed(CompositionSettings("permuted-product")),
         "shift-sum": _composed(CompositionSettings("shift-sum")),

@@ -29,7 +29,8 @@ from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.text import content_stems, folded
+from hoptrail.language.offline.lexicon import QUESTION_WORDS
+from hoptrail.language.offline.text import content_stems, folded, words
 from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
@@ -196,11 +197,20 @@ class Hirag(Hopwise):
 
 
 def repeats(question: str, earlier: str) -> float:
-    """How much of their words two questions share, 0 to 1: those that carry meaning, in any form and order.
+    """How much of their words two questions share, 0 to 1: those that carry meaning, in any form and order. None of them, where
+    one asks who and the other when.
 
     Letters would not do: questions about two namesakes differ in one or two.
     """
     first, second = content_stems(question), content_stems(earlier)
     if not first or not second:
         return float(folded(question) == folded(earlier))
+    if _wanted(question) != _wanted(earlier):
+        return 0.0
     return len(first & second) / len(first | second)
+
+
+def _wanted(question: str) -> set[str]:
+    """What kind of thing is asked for: the question words, in one form each."""
+    alike = {"whom": "who", "which": "what"}
+    return {alike.get(word.lower, word.lower) for word in words(question) if word.lower in QUESTION_WORDS}

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Integrate
-from hoptrail.recipes.answering import CitedHop, findings_of
-from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
+from hoptrail.recipes.answering import CitedHop
+from hoptrail.recipes.hopwise import Hopwise, concluded, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.pack import pack
 from hoptrail.types import Ranking
 
 
@@ -55,11 +52,5 @@ class SelfAsk(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the findings and all evidence; None where no hop found anything or the language abstains."""
-        if all(cited.hop.answer is None for cited in hops):
-            return None, []
-        units = tuple(hit.unit for hit in pack(found, self.settings.evidence_tokens))
-        try:
-            return meter.perform(Integrate(question, findings_of(hops), units)).answer, []
-        except TaskFailed:
-            return None, []
+        """From the findings and all evidence; a hop for it where that told what no hop had."""
+        return concluded(question, hops, found, self.settings.evidence_tokens, meter)

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from hoptrail.documents.splitting import words_in
 from hoptrail.models.encoder import FloatMatrix
@@ -156,7 +156,9 @@ class HierarchicalSearch:
     def _cut(self, title: Title, passages: Sequence[Unit]) -> _Cut:
         key = ("chunks", self._settings.chunk_characters, self._settings.chunk_words)
         cache = self._corpus.snapshot.derived(key, _CutPages)
-        return cache.get(title, lambda: self._cut_anew(passages))
+        # Of a title alone the passages hang on the question, where titles are looked up.
+        whole = (title, frozenset(unit.id for unit in passages))
+        return cache.get(whole, lambda: self._cut_anew(passages))
 
     def _cut_anew(self, passages: Sequence[Unit]) -> _Cut:
         documents = self._corpus.documents({unit.document for unit in passages})
@@ -250,21 +252,25 @@ class _Cut:
     vectors: FloatMatrix
 
 
+_Whole: TypeAlias = tuple[Title, frozenset[str]]
+"""A title, and the ids of its passages."""
+
+
 class _CutPages:
     """The chunks of the pages that were looked at last. For any number of threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pages: OrderedDict[Title, _Cut] = OrderedDict()
+        self._pages: OrderedDict[_Whole, _Cut] = OrderedDict()
 
-    def get(self, title: Title, make: Callable[[], _Cut]) -> _Cut:
+    def get(self, page: _Whole, make: Callable[[], _Cut]) -> _Cut:
         with self._lock:
-            if title in self._pages:
-                self._pages.move_to_end(title)
-                return self._pages[title]
+            if page in self._pages:
+                self._pages.move_to_end(page)
+                return self._pages[page]
         cut = make()
         with self._lock:
-            self._pages[title] = cut
+            self._pages[page] = cut
             while len(self._pages) > CACHED_PAGES:
                 self._pages.popitem(last=False)
         return cut
