@@ -129,6 +129,18 @@ def test_contents_count_what_was_put_in(shared: Index) -> None:
         assert Path(source).read_text(encoding="utf-8") == FACTS[document.title]
 
 
+def test_one_source_or_document_may_be_given_alone(
+    tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As text or path: its characters would be other files, "." and "/" among them."""
+    monkeypatch.chdir(world.parent)
+    index = opened(tmp_path / "index")
+    assert index.add(f"{world.name}/Isk.txt").documents == 1
+    assert index.add(world).documents == len(FACTS)
+    assert index.estimate(str(world)).failures == []
+    assert index.remove("Isk") == ["Isk"]
+
+
 def test_every_call_sees_the_last_committed_state(own: Index, tmp_path: Path) -> None:
     elsewhere = opened(own.folder)
     held = own.recipe("bm25")

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
+from typing import TypeVar, cast
 
 from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.executing.executor import HERE, Executor
@@ -30,6 +31,8 @@ from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import Answer, Kind, Ranking, Usage
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,14 @@ class Index:
 
     def add(
         self,
-        sources: Iterable[str | Path],
+        sources: str | Path | Iterable[str | Path],
         recipes: Sequence[str] = (),
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
         on: Executor = HERE,
     ) -> IndexingReport:
-        """Add or update documents from files and folders, and build what `recipes` need beside what is there already.
+        """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
         a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
@@ -118,7 +121,7 @@ class Index:
         self._close()
         report = update_index(
             self.place,
-            list(sources),
+            _one_or_several(sources),
             encoder,
             structures,
             limits,
@@ -131,16 +134,24 @@ class Index:
         return report
 
     def estimate(
-        self, sources: Iterable[str | Path], recipes: Sequence[str] = (), watcher: Watcher | None = None
-    ) -> Usage:
-        """What `add` would spend on language tasks, by a rehearsal in a temporary copy: it takes as long as indexing by rules.
+        self,
+        sources: str | Path | Iterable[str | Path],
+        recipes: Sequence[str] = (),
+        watcher: Watcher | None = None,
+        *,
+        rebuild: bool = False,
+    ) -> IndexingReport:
+        """What `add` would do, and spend on language tasks (`usage`), by a rehearsal in a temporary copy: it takes as long as
+        indexing by rules. Where nothing is spent nothing is rehearsed.
 
         Raises: as `add` does.
         """
         recipes = recipes or (self.settings.recipe,)
         structures = self._structures(recipes)
-        if not any(structure.needs_language for structure in structures) or not self._asks_model(recipes):
-            return Usage()
+        if not any(structure.needs_language for structure in structures) or not self._asks_model(
+            recipes, rebuild=rebuild
+        ):
+            return IndexingReport()
         from hoptrail.language.chat.rehearsing import RehearsalLanguage
 
         context = self._language_context
@@ -150,13 +161,13 @@ class Index:
             if Snapshot.exists(self.place):
                 copy_files(files_of(self.place), copy, lambda name: not name.startswith(FILE))
             watcher = watcher or Watcher()
-            report = update_index(
-                copy, list(sources), self.encoder, structures, self.settings.reading, watcher, Performer(rehearsal)
+            performer = Performer(rehearsal, rebuild=rebuild)
+            return update_index(
+                copy, _one_or_several(sources), self.encoder, structures, self.settings.reading, watcher, performer
             )
-        return report.usage
 
-    def remove(self, documents: Iterable[str]) -> list[str]:
-        """Remove documents, each named by id, path or title, and all that stands on them alone; gives their titles.
+    def remove(self, documents: str | Iterable[str]) -> list[str]:
+        """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives their titles.
 
         What a chat model made from them and from others is taken away and made again by the next `add`: removing is free.
 
@@ -168,7 +179,7 @@ class Index:
         structures = self._structures(())
         self._close()
         language, storage = self._free_language, self.settings.storage
-        removed = remove_documents(self.place, list(documents), self.encoder, structures, language, storage)
+        removed = remove_documents(self.place, _one_or_several(documents), self.encoder, structures, language, storage)
         self._forget_replies()
         return [entry.title for entry in removed]
 
@@ -302,16 +313,23 @@ class Index:
         """
         if not any(structure.needs_language for structure in structures):
             return None
-        if self._asks_model(recipes) or (rebuild and self.settings.language == CHAT):
+        if self._asks_model(recipes, rebuild=rebuild):
             return Performer(self.language(), self.settings.chat.concurrency, rebuild)
         rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
         return Performer(rules, rebuild=rebuild)
 
-    def _asks_model(self, recipes: Sequence[str]) -> bool:
+    def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
         """Whether building for these recipes is a chat model's affair."""
+        if rebuild:
+            return self.settings.language == CHAT
         makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.place) else set()
         return self.settings.language == CHAT and not (made_by_rules(recipes) and makers <= {OFFLINE})
 
     @property
     def _free_language(self) -> Language:
         return self.language(OFFLINE)
+
+
+def _one_or_several(given: T | Iterable[T]) -> list[T]:
+    """A text alone is one name, not its characters."""
+    return [cast("T", given)] if isinstance(given, str | Path) else list(cast("Iterable[T]", given))

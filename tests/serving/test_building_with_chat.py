@@ -80,6 +80,24 @@ def test_the_estimate_is_within_a_fifth_of_the_bill_and_nothing_is_paid_for_it(
     assert again.out.startswith("About 0 model calls")
 
 
+def test_an_estimate_of_making_all_anew_and_of_what_cannot_be_read(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    assert build(hoptrail, folder, settings, "--language", "offline").code == 0
+    refused = build(hoptrail, folder, settings, "--estimate")
+    assert refused.code == 2
+    assert "--rebuild" in refused.err
+    said = build(hoptrail, folder, settings, "--estimate", "--rebuild")
+    assert said.code == 0, said.err
+    assert int(re.search(r"About ([\d,]+) model calls", said.out)[1].replace(",", "")) >= 18  # type: ignore[index]
+    partly = build(hoptrail, tmp_path / "other", settings, "--estimate", sources=(EXAMPLES, tmp_path / "nowhere"))
+    assert (partly.code, partly.err.count("not read: ")) == (4, 1)
+    assert "nowhere" in partly.err
+    nothing = build(hoptrail, tmp_path / "other", settings, "--estimate", sources=(tmp_path / "nowhere",))
+    assert (nothing.code, fake.log) == (1, [])
+
+
 def test_what_is_built_is_paid_once_and_asking_finds_it(
     hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
 ) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from command import Ended, Hoptrail
+from fakeai.clients import write_settings
 from hoptrail.store.snapshot import Snapshot
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
@@ -228,16 +232,53 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
 # --- through the real executable
 
 
-def test_a_reader_that_leaves_early_is_no_failure(harbour: Path) -> None:
+@pytest.mark.parametrize("environment", [{"PYTHONUNBUFFERED": "1"}, {}], ids=["unbuffered", "buffered"])
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
+def test_a_reader_that_leaves_early_is_no_failure(harbour: Path, environment: dict[str, str], form: list[str]) -> None:
     """`hoptrail settings | head -1`: the pipe closes, and nobody hears about it."""
-    ended = subprocess.run(
-        f"'{EXECUTABLE}' show --index '{harbour}' --json | head -c 1",
-        shell=True,
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert (ended.stdout, ended.stderr) == (b"{", b"")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing) as closed:
+        ended = subprocess.run(
+            [EXECUTABLE, "show", "--index", harbour, *form],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+            env={**os.environ, **environment},
+        )
+    assert (ended.returncode, ended.stderr) == (1, b"")
+
+
+def test_an_endpoint_that_hangs_up_is_told_of_and_ends_nothing(tiny: Path, tmp_path: Path) -> None:
+    """A peer that closes while we write to it: a signal would end the process without a word."""
+    settings = write_settings(tiny, tmp_path / "settings.toml", attempts=1)
+    with socket.create_server(("127.0.0.1", 0)) as rude:
+
+        def hang_up() -> None:
+            while True:
+                try:
+                    peer, _ = rude.accept()
+                except OSError:
+                    return
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                peer.close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        ended = subprocess.run(
+            [EXECUTABLE, "doctor", "--settings", settings],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={
+                **os.environ,
+                "OPENAI_BASE_URL": f"http://127.0.0.1:{rude.getsockname()[1]}/v1",
+                "OPENAI_API_KEY": "k",
+                "HOPTRAIL_MODEL": "m",
+            },
+        )
+        rude.shutdown(socket.SHUT_RDWR)
+    assert ended.returncode == 1
+    assert "could not be asked" in " ".join(ended.stdout.split())
 
 
 def test_the_executable_ends_as_the_command_does(tmp_path: Path) -> None:

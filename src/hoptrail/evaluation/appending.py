@@ -21,17 +21,3 @@ def append_at(path: Path, end: int, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a whole file: at every instant there is the old one or the new one.
-
-    Raises:
-        OSError: it could not be written; the old one is intact.
-    """
-    written = path.with_name(path.name + ".new")
-    with written.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)

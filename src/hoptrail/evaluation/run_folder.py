@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import DataError, StorageError, UsageError
-from hoptrail.evaluation.appending import replace_file
 from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.scoring import Rule
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
+from hoptrail.replacing import replace_file
 
 FORMAT = 1
 RUNS_FOLDER = "runs"

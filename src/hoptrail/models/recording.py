@@ -18,6 +18,7 @@ from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.paying import Heard
 from hoptrail.models.remembered import StoredReply
+from hoptrail.replacing import replace_file
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
     """
     lines = [_line(reply) for reply in replies]
     try:
-        path.write_text("".join(lines), encoding="utf-8")
+        replace_file(path, "".join(lines).encode())
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error
     return len(lines)

@@ -5,7 +5,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 stopped but resumable, 4 done but
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -84,13 +84,14 @@ def index(
         if on != LOCAL or address:
             raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
         with watching() as watcher:
-            usage = opened.estimate(sources or [], named(recipes), watcher)
-        console_of().print(render.render_estimate(usage, opened.settings.chat), soft_wrap=True)
-        return
-    # Ray listens for signals when it is started; whoever comes later is heard.
-    with open_executor(on, address) as executor, watching() as watcher:
-        report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
-    console_of(error=True).print(render.render_indexing(report), soft_wrap=True)
+            report = opened.estimate(sources or [], named(recipes), watcher, rebuild=rebuild)
+        console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
+        console_of(error=True).print(render.render_failures(report.failures), soft_wrap=True, end="")
+    else:
+        # Ray listens for signals when it is started; whoever comes later is heard.
+        with open_executor(on, address) as executor, watching() as watcher:
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
+        console_of(error=True).print(render.render_indexing(report), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
@@ -218,6 +219,8 @@ def replies(
     from hoptrail.models.remembered import FILE, RememberedReplies
 
     remembered = RememberedReplies(folder.beside / FILE)
+    if not remembered.path.exists():
+        raise UsageError(f"{folder} keeps no replies of a chat model: nothing was written. Check --index.")
     count = write_recording(remembered.stored(), out)
     console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 
@@ -256,17 +259,27 @@ def settings(settings: SettingsFile = None) -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process with one of the five exit codes."""
-    # A reader that closes the pipe early (`| head`) ends us quietly, as other tools do.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    code = _run()
     try:
-        sys.exit(app(standalone_mode=True))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us closed the pipe early (`| head`). What is left goes nowhere, else the interpreter complains at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    sys.exit(code)
+
+
+def _run() -> str | int | None:
+    try:
+        app(standalone_mode=True)
     except HoptrailError as error:
         console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
-        sys.exit(_exit_code(error))
+        return _exit_code(error)
     except SystemExit as ended:
-        sys.exit(STOPPED if ended.code == INTERRUPTED else ended.code)
+        return STOPPED if ended.code == INTERRUPTED else ended.code
     except KeyboardInterrupt:
-        sys.exit(STOPPED)
+        return STOPPED
+    return 0
 
 
 def _exit_code(error: HoptrailError) -> int:

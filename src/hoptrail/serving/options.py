@@ -16,6 +16,7 @@ from rich.console import Console
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.opening import LanguageContext, open_language
+from hoptrail.replacing import replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
 from hoptrail.settings import load_settings
@@ -107,6 +108,6 @@ def write_text(path: Path, text: str) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text.encode())
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.errors import DocumentError
 from hoptrail.evaluation.distilling import TrainingCounts
 from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, label
 from hoptrail.evaluation.results import EvaluationReport
@@ -130,8 +131,11 @@ def render_indexing(report: IndexingReport) -> RenderableType:
     lines += [Text.assemble(("note: ", "yellow"), plain(note)) for note in report.notes[:SHOWN_NOTES]]
     if len(report.notes) > SHOWN_NOTES:
         lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
-    lines += [Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in report.failures]
-    return Group(*lines)
+    return Group(*lines, render_failures(report.failures))
+
+
+def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
+    return Group(*(Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in failures))
 
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
