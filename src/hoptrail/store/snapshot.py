@@ -46,6 +46,9 @@ T = TypeVar("T")
 _ID_BLOCK = 4096
 """Values that are looked up at a time: with 500, each look-up of 4,000 costs twice as much."""
 
+_ROWS, _PAIRS = 1024, 65_536
+"""Rows that are read at a time: whole ones, with texts and vectors, and those of which only the ends of links are wanted."""
+
 _SHARE_READ_WHOLE = 16
 _LEAST_READ_WHOLE = 500
 """Where more than one row in so many is asked for by a value, and at least so many are, the table is read once instead."""
@@ -378,7 +381,7 @@ class Snapshot:
         """
         other = "target" if end == "source" else "source"
         also = one_of("kind", [kind]) + (f" AND {other} < '{below}'" if below else "")
-        for batch in self._scan(layout.LINKS, ["source", "target"], ids, by=end, also=also):
+        for batch in self._scan(layout.LINKS, ["source", "target"], ids, by=end, also=also, rows=_PAIRS):
             yield from zip(batch.column("source").to_pylist(), batch.column("target").to_pylist(), strict=True)
 
     def _links_at(self, end: str, ids: Collection[str], kind: str) -> Iterator[Link]:
@@ -572,8 +575,9 @@ class Snapshot:
         values: Collection[str] | None = None,
         by: str = "id",
         also: str | None = None,
+        rows: int = _ROWS,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a table, all or those whose column `by` has one of `values`, that meet the condition `also`."""
+        """A table, so many `rows` at a time: all, or where column `by` has one of `values`, that meet the condition `also`."""
         table = self._tables.get(name)
         if table is None:
             return
@@ -581,7 +585,7 @@ class Snapshot:
             if values is not None and len(values) > max(
                 _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE
             ):
-                yield from _read_whole(table, columns, frozenset(values), by, also)
+                yield from _read_whole(table, columns, frozenset(values), by, also, rows)
                 return
             for wanted in _blocks(values):
                 query = table.search()
@@ -590,7 +594,7 @@ class Snapshot:
                 conditions = [*([one_of(by, wanted)] if wanted is not None else []), *([also] if also else [])]
                 if conditions:
                     query = query.where(" AND ".join(conditions))
-                yield from query.to_batches(batch_size=1024)
+                yield from query.to_batches(batch_size=rows)
 
 
 def _link_rows(links: pa.Table, known: pa.Array) -> Directed:
@@ -610,14 +614,14 @@ def _matching(words: str) -> MatchQuery:
 
 
 def _read_whole(
-    table: Table, columns: list[str] | None, values: frozenset[str], by: str, also: str | None
+    table: Table, columns: list[str] | None, values: frozenset[str], by: str, also: str | None, rows: int
 ) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     query = table.search() if also is None else table.search().where(also)
     if columns is not None:
         query = query.select(list(dict.fromkeys([*columns, by])))
-    for batch in query.to_batches(batch_size=1024):
+    for batch in query.to_batches(batch_size=rows):
         kept = batch.filter(pa.array([value in values for value in batch.column(by).to_pylist()], pa.bool_()))
         yield kept if columns is None else kept.select(columns)
 
