@@ -14,7 +14,7 @@ import pytest
 from fakeai.clients import KEY, endpoint_at, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
-from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung
+from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung, failure_of_status
 from hoptrail.models.environment import Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.settings import Settings, settings_from, to_toml
@@ -80,7 +80,40 @@ def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
     assert (caught.value.kind, caught.value.paid) == (FailureKind.PASSING, False)
 
 
-@pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])
+@pytest.mark.parametrize("fault", ["per minute", "per minute in a list"])
+def test_a1_a_limit_a_minute_that_speaks_of_billing_is_waited_out(fake: FakeAI, fault: str) -> None:
+    failed = failure(fake, fault)
+    assert (failed.kind, failed.wait) == (FailureKind.BUSY, pytest.approx(0.35))
+    assert "billing" in failed.reason
+    assert len(failed.reason) < 600
+
+
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("headers", "words", "wait"),
+    [
+        ({}, "Please try again in 20s. Visit", 20.0),
+        ({}, "Please try again in 1m3.5s.", 63.5),
+        ({}, "Try again in 1h0m2s", 3602.0),
+        ({}, "Please retry in 11.6s.", 11.6),
+        ({}, "Please retry after 2 minutes.", 120.0),
+        ({}, f"{QUOTA} Please retry in 11.6s.", 11.6),
+        ({"retry-after": "7"}, f"{QUOTA} Please retry in 11.6s.", 7.0),
+        ({"retry-after": "7"}, QUOTA, 7.0),
+        ({}, f"{QUOTA} Limit: 3 requests per minute.", None),
+        ({}, "Too many requests, try again in 2 more steps", None),
+    ],
+)
+def test_a1_how_long_to_wait_is_read_from_the_header_else_from_the_words(
+    headers: dict[str, str], words: str, wait: float | None
+) -> None:
+    failed = failure_of_status(429, headers, words)
+    assert (failed.kind, failed.wait) == (FailureKind.BUSY, wait)
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403", "quota", "quota by code"])
 def test_a4_refusals_are_final_and_never_show_the_key(fake: FakeAI, fault: str) -> None:
     failed = failure(fake, fault)
     assert failed.kind is FailureKind.REFUSED
