@@ -72,6 +72,16 @@ def saying(text: str | Callable[[str], str], **changes: Any) -> Fault:
     return fault
 
 
+def gateway_timeout(number: int) -> Fault:
+    """The model runs, and what stands before it does not wait for it."""
+
+    def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+        fake.charge(asked.body, fake.brain(asked.body))
+        handler.send(number, b"upstream request timeout")
+
+    return fault
+
+
 def reset(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     fake.charge(asked.body, fake.brain(asked.body))
     _reset(handler)
@@ -226,6 +236,8 @@ FAULTS: dict[str, Fault] = {
     "unavailable": status(503, "loading the model"),
     "500": status(500, "oh no"),
     "502": status(502, "bad gateway"),
+    "504": gateway_timeout(504),
+    "524": gateway_timeout(524),
     "reset": reset,
     "reset in body": reset_in_body,
     "401": status(401, "Incorrect API key provided: $KEY", "invalid_api_key"),

@@ -65,7 +65,13 @@ def test_text_that_python_holds_but_unicode_does_not_is_sent_whole(fake: FakeAI)
     assert fake.log[0].body["messages"][1]["content"] == "lone \ufffd and paired \U0001f600"
 
 
-@pytest.mark.parametrize(("fault", "paid"), [("500", False), ("502", False), ("reset", True), ("reset in body", True)])
+@pytest.mark.parametrize(
+    ("fault", "paid"),
+    [
+        *(("500", False), ("502", False), ("unavailable", False), ("504", True), ("524", True)),
+        *(("reset", True), ("reset in body", True)),
+    ],
+)
 def test_a3_server_errors_and_resets_may_pass(fake: FakeAI, fault: str, paid: bool) -> None:
     failed = failure(fake, fault)
     assert failed.kind is FailureKind.PASSING

@@ -153,11 +153,11 @@ def test_a_file_of_format_1_is_brought_up_to_date(tmp_path: Path) -> None:
 
 
 def test_e1_a_call_whose_reply_was_lost_counts_at_its_estimate(fake: FakeAI, tmp_path: Path) -> None:
-    fake.plan = {1: "reset in body", 2: "500"}
-    chat = paid_chat(fake, tmp_path)
+    fake.plan = {1: "reset in body", 2: "500", 3: "504"}
+    chat = paid_chat(fake, tmp_path, attempts=4)
     chat.ask(request())
     ledger = replies_in(tmp_path).ledger()
-    assert (ledger.calls, ledger.unsettled, ledger.refused) == (2, 1, 1)
+    assert (ledger.calls, ledger.unsettled, ledger.refused) == (3, 2, 1)
     assert ledger.calls == fake.bill.calls
     assert ledger.tokens >= fake.bill.prompt_tokens + fake.bill.completion_tokens
 

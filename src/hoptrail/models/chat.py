@@ -233,6 +233,8 @@ _TOO_LONG = re.compile(
     r"context[_ ]length|context (?:window|size)|maximum context|maximum.{0,20}tokens|too many tokens|prompt is too long",
     re.IGNORECASE,
 )
+_GATEWAY_TIMEOUTS = {504, 524}
+"""What stands between us and the server stopped waiting for it; the model may have run on, and been billed."""
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> CallFailed:
@@ -250,7 +252,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> Ca
     if status in {400, 422, 501}:
         return CallFailed(FailureKind.FORMAT, reason)
     if status in {408, 409, 425} or status >= 500:
-        return CallFailed(FailureKind.PASSING, reason)
+        return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
     return CallFailed(FailureKind.NONSENSE, reason)
 
 
