@@ -243,6 +243,7 @@ FAULTS: dict[str, Fault] = {
     "401": status(401, "Incorrect API key provided: $KEY", "invalid_api_key"),
     "402": status(402, "payment required for $KEY"),
     "403": status(403, "not for you, $KEY"),
+    "moderated": status(403, "Your chosen model requires moderation, and your input was flagged for violence."),
     "quota": status(429, "You exceeded your current quota, please check your plan and billing details."),
     "quota by code": status(429, "No.", "insufficient_quota"),
     "per minute": status(

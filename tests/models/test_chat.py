@@ -127,6 +127,22 @@ def test_a4_refusals_are_final_and_never_show_the_key(fake: FakeAI, fault: str) 
     assert KEY not in "".join(traceback.format_exception(failed))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your input was flagged.",
+        "Blocked by moderation",
+        "It violates our content policy",
+        "content_policy_violation",
+        "Request blocked by guardrails",
+    ],
+)
+def test_a4_a_prompt_that_is_moderated_concerns_itself_alone(words: str) -> None:
+    assert failure_of_status(403, {}, words).kind is FailureKind.NONSENSE
+    assert failure_of_status(401, {}, words).kind is FailureKind.REFUSED
+    assert failure_of_status(403, {}, "not for you").kind is FailureKind.REFUSED
+
+
 @pytest.mark.parametrize("fault", ["hang", "drip", "drip headers"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_a5_one_deadline_holds_for_the_whole_call(fake: FakeAI, fault: str, stream: bool) -> None:

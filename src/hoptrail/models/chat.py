@@ -233,6 +233,7 @@ _TOO_LONG = re.compile(
     r"context[_ ]length|context (?:window|size)|maximum context|maximum.{0,20}tokens|too many tokens|prompt is too long",
     re.IGNORECASE,
 )
+_MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
 _GATEWAY_TIMEOUTS = {504, 524}
 """What stands between us and the server stopped waiting for it; the model may have run on, and been billed."""
 
@@ -241,6 +242,8 @@ def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> Ca
     """What a status other than 200 calls for, by its number and, where that says too little, by the server's words."""
     reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
     wait = _wait(headers, words)
+    if status == 403 and _MODERATED.search(words):
+        return CallFailed(FailureKind.NONSENSE, reason)  # what was asked was refused, not who asked
     # Servers say "check your plan and billing" also to those who only ask too often in a minute.
     no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
     if status in {401, 402, 403, 404} or (status == 429 and no_credit):

@@ -213,6 +213,15 @@ def test_a3_a5_a16_a_task_that_gets_no_reply_fails_with_the_reason(
     assert speaking(BRAIN).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
 
 
+def test_a4_a_passage_that_is_moderated_costs_its_own_task_only(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    fake.choose = lambda _, body: "moderated" if "Question: bad" in body["messages"][1]["content"] else None
+    language = speaking(BRAIN)
+    with pytest.raises(TaskFailed, match=r"403: .* flagged"):
+        language.perform(Read("bad", (isk,)))
+    assert len(fake.log) == 1
+    assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+
+
 @pytest.mark.parametrize("fault", ["refusal", "refusal field", "filtered", "unknown"])
 def test_a17_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
     fake.always = fault
