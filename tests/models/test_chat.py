@@ -187,6 +187,13 @@ def test_a6_a_whole_stream_is_read_however_it_is_cut_up(fake: FakeAI, fault: str
     assert reply.completion_tokens == fake.bill.completion_tokens
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a17_a_refusal_in_a_field_of_its_own_is_read(fake: FakeAI, stream: bool) -> None:
+    fake.always = "refusal field"
+    reply = endpoint_at(fake, stream=stream).send(request())
+    assert (reply.text, reply.refusal, reply.finish) == ("", "I can't help with that.", "stop")
+
+
 def test_a9_an_endless_stream_is_cut_off_by_us(fake: FakeAI) -> None:
     fake.always = "stream of loops"
     reply = endpoint_at(fake, stream=True).send(request())

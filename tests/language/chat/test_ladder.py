@@ -222,10 +222,11 @@ def test_a4_a_passage_that_is_moderated_costs_its_own_task_only(fake: FakeAI, sp
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("fault", ["refusal", "refusal field", "filtered", "unknown"])
-def test_a17_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
+def test_a17_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str, stream: bool) -> None:
     fake.always = fault
-    reading = speaking(BRAIN).perform(Read(QUESTION, (isk,))).value
+    reading = speaking(BRAIN, stream=stream).perform(Read(QUESTION, (isk,))).value
     assert reading.answer is None
     assert reading.steps == ()
     assert len(fake.log) == 1
