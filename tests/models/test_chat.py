@@ -89,7 +89,8 @@ def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
 @pytest.mark.parametrize("fault", ["per minute", "per minute in a list"])
 def test_a1_a_limit_a_minute_that_speaks_of_billing_is_waited_out(fake: FakeAI, fault: str) -> None:
     failed = failure(fake, fault)
-    assert (failed.kind, failed.wait) == (FailureKind.BUSY, pytest.approx(0.35))
+    assert failed.kind is FailureKind.BUSY
+    assert failed.wait == pytest.approx(0.35)
     assert "billing" in failed.reason
     assert len(failed.reason) < 600
 
