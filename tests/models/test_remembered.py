@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -10,7 +11,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -57,6 +60,51 @@ def test_a_reply_is_paid_once_over_runs_and_threads(fake: FakeAI, tmp_path: Path
     assert again.remembered(request("q3")) == again.ask(request("q3"))
     assert len(fake.log) == 5
     check_bill(fake, replies_in(tmp_path).ledger())
+
+
+def test_two_chats_over_one_folder_pay_once_and_keep_to_one_limit_of_concurrency(fake: FakeAI, tmp_path: Path) -> None:
+    fake.seconds = 0.05
+    (tmp_path / "same").symlink_to(tmp_path)
+    chats = [paid_chat(fake, folder, concurrency=2) for folder in (tmp_path, tmp_path / "same")]
+    with ThreadPoolExecutor(8) as workers:
+        list(workers.map(lambda number: chats[number % 2].ask(request(f"q{number // 4}")), range(32)))
+    assert len(fake.log) == 8
+    assert fake.busiest == 2
+    assert paid_chat(fake, tmp_path, concurrency=3).limiter is not chats[0].limiter
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_waits_for_no_thread_of_its_parent(fake: FakeAI, tmp_path: Path) -> None:
+    release = threading.Event()
+    fake.brain = lambda _: str(release.wait(30) and "")
+    chat = paid_chat(fake, tmp_path, concurrency=1, deadline_seconds=30.0)
+    with ThreadPoolExecutor(1) as workers:
+        asked = workers.submit(chat.ask, request("in flight"))
+        while not fake.log:
+            time.sleep(0.01)
+        child = multiprocessing.get_context("fork").Process(target=_take_turns, args=(fake, tmp_path))
+        child.start()
+        child.join(10)
+        ended = child.exitcode
+        child.kill()
+        child.join()
+        release.set()
+        asked.result()
+    assert ended == 0
+
+
+def _take_turns(fake: FakeAI, folder: Path) -> None:
+    chat = paid_chat(fake, folder, concurrency=1, deadline_seconds=30.0)
+    assert chat.limiter.run(lambda: "a turn") == "a turn"
+
+
+def test_what_is_shared_goes_when_nobody_holds_it(fake: FakeAI, tmp_path: Path) -> None:
+    chat = paid_chat(fake, tmp_path)
+    limiter = weakref.ref(chat.limiter)
+    assert paid_chat(fake, tmp_path).limiter is limiter()
+    del chat
+    gc.collect()
+    assert limiter() is None
 
 
 def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
