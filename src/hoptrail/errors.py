@@ -10,7 +10,7 @@ HoptrailError
 │   └── IndexMismatch        made by another encoder, or by a newer format
 ├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
-│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; asked once, never again
+│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute
 ├── TaskFailed               one language task got no usable reply; costs that unit only
 ├── WorkFailed               work given to other processes came to nothing; what was finished is kept
 ├── DataError                a data folder or predictions file is not as documented
@@ -84,7 +84,7 @@ class ModelUnavailable(HoptrailError):
 
 
 class EndpointRefused(ModelUnavailable):
-    """An endpoint will not serve this user or this model. Asking again would change nothing, so nothing is asked again."""
+    """An endpoint will not serve this user or this model. Asking again at once would change nothing, so nothing is asked."""
 
 
 class TaskFailed(HoptrailError):

@@ -31,6 +31,16 @@ def status(number: int, message: str, code: str = "", headers: dict[str, str] | 
     return fault
 
 
+def error_in_list(number: int, message: str, name: str) -> Fault:
+    """As Gemini sends it."""
+
+    def fault(handler: Handler, _fake: FakeAI, _asked: Asked) -> None:
+        error = {"code": number, "message": message, "status": name}
+        handler.send(number, json.dumps([{"error": error}]).encode())
+
+    return fault
+
+
 def busy_seconds(handler: Handler, fake: FakeAI, _asked: Asked) -> None:
     handler.send(429, b'{"error": {"message": "slow down"}}', {"Retry-After": fake.retry_after})
 
@@ -58,6 +68,16 @@ def saying(text: str | Callable[[str], str], **changes: Any) -> Fault:
 
     def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
         handler.answer(asked.body, text if isinstance(text, str) else text(fake.brain(asked.body)), **changes)
+
+    return fault
+
+
+def gateway_timeout(number: int) -> Fault:
+    """The model runs, and what stands before it does not wait for it."""
+
+    def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+        fake.charge(asked.body, fake.brain(asked.body))
+        handler.send(number, b"upstream request timeout")
 
     return fault
 
@@ -216,12 +236,29 @@ FAULTS: dict[str, Fault] = {
     "unavailable": status(503, "loading the model"),
     "500": status(500, "oh no"),
     "502": status(502, "bad gateway"),
+    "504": gateway_timeout(504),
+    "524": gateway_timeout(524),
     "reset": reset,
     "reset in body": reset_in_body,
     "401": status(401, "Incorrect API key provided: $KEY", "invalid_api_key"),
     "402": status(402, "payment required for $KEY"),
     "403": status(403, "not for you, $KEY"),
-    "quota": status(429, "You exceeded your current quota", "insufficient_quota"),
+    "moderated": status(403, "Your chosen model requires moderation, and your input was flagged for violence."),
+    "quota": status(429, "You exceeded your current quota, please check your plan and billing details."),
+    "quota by code": status(429, "No.", "insufficient_quota"),
+    "per minute": status(
+        429,
+        "Rate limit reached for fake on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 350ms. You "
+        "can increase your rate limit by adding a payment method at https://platform.openai.com/account/billing.",
+        "rate_limit_exceeded",
+    ),
+    "per minute in a list": error_in_list(
+        429,
+        "You exceeded your current quota, please check your plan and billing details. "
+        + "To monitor your usage, head to: https://ai.dev/usage. * Quota exceeded for metric: free_tier_requests. " * 6
+        + "Please retry in 0.35s.",
+        "RESOURCE_EXHAUSTED",
+    ),
     "hang": hang,
     "drip": drip,
     "drip headers": drip_headers,

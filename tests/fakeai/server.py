@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
         usage: Any = fake.charge(body, content)
         usage = changes.pop("usage", usage)
         if body.get("stream"):
-            self.send_events(events(content, usage, changes.get("finish", "stop")))
+            self.send_events(events(content, usage, **changes))
         else:
             self.send(200, json.dumps(completion(content, usage, **changes)).encode())
 
@@ -199,10 +199,12 @@ def completion(content: str | None, usage: Any, *, finish: str = "stop", **chang
     return made
 
 
-def events(content: str, usage: Any, finish: str | None = "stop") -> list[bytes]:
+def events(content: str, usage: Any, finish: str | None = "stop", message: Body | None = None) -> list[bytes]:
     """The same reply as server-sent events, a few characters each, without the closing mark."""
-    pieces = [content[at : at + 7] for at in range(0, len(content), 7)]
-    deltas: list[tuple[Body, str | None]] = [({"content": piece}, None) for piece in pieces]
+    said = {"content": content} | (message or {})
+    deltas: list[tuple[Body, str | None]] = [
+        ({name: text[at : at + 7]}, None) for name, text in said.items() if text for at in range(0, len(text), 7)
+    ]
     if finish:
         deltas.append(({}, finish))
     chunks: list[Body] = [

@@ -14,7 +14,7 @@ import pytest
 from fakeai.clients import KEY, endpoint_at, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
-from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung
+from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung, failure_of_status
 from hoptrail.models.environment import Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.settings import Settings, settings_from, to_toml
@@ -65,7 +65,13 @@ def test_text_that_python_holds_but_unicode_does_not_is_sent_whole(fake: FakeAI)
     assert fake.log[0].body["messages"][1]["content"] == "lone \ufffd and paired \U0001f600"
 
 
-@pytest.mark.parametrize(("fault", "paid"), [("500", False), ("502", False), ("reset", True), ("reset in body", True)])
+@pytest.mark.parametrize(
+    ("fault", "paid"),
+    [
+        *(("500", False), ("502", False), ("unavailable", False), ("504", True), ("524", True)),
+        *(("reset", True), ("reset in body", True)),
+    ],
+)
 def test_a3_server_errors_and_resets_may_pass(fake: FakeAI, fault: str, paid: bool) -> None:
     failed = failure(fake, fault)
     assert failed.kind is FailureKind.PASSING
@@ -80,12 +86,62 @@ def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
     assert (caught.value.kind, caught.value.paid) == (FailureKind.PASSING, False)
 
 
-@pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])
+@pytest.mark.parametrize("fault", ["per minute", "per minute in a list"])
+def test_a1_a_limit_a_minute_that_speaks_of_billing_is_waited_out(fake: FakeAI, fault: str) -> None:
+    failed = failure(fake, fault)
+    assert failed.kind is FailureKind.BUSY
+    assert failed.wait == pytest.approx(0.35)
+    assert "billing" in failed.reason
+    assert len(failed.reason) < 600
+
+
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("headers", "words", "wait"),
+    [
+        ({}, "Please try again in 20s. Visit", 20.0),
+        ({}, "Please try again in 1m3.5s.", 63.5),
+        ({}, "Try again in 1h0m2s", 3602.0),
+        ({}, "Please retry in 11.6s.", 11.6),
+        ({}, "Please retry after 2 minutes.", 120.0),
+        ({}, f"{QUOTA} Please retry in 11.6s.", 11.6),
+        ({"retry-after": "7"}, f"{QUOTA} Please retry in 11.6s.", 7.0),
+        ({"retry-after": "7"}, QUOTA, 7.0),
+        ({}, f"{QUOTA} Limit: 3 requests per minute.", None),
+        ({}, "Too many requests, try again in 2 more steps", None),
+    ],
+)
+def test_a1_how_long_to_wait_is_read_from_the_header_else_from_the_words(
+    headers: dict[str, str], words: str, wait: float | None
+) -> None:
+    failed = failure_of_status(429, headers, words)
+    assert (failed.kind, failed.wait) == (FailureKind.BUSY, wait)
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403", "quota", "quota by code"])
 def test_a4_refusals_are_final_and_never_show_the_key(fake: FakeAI, fault: str) -> None:
     failed = failure(fake, fault)
     assert failed.kind is FailureKind.REFUSED
     assert not failed.paid
     assert KEY not in "".join(traceback.format_exception(failed))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your input was flagged.",
+        "Blocked by moderation",
+        "It violates our content policy",
+        "content_policy_violation",
+        "Request blocked by guardrails",
+    ],
+)
+def test_a4_a_prompt_that_is_moderated_concerns_itself_alone(words: str) -> None:
+    assert failure_of_status(403, {}, words).kind is FailureKind.NONSENSE
+    assert failure_of_status(401, {}, words).kind is FailureKind.REFUSED
+    assert failure_of_status(403, {}, "not for you").kind is FailureKind.REFUSED
 
 
 @pytest.mark.parametrize("fault", ["hang", "drip", "drip headers"])
@@ -130,6 +186,13 @@ def test_a6_a_whole_stream_is_read_however_it_is_cut_up(fake: FakeAI, fault: str
     reply = endpoint_at(fake, stream=True).send(request())
     assert (reply.text, reply.finish, reply.estimated) == (WORDS, "stop", False)
     assert reply.completion_tokens == fake.bill.completion_tokens
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a17_a_refusal_in_a_field_of_its_own_is_read(fake: FakeAI, stream: bool) -> None:
+    fake.always = "refusal field"
+    reply = endpoint_at(fake, stream=stream).send(request())
+    assert (reply.text, reply.refusal, reply.finish) == ("", "I can't help with that.", "stop")
 
 
 def test_a9_an_endless_stream_is_cut_off_by_us(fake: FakeAI) -> None:

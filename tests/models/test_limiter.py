@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import hoptrail.models.limiter as limiter_module
 from fakeai.clients import paid_chat, replies_in, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import EndpointBusy, EndpointRefused
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.limiter import Limiter
+from hoptrail.models.limiter import REFUSED_SECONDS, Limiter
 
 
 @pytest.fixture
@@ -107,6 +108,80 @@ def test_a4_a_refusal_stops_everybody_at_once(fake: FakeAI, tmp_path: Path, faul
         reasons = list(workers.map(ask, range(20)))
     assert len(fake.log) <= 2, "no more than were in flight"
     assert all("Nothing more is asked" in reason for reason in reasons)
+
+
+class Clock:
+    """Stands still but for what is added."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(limiter_module, "time", made)
+    return made
+
+
+def refuses() -> str:
+    raise CallFailed(FailureKind.REFUSED, "answered with status 402")
+
+
+def refused(limiter: Limiter, one_try: Callable[[], str]) -> bool:
+    """Whether a call is; it may be without being asked."""
+    try:
+        limiter.run(one_try)
+    except EndpointRefused:
+        return True
+    return False
+
+
+def unexpected() -> str:
+    raise AssertionError("asked while a refusal holds")
+
+
+def test_a4_a_refusal_holds_for_a_minute_and_is_then_tested_by_one_call(clock: Clock) -> None:
+    limiter = Limiter(ChatSettings(), "test")
+    assert refused(limiter, refuses)
+    clock.now += REFUSED_SECONDS - 1
+    assert refused(limiter, unexpected)
+    clock.now += 2
+    asked: list[str] = []
+
+    def still_refuses() -> str:
+        asked.append("again")
+        assert refused(limiter, unexpected), "the others wait for what this one hears"
+        return refuses()
+
+    assert refused(limiter, still_refuses)
+    assert asked == ["again"]
+    assert refused(limiter, unexpected), "for another minute"
+    clock.now += REFUSED_SECONDS + 1
+    assert limiter.run(lambda: "topped up") == "topped up"
+    assert limiter.run(lambda: "all go on") == "all go on"
+
+
+def test_a4_another_failure_lifts_a_refusal_and_a_reply_to_an_earlier_call_does_not(clock: Clock) -> None:
+    limiter = Limiter(ChatSettings(attempts=1), "test")
+
+    def overtaken() -> str:
+        assert refused(limiter, refuses)
+        return "sent before the refusal"
+
+    assert limiter.run(overtaken) == "sent before the refusal"
+    assert refused(limiter, unexpected)
+    clock.now += REFUSED_SECONDS
+
+    def fails() -> str:
+        raise CallFailed(FailureKind.FORMAT, "answered with status 400")
+
+    with pytest.raises(CallFailed):
+        limiter.run(fails)
+    assert limiter.run(lambda: "fine") == "fine"
 
 
 def test_a_bad_request_is_not_repeated(fake: FakeAI, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from hoptrail.models.text import estimated_tokens, whole_text
 
 MESSAGE_TOKENS = 4
 """What a message costs beside its text: role and separators. The usual figure for chat templates."""
+SHOWN = 500
+"""Characters of a server's words that are passed on."""
 
 
 class Rung(StrEnum):
@@ -155,12 +157,12 @@ class ChatEndpoint:
         except CallFailed as error:
             failure = error
         except openai.APIStatusError as error:
-            failure = failure_of_status(error.status_code, error.response.headers, _words_of(error))
+            failure = failure_of_status(error.status_code, error.response.headers, _words_of_status(error))
         except (openai.APIConnectionError, httpx2.TransportError) as error:
             failure = _lost_connection(error)
         except (openai.OpenAIError, ValueError) as error:
             # An error object inside a stream, or an event that is no JSON.
-            failure = CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words_of(error)})", paid=True)
+            failure = CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words_of(error)[:SHOWN]})", paid=True)
         if deadline.expired:
             spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
             failure = CallFailed(FailureKind.PASSING, spent, paid=True)
@@ -221,20 +223,31 @@ class ChatEndpoint:
 
 
 _NO_CREDIT = re.compile(
-    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded your current quota|billing", re.IGNORECASE
+    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota", re.IGNORECASE
 )
+_RATE = re.compile(r"\bper[ -](?:sec|min|hour|day)|rate[ _-]?limit|(?:try again|retry) (?:in|after)", re.IGNORECASE)
+_TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)?(?![a-z])"
+_WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TOO_LONG = re.compile(
     r"context[_ ]length|context (?:window|size)|maximum context|maximum.{0,20}tokens|too many tokens|prompt is too long",
     re.IGNORECASE,
 )
+_MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
+_GATEWAY_TIMEOUTS = {504, 524}
+"""What stands between us and the server stopped waiting for it; the model may have run on, and been billed."""
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> CallFailed:
     """What a status other than 200 calls for, by its number and, where that says too little, by the server's words."""
-    reason = f"answered with status {status}" + (f": {words}" if words else "")
-    if status in {401, 402, 403, 404} or (status == 429 and _NO_CREDIT.search(words)):
+    reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
+    wait = _wait(headers, words)
+    if status == 403 and _MODERATED.search(words):
+        return CallFailed(FailureKind.NONSENSE, reason)  # what was asked was refused, not who asked
+    # Servers say "check your plan and billing" also to those who only ask too often in a minute.
+    no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
+    if status in {401, 402, 403, 404} or (status == 429 and no_credit):
         return CallFailed(FailureKind.REFUSED, reason)
-    wait = _wait(headers)
     if status == 429 or (status in {503, 529} and wait is not None):
         return CallFailed(FailureKind.BUSY, reason, wait=wait)
     if status in {400, 413, 422} and _TOO_LONG.search(words):
@@ -242,12 +255,14 @@ def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> Ca
     if status in {400, 422, 501}:
         return CallFailed(FailureKind.FORMAT, reason)
     if status in {408, 409, 425} or status >= 500:
-        return CallFailed(FailureKind.PASSING, reason)
+        return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
     return CallFailed(FailureKind.NONSENSE, reason)
 
 
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that `Retry-After` asks for, given as such or as a date by the server's own clock; None where it does not."""
+def _wait(headers: Mapping[str, str], words: str) -> float | None:
+    """Seconds that `Retry-After` asks for, given as such or as a date by the server's own clock, or else the server's words
+    ("try again in 1m3.5s"); None where neither does.
+    """
     named = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(?:\.\d+)?", named):
         return float(named)
@@ -256,7 +271,10 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         now = parsedate_to_datetime(headers.get("date", ""))
         return max(0.0, (until - now).total_seconds())
     except (ValueError, TypeError):
+        said = _WAIT.search(words)
+    if said is None:
         return None
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in re.findall(_TIME, said[1], re.IGNORECASE))
 
 
 def _lost_connection(error: Exception) -> CallFailed:
@@ -269,6 +287,18 @@ def _lost_connection(error: Exception) -> CallFailed:
     return CallFailed(FailureKind.PASSING, f"could not be asked: {words or type(cause).__name__}", paid=not never)
 
 
+def _words_of_status(error: Any) -> str:
+    """What a server says of a status: its message, and the names that it gives the fault (an `insufficient_quota` may stand
+    there alone). Some send the error in a list.
+    """
+    content = error.body[0] if isinstance(error.body, list) and error.body else error.body
+    content = content.get("error", content) if isinstance(content, dict) else content
+    named = isinstance(content, dict)
+    told = [content.get(name) for name in ("message", "type", "code", "status")] if named else [content]
+    words = [" ".join(text.split()) for text in told if isinstance(text, str)]
+    return " ".join(dict.fromkeys(filter(None, words))) or _words_of(error)
+
+
 def _words_of(error: Exception) -> str:
     words = " ".join(str(getattr(error, "message", None) or error).split())
-    return re.sub(r"^Error code: \d+(?: - )?", "", words)[:500]
+    return re.sub(r"^Error code: \d+(?: - )?", "", words)

@@ -74,6 +74,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
         CallFailed: the stream ended before the model did.
     """
     parts: list[str] = []
+    declined: list[str] = []
     length = checked = 0
     finish, usage = "", None
     for event in events:
@@ -81,7 +82,9 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
         for choice in (getattr(event, "choices", None) or [])[:1]:
             piece = getattr(choice.delta, "content", None) or ""
             parts.append(piece)
-            length += len(piece)
+            refusal = getattr(choice.delta, "refusal", None)
+            declined.append(refusal if isinstance(refusal, str) else "")
+            length += len(piece) + len(declined[-1])
             finish = choice.finish_reason or finish
         if length - checked >= CHECK_EVERY:
             checked = length
@@ -91,7 +94,8 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
     counted = usage.model_dump() if usage is not None else None
-    return _with_usage(ChatReply(whole_text("".join(parts))[:LARGEST_TEXT], finish), counted, prompt_tokens, length)
+    reply = ChatReply(whole_text("".join(parts))[:LARGEST_TEXT], finish, refusal="".join(declined))
+    return _with_usage(reply, counted, prompt_tokens, length)
 
 
 def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:

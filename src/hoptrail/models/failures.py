@@ -13,7 +13,7 @@ class FailureKind(StrEnum):
     REFUSED = "refused"  # stop at once
     FORMAT = "format"  # the request is not understood; with a reply format, one without may be
     CONTEXT = "context"  # the prompt is too long for the model
-    NONSENSE = "nonsense"  # not an answer of a chat endpoint
+    NONSENSE = "nonsense"  # not an answer of a chat endpoint, or none to this request
 
 
 class CallFailed(Exception):

@@ -2,7 +2,8 @@
 
 At most `concurrency` calls at a time. When the server says it is busy, everybody waits: as long as it asks, or growing times
 with seeded jitter. Tries are bounded and counted here and nowhere else (the library stamina, made for retries that do not know
-of each other, has no pause for everybody). A refusal is final: nobody asks again. Knows no HTTP and no money.
+of each other, has no pause for everybody). A refusal holds for everybody for a while, after which one call finds out whether
+it still does. Knows no HTTP and no money.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from hoptrail.errors import EndpointBusy, EndpointRefused
@@ -22,6 +24,17 @@ T = TypeVar("T")
 
 JITTER = 0.25
 """The share of a wait that is left to chance, so that those who waited do not all come back at once."""
+
+REFUSED_SECONDS = 60.0
+"""How long a refusal holds. A server runs for weeks, and credit is topped up meanwhile; a call a minute annoys nobody."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Refusal:
+    """Why nobody asks, and until when (by the monotonic clock)."""
+
+    words: str
+    until: float
 
 
 class Limiter:
@@ -34,7 +47,7 @@ class Limiter:
         self._lock = threading.Lock()
         self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
         self._not_before = 0.0
-        self._refusal: str | None = None
+        self._refusal: _Refusal | None = None
         self._pauses = 0
 
     @property
@@ -60,21 +73,52 @@ class Limiter:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
+        """A slot, once nobody is to wait. A refusal is noted before the slot is given back."""
         with self._slots:
             while (left := self._not_before - time.monotonic()) > 0:
                 time.sleep(left)
-            if self._refusal:
-                raise EndpointRefused(self._refusal)
-            yield
+            tested = self._refusal_to_test()
+            try:
+                yield
+            except CallFailed as failure:
+                if failure.kind is FailureKind.REFUSED:
+                    raise self._refused(failure) from None
+                raise
+            finally:
+                self._lift(tested)
+
+    def _refusal_to_test(self) -> _Refusal | None:
+        """The refusal that this call is to test; None where there is none.
+
+        Raises:
+            EndpointRefused: it holds.
+        """
+        with self._lock:
+            if self._refusal is None:
+                return None
+            now = time.monotonic()
+            if now < self._refusal.until:
+                raise EndpointRefused(self._refusal.words)
+            self._refusal = _Refusal(self._refusal.words, now + REFUSED_SECONDS)  # holds for all others meanwhile
+            return self._refusal
+
+    def _refused(self, failure: CallFailed) -> EndpointRefused:
+        words = (
+            f"{self._name} {failure.reason}. Nothing more is asked for now; what was finished is kept. Check the key, the credit "
+            "and the model's name, then run the same command again"
+        )
+        with self._lock:
+            self._refusal = _Refusal(words, time.monotonic() + REFUSED_SECONDS)
+        return EndpointRefused(words)
+
+    def _lift(self, tested: _Refusal | None) -> None:
+        """Whoever tested a refusal and was not refused again lifts it."""
+        with self._lock:
+            if tested is self._refusal:
+                self._refusal = None
 
     def _decide(self, failure: CallFailed, number: int) -> None:
         """Return when another try is due; raise when not."""
-        if failure.kind is FailureKind.REFUSED:
-            self._refusal = (
-                f"{self._name} {failure.reason}. Nothing more is asked; what was finished is kept. Check the key, the credit and "
-                "the model's name, then run the same command again"
-            )
-            raise EndpointRefused(self._refusal) from None
         last = number >= self._settings.attempts
         if failure.kind is FailureKind.BUSY:
             self._pause(failure, number, last=last)

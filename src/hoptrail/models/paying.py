@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
-from weakref import WeakValueDictionary
 
 from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.limiter import Limiter
 from hoptrail.models.remembered import RememberedReplies
+from hoptrail.models.sharing import Shared
 from hoptrail.models.spending import Limits, cost_of
 from hoptrail.types import Usage
 
@@ -62,17 +64,24 @@ class Chat(Protocol):
         ...
 
 
+_LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
+_LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
+
+
 class PaidChat:
-    """The model behind `endpoint`, with its replies kept in `replies`. For any number of threads."""
+    """The model behind `endpoint`, with its replies kept in `replies`. For any number of threads, and beside others of its kind:
+    those with the same file of replies pay once for a request, those with the same endpoint and settings share a limiter.
+    """
 
     def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
         self._limits = Limits.of(settings)
-        self._guard = threading.Lock()
-        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self.limiter = Limiter(settings, f"{endpoint.address.model} at {self.place}")
+        self._file = replies.path.resolve()
+        self.limiter = _LIMITERS.of(
+            (endpoint.address, settings), lambda: Limiter(settings, f"{endpoint.address.model} at {self.place}")
+        )
 
     @property
     def place(self) -> str:
@@ -98,7 +107,7 @@ class PaidChat:
 
     def ask(self, request: ChatRequest) -> Heard:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        with self._lock_of(request.key):  # the same request at once from two threads is paid once
+        with _LOCKS.of((self._file, request.key), threading.Lock):  # the same at once from two threads is paid once
             while True:
                 known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
                 heard = Heard(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
@@ -110,11 +119,6 @@ class PaidChat:
         heard = self.limiter.run(lambda: self._pay(request, first=False))
         assert heard is not None  # noqa: S101 - only `first` gives way
         return heard
-
-    def _lock_of(self, key: str) -> threading.Lock:
-        """The lock of a request, gone when nobody holds it."""
-        with self._guard:
-            return self._locks.setdefault(key, threading.Lock())
 
     def _pay(self, request: ChatRequest, *, first: bool) -> Heard | None:
         """Ask once and enter it. With `first`, None where another process came first."""

@@ -9,6 +9,7 @@ another live one is making is waited for. Knows nothing of HTTP, retries or task
     replies    one row a request answered: the reply, the call that paid for it
     mentions   which documents' text a request held, so that forgetting a document forgets its replies
     rungs      the rung of the ladder that works, per endpoint and model
+    totals     one row: what the calls come to, for limits. Triggers keep it, so it changes in the transactions of `calls`
 
     entered -> sent -> settled     the reply is here
        |         |---> lost        it went out whole; no reply, or a broken one
@@ -35,8 +36,10 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
-FORMAT = 2
-"""In format 1 a call was `sent` from when it was entered; such files are brought up to date when they are opened."""
+FORMAT = 3
+"""In format 1 a call was `sent` from when it was entered, up to format 2 there were no totals; such files are brought up to date
+when they are opened.
+"""
 WAIT_SECONDS = 60.0
 """How long a writer waits for another's transaction."""
 POLL_SECONDS = 0.05
@@ -51,6 +54,23 @@ CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
 CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
+CREATE TABLE IF NOT EXISTS totals (
+    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL NOT NULL);
+"""
+_COUNT = """
+UPDATE totals SET calls = calls {sign} 1, prompt_tokens = prompt_tokens {sign} {row}.prompt_tokens,
+    completion_tokens = completion_tokens {sign} {row}.completion_tokens, money = money {sign} coalesce({row}.money, 0.0)
+WHERE {row}.state != 'refused';
+"""
+_BEFORE, _AFTER = _COUNT.format(sign="-", row="old"), _COUNT.format(sign="+", row="new")
+_TRIGGERS = (
+    f"CREATE TRIGGER IF NOT EXISTS call_entered AFTER INSERT ON calls BEGIN {_AFTER} END",
+    f"CREATE TRIGGER IF NOT EXISTS call_changed AFTER UPDATE ON calls BEGIN {_BEFORE} {_AFTER} END",
+    f"CREATE TRIGGER IF NOT EXISTS call_removed AFTER DELETE ON calls BEGIN {_BEFORE} END",
+)
+_RECOUNT = """
+INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
+    coalesce(sum(money), 0.0) FROM calls WHERE state != 'refused'
 """
 _ENTER = """
 INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
@@ -96,6 +116,7 @@ class RememberedReplies:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._owner = 0
+        self._recounted = False
 
     def reply(self, key: str) -> ChatReply | None:
         """The reply to the request of that key, if it was ever given."""
@@ -117,11 +138,13 @@ class RememberedReplies:
         Raises:
             BudgetExhausted: it could pass a limit. Nothing is entered.
         """
+        self._recount(limits)
         with self._transaction() as connection:
             return _enter(connection, request, most, limits, self.path)
 
     def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
         """As `reserve`, but None (and nothing entered) where another process is asking the same, or has the reply by now."""
+        self._recount(limits)
         with self._transaction() as connection:
             there = connection.execute("SELECT 1 FROM replies WHERE key = ?", (request.key,)).fetchone()
             if there or _is_asked_elsewhere(connection, request.key, longest):
@@ -154,7 +177,7 @@ class RememberedReplies:
         if not self.path.exists():
             return Ledger()
         with self._transaction(write=False) as connection:
-            return _sums(connection)
+            return Ledger(*connection.execute(_SUMS).fetchone())
 
     def rung(self, place: str, model: str) -> Rung | None:
         """The rung that is known to work for a model."""
@@ -214,6 +237,18 @@ class RememberedReplies:
                 self._connection.close()
             self._connection = None
 
+    def _recount(self, limits: Limits) -> None:
+        """Sum up the ledger, once a connection: older files have no totals yet, and others may have been changed by hand."""
+        if limits == Limits():
+            return
+        with self._lock:
+            self._connected()
+            if not self._recounted:
+                with self._transaction() as connection:
+                    connection.execute("DELETE FROM totals")
+                    connection.execute(_RECOUNT)
+                self._recounted = True
+
     def _asked_elsewhere(self, key: str, longest: float) -> bool:
         if not self.path.exists():
             return False
@@ -253,7 +288,7 @@ class RememberedReplies:
             if version > FORMAT:
                 connection.close()
                 raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
-            self._connection, self._owner = connection, os.getpid()
+            self._connection, self._owner, self._recounted = connection, os.getpid(), False
         return self._connection
 
 
@@ -268,9 +303,8 @@ def _prepare(connection: sqlite3.Connection) -> int:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
             if version == 0:
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
             connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
-            if version == 1:
+            if version < FORMAT:
                 version = _upgrade(connection)
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > give_up:
@@ -283,11 +317,14 @@ def _prepare(connection: sqlite3.Connection) -> int:
 
 
 def _upgrade(connection: sqlite3.Connection) -> int:
-    """From format 1, unless another process was faster; the format now. Whether a call had left was not known then."""
+    """From an empty file or an older format, unless another process was faster; the format now. Whether a call had left was
+    not known in format 1.
+    """
     connection.execute("BEGIN IMMEDIATE")
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if found == 1:
-        for statement in (*_UPGRADE.split(";"), *_TABLES.split(";"), f"PRAGMA user_version = {FORMAT}"):
+    if found < FORMAT:
+        older = _UPGRADE.split(";") if found == 1 else []
+        for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
             connection.execute(statement)
     connection.execute("COMMIT")
     return max(found, FORMAT)
@@ -295,7 +332,7 @@ def _upgrade(connection: sqlite3.Connection) -> int:
 
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
     if limits != Limits():
-        limits.check(_sums(connection), most, str(path))
+        limits.check(Ledger(*connection.execute("SELECT * FROM totals").fetchone()), most, str(path))
     made = connection.execute(
         _ENTER,
         (
@@ -313,10 +350,6 @@ def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float
     rows = connection.execute(in_flight, (key,)).fetchall()
     now = time.time()
     return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
-
-
-def _sums(connection: sqlite3.Connection) -> Ledger:
-    return Ledger(*connection.execute(_SUMS).fetchone())
 
 
 def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int | None) -> None:

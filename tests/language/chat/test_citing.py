@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hoptrail.language.chat.citing import reading_of
+import pytest
+
+from hoptrail.language.chat.citing import reading_of, settled
 from hoptrail.language.chat.schemas import ReadingReply
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.types import Kind, Span, Unit
+from language_chat import passage
 
 QUESTION = "Where does the river that flows through Wrenmouth rise?"
 
@@ -109,3 +112,30 @@ def test_every_span_lies_inside_what_was_shown(isk: Unit, wrenmouth: Unit) -> No
             step = {"question": "q", "answer": "Isk", "evidence": numbers, "quote": quote}
             for one in reading_of("q", reply("Isk", step), (isk, wrenmouth)).steps:
                 assert all(any(unit.sources[0].covers(span) for unit in (isk, wrenmouth)) for span in one.support)
+
+
+FILMS = (
+    passage("Unknown (2011 film)", "Unknown is a thriller by Jaume Collet-Serra. Its budget is unknown."),
+    passage("Anatole Litvak", '"Sorry, Wrong Number" was made in 1948. None of his films is lost.'),
+    passage("Mike Reid", "With Allen Shamblin he wrote “I Can't Make You Love Me” and, in 1994, Not Known."),
+)
+
+
+@pytest.mark.parametrize(
+    "answer", ["Unknown", "“Unknown”", "Sorry, Wrong Number", "I Can't Make You Love Me", "Not Known."]
+)
+def test_a17_titles_that_sound_like_no_answer_are_answers_where_the_evidence_holds_them(answer: str) -> None:
+    reading = reading_of("What was made?", reply(answer, {"question": "q", "answer": answer}), FILMS)
+    assert (reading.answer, [step.answer for step in reading.steps]) == (answer, [answer])
+    assert settled(answer) is None
+    assert settled(answer, (passage("Isk", "It is not known; it is unknown. I cannot say."),)) is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["None", "none", "not known", "I cannot say", "I'm sorry, I cannot help.", "N/A", ""]
+)
+def test_a17_words_that_only_stand_in_the_evidence_are_no_answer(answer: str) -> None:
+    asides = passage(
+        "Asides", "I cannot say. None of it is known, the cause is not known, none at all, and N/A in the table."
+    )
+    assert reading_of("What was made?", reply(answer), (*FILMS, asides)).answer is None

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from fakeai.brains import by_task
-from fakeai.clients import replies_in
+from fakeai.clients import quick_settings, replies_in
 from fakeai.server import Body, FakeAI
 from hoptrail.errors import EndpointRefused, TaskFailed
+from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Assess, Decompose, Read
 from hoptrail.models.chat import Rung
+from hoptrail.models.recording import RecordedChat, write_recording
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
 
@@ -106,6 +108,38 @@ def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaki
     assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON
 
 
+@pytest.mark.parametrize("worst", ["json_schema", "json_object"])
+def test_a7_a_rung_that_gave_nothing_before_it_worked_is_left(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path, worst: str
+) -> None:
+    """Some servers answer a schema with an empty reply, local and reasoning ones above all."""
+    broken = ["json_schema", "json_object"][: 1 + ["json_schema", "json_object"].index(worst)]
+    fake.choose = lambda _, body: "empty" if body.get("response_format", {}).get("type") in broken else None
+    tasks = [Decompose("one"), Decompose("two")]
+    first = [speaking(BRAIN).perform(task).value for task in tasks]
+    works = ["json_schema", "json_object", ""][len(broken)]
+    assert forms(fake) == [*broken, works, works]
+    assert [speaking(BRAIN).perform(task).value for task in tasks] == first
+    write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
+    replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
+    assert [replay.perform(task).value for task in tasks] == first
+    assert len(fake.log) == len(broken) + 2, "a second run and a replay take the same way"
+
+
+def test_a7_an_empty_reply_on_a_rung_that_works_is_asked_for_with_more_room_also_in_a_replay(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path
+) -> None:
+    fake.plan = {2: "empty"}
+    tasks = [Decompose("one"), Decompose("two")]
+    first = [speaking(BRAIN).perform(task).value for task in tasks]
+    assert [(asked.form, asked.body["max_tokens"]) for asked in fake.log] == [
+        ("json_schema", room) for room in (1024, 1024, 2048)
+    ]
+    write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
+    replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
+    assert [replay.perform(task).value for task in tasks] == first
+
+
 def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
     language = speaking(BRAIN)
     language.perform(Decompose("one"))
@@ -114,7 +148,7 @@ def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking:
     assert forms(fake) == ["json_schema"] * 3
 
 
-@pytest.mark.parametrize("fault", ["no schema", "no format", "missing field", "small window", "cut off", None])
+@pytest.mark.parametrize("fault", ["no schema", "no format", "missing field", "small window", "cut off", "empty", None])
 def test_a_second_run_takes_the_same_way_and_pays_nothing(
     fake: FakeAI, speaking: Speaking, isk: Unit, fault: str | None
 ) -> None:
@@ -134,7 +168,7 @@ def test_a_forced_rung_that_is_refused_says_what_to_do(fake: FakeAI, speaking: S
         speaking(BRAIN, structured="schema").perform(Read(QUESTION, (isk,)))
 
 
-@pytest.mark.parametrize("fault", ["cut off", "only reasoning", "empty"])
+@pytest.mark.parametrize("fault", ["cut off", "only reasoning"])
 def test_a7_a_reply_without_enough_room_is_asked_once_more_with_more(
     fake: FakeAI, speaking: Speaking, isk: Unit, fault: str
 ) -> None:
@@ -143,12 +177,22 @@ def test_a7_a_reply_without_enough_room_is_asked_once_more_with_more(
     assert [asked.body["max_tokens"] for asked in fake.log] == [1024, 2048]
 
 
-@pytest.mark.parametrize("fault", ["cut off", "only reasoning", "empty"])
-def test_a7_then_it_is_a_typed_failure(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "tried"),
+    [
+        ("cut off", ["json_schema"] * 2),
+        ("only reasoning", ["json_schema"] * 2),
+        ("empty", ["json_schema", "json_object", "", ""]),
+    ],
+)
+def test_a7_then_it_is_a_typed_failure(
+    fake: FakeAI, speaking: Speaking, isk: Unit, fault: str, tried: list[str]
+) -> None:
     fake.always = fault
     with pytest.raises(TaskFailed, match=r"answer: .*(cut off|empty)"):
         speaking(BRAIN).perform(Read(QUESTION, (isk,)))
-    assert len(fake.log) == 2
+    assert forms(fake) == tried
+    assert fake.log[-1].body["max_tokens"] == 2048
 
 
 def test_a7_where_the_window_has_no_more_room_the_evidence_gives_way(fake: FakeAI, speaking: Speaking) -> None:
@@ -213,10 +257,20 @@ def test_a3_a5_a16_a_task_that_gets_no_reply_fails_with_the_reason(
     assert speaking(BRAIN).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
 
 
+def test_a4_a_passage_that_is_moderated_costs_its_own_task_only(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    fake.choose = lambda _, body: "moderated" if "Question: bad" in body["messages"][1]["content"] else None
+    language = speaking(BRAIN)
+    with pytest.raises(TaskFailed, match=r"403: .* flagged"):
+        language.perform(Read("bad", (isk,)))
+    assert len(fake.log) == 1
+    assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+
+
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("fault", ["refusal", "refusal field", "filtered", "unknown"])
-def test_a17_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
+def test_a17_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str, stream: bool) -> None:
     fake.always = fault
-    reading = speaking(BRAIN).perform(Read(QUESTION, (isk,))).value
+    reading = speaking(BRAIN, stream=stream).perform(Read(QUESTION, (isk,))).value
     assert reading.answer is None
     assert reading.steps == ()
     assert len(fake.log) == 1

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply, settled
+from hoptrail.language.chat.citing import settled
+from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.schemas import (
     AssessReply,
     DecomposeReply,

@@ -21,6 +21,7 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
+    Sample,
     Summarise,
     Task,
 )
@@ -39,6 +40,13 @@ def test_answer_reads_the_evidence_and_cites_it(speaking: Speaking, isk: Unit, w
     assert reply.usage.calls == 1
     assert reply.usage.prompt_tokens > 0
     assert reply.usage.seconds > 0
+
+
+def test_a_sample_may_be_a_title_that_sounds_like_no_answer(speaking: Speaking, isk: Unit) -> None:
+    film = passage("Unknown (2011 film)", "Unknown is a thriller by Jaume Collet-Serra.")
+    language = speaking(by_task({"sample": {"reasoning": None, "answer": "Unknown"}}))
+    assert language.perform(Sample("Which film?", (film,), 2)).value.answers == ("Unknown", "Unknown")
+    assert language.perform(Sample("Which film?", (isk,), 2)).value.answers == (None, None)
 
 
 def test_integrate_sees_findings_and_evidence(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
-from hoptrail.language.chat.parsing import settled
+from hoptrail.language.chat.parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.offline.text import sentence_spans
@@ -24,18 +24,43 @@ YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 
 def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
     """The reading that a reply amounts to, its steps cited from `units` (in the order in which they were numbered)."""
-    answer = settled(reply.answer)
+    answer = settled(reply.answer, units)
     if answer is None:
         return Reading(None)
     steps = [
         Step(one_line(step.question) or question, found, support_of_step(step, found, units))
         for step in reply.steps
-        if (found := settled(step.answer)) is not None
+        if (found := settled(step.answer, units)) is not None
     ]
     if not steps or steps[-1].answer.casefold() != answer.casefold():
         last = steps[-1].support if steps else _told_by(answer, units)
         steps.append(Step(question, answer, last))
     return Reading(answer, tuple(steps), reply.confidence)
+
+
+def settled(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
+    """An answer on one line, or None where its words say that there is none. Titles may sound so too ("Unknown", "Sorry, Wrong
+    Number"): those that stand in the evidence are answers.
+    """
+    words = one_line(answer or "")
+    bare = words.strip(" .!?\"'“”()[]<>*_")
+    if says_unknown(bare):
+        meant = any(_names(unit, bare) for unit in units)
+    elif is_refusal(bare):
+        meant = any(stands_in(folded(bare), folded(unit.searchable)) for unit in units)
+    else:
+        meant = bool(bare)
+    return words if meant else None
+
+
+def _names(unit: Unit, words: str) -> bool:
+    """Whether words that any text may hold ("unknown", "none") are a name in this one: its title, or in mixed letters inside
+    a sentence, where only names have capitals.
+    """
+    if folded(unit.title.partition(" (")[0]) == folded(words):
+        return True
+    mixed = not words.islower() and not words.isupper()
+    return mixed and re.search(rf"[\w,;] [\"'“‘(]*{re.escape(words)}(?!\w)", one_line(unit.text)) is not None
 
 
 def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:

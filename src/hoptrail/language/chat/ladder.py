@@ -2,15 +2,16 @@
 
     JSON schema  ->  JSON mode  ->  schema in the prompt  ->  one repair that quotes the error  ->  TaskFailed
 
-A rung is left when the endpoint refuses it or when it gave nonsense before it ever worked; the rung that works is remembered
-per model. What is remembered is always looked at first, on every rung, so that a second run takes the same way and pays
-nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more with more.
+A rung is left when the endpoint refuses it or when it gave nonsense, or nothing at all, before it ever worked; the rung that
+works is remembered per model. What is remembered is always looked at first, on every rung, so that a second run takes the same
+way and pays nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more
+with more.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -94,11 +95,16 @@ class Ladder:
 
 
 class _Cramped(Exception):
-    """The prompt (`less` helps) or the reply had too little room."""
+    """On this rung the prompt (`less` helps) or the reply had too little room."""
 
-    def __init__(self, reason: str, *, less: bool = False) -> None:
+    def __init__(self, reason: str, rung: Rung, *, less: bool = False) -> None:
         super().__init__(reason)
+        self.rung = rung
         self.less = less
+
+
+class _Silent(_Cramped):
+    """The reply is empty, and the server does not say that it lacked room: perhaps it does, perhaps the rung does not work."""
 
 
 class _Climb(Generic[R]):
@@ -114,15 +120,22 @@ class _Climb(Generic[R]):
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
         room = Room(self._settings.context_window, self._settings.max_output_tokens)
+        rungs = self._rungs()
         try:
             drafted = draft(room)
+
+            def asked_with_more(rung: Rung) -> bool:
+                more = _other_room(room, drafted, less=False)
+                return self._chat.knows(self._request(draft(more), rung, more))
+
             try:
-                return Climbed(self._usable(drafted, room), drafted, self._usage)
+                return Climbed(self._usable(drafted, room, rungs, asked_with_more), drafted, self._usage)
             except _Cramped as cramped:
                 _log.info("%s: %s; asked once more with other room", self._task, cramped)
-                room = _other_room(room, drafted, less=cramped.less)
-                drafted = draft(room)
-                return Climbed(self._usable(drafted, room), drafted, self._usage)
+                other = _other_room(room, drafted, less=cramped.less)
+                redrafted = draft(other)
+                left = rungs[rungs.index(cramped.rung) :]
+                return Climbed(self._usable(redrafted, other, left), redrafted, self._usage)
         except (_Cramped, Unusable) as fault:
             raise self._failed(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
@@ -131,17 +144,30 @@ class _Climb(Generic[R]):
     def _failed(self, reason: str) -> TaskFailed:
         return TaskFailed(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
 
-    def _usable(self, draft: Draft, room: Room) -> R | None:
-        """The reply of the first rung that gives one; the last one's is repaired once."""
+    def _usable(
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None = None
+    ) -> R | None:
+        """The reply of the first rung that gives one; the last one's is repaired once.
+
+        With `asked_with_more`, a rung that never worked is left for an empty reply as well, unless an earlier run stayed on it
+        and asked with more room.
+        """
         working = self._working()
         request, fault = None, None
-        for rung in self._rungs():
+        for rung in rungs:
             asked = self._request(draft, rung, room)
-            heard = self._hear(asked, send=working is None or not _above(rung, working))
+            above = working is not None and _above(rung, working)
+            heard = self._hear(asked, send=not above)
             if heard is None:
                 continue
             try:
-                found = self._read(heard)
+                found = self._read(heard, rung)
+            except _Silent:
+                unproven = above or (working is None and rung is not rungs[-1])
+                if asked_with_more is None or not unproven or asked_with_more(rung):
+                    raise
+                _log.info("%s: the rung %s gave an empty reply", self._task, rung)
+                continue
             except Unusable as unusable:
                 request, fault = self._repair(asked, heard, unusable), unusable
                 if rung is working or self._chat.knows(request):
@@ -158,7 +184,7 @@ class _Climb(Generic[R]):
         heard = self._hear(request, send=True)
         if heard is None:
             raise Unusable("it refused the request to repair its reply")
-        found = self._read(heard)
+        found = self._read(heard, request.rung)
         self._works(request.rung, working)
         return found
 
@@ -186,7 +212,7 @@ class _Climb(Generic[R]):
         self._usage += heard.spent
         return heard.reply
 
-    def _read(self, reply: ChatReply) -> R | None:
+    def _read(self, reply: ChatReply, rung: Rung) -> R | None:
         """A reply's content; None where the model declined.
 
         Raises:
@@ -194,7 +220,7 @@ class _Climb(Generic[R]):
             Unusable: it is not what was asked for.
         """
         if reply.finish == TOO_LONG:
-            raise _Cramped("the prompt is too long for the model", less=True)
+            raise _Cramped("the prompt is too long for the model", rung, less=True)
         if reply.refusal or reply.finish == "content_filter":
             return None
         try:
@@ -203,9 +229,9 @@ class _Climb(Generic[R]):
             if is_refusal(reply.text):
                 return None
             if not own_channel(reply.text):
-                raise _Cramped("the reply is empty") from None
+                raise (_Cramped if reply.finish == "length" else _Silent)("the reply is empty", rung) from None
             if reply.finish == "length" and start_of_loop(reply.text) is None:
-                raise _Cramped("the reply was cut off at its limit") from None
+                raise _Cramped("the reply was cut off at its limit", rung) from None
             raise
 
     def _request(self, draft: Draft, rung: Rung, room: Room) -> ChatRequest:

@@ -97,11 +97,9 @@ def is_refusal(text: str) -> bool:
     return bool(_REFUSAL.match(own_channel(text)))
 
 
-def settled(answer: str | None) -> str | None:
-    """An answer on one line, or None where its words say that there is none."""
-    words = " ".join((answer or "").split())
-    bare = words.strip(" .!?\"'“”()[]<>*_")
-    return None if not bare or _UNKNOWN.fullmatch(bare) or _REFUSAL.match(bare) else words
+def says_unknown(words: str) -> bool:
+    """Whether an answer's words say that there is none."""
+    return bool(_UNKNOWN.fullmatch(words))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any] | str]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.citing import reading_of
+from hoptrail.language.chat.citing import reading_of, settled
 from hoptrail.language.chat.context import (
     Room,
     fit,
@@ -29,7 +29,6 @@ from hoptrail.language.chat.context import (
 from hoptrail.language.chat.ladder import Climbed, Draft, Ladder
 from hoptrail.language.chat.noting import extraction_of, shortened
 from hoptrail.language.chat.origins import Origins
-from hoptrail.language.chat.parsing import settled
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.sampling import climb_often
 from hoptrail.language.tasks import (
@@ -193,7 +192,7 @@ class _Asked:
         )
         self.usage += usage
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
-        return Samples(tuple(settled(climbed.reply.answer) if climbed.reply else None for climbed in climbs))
+        return Samples(tuple(settled(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 
     def _entail(self, task: Entail) -> Relation:
         values = {"question": task.question, "premise": task.premise, "hypothesis": task.hypothesis}
