@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.documents.text import Unreadable, cleaned, decode
+from hoptrail.documents.text import Decoded, Unreadable, cleaned, decode
 
 SAMPLE = "Zürich liegt am See. Élan vital, naïve café.\n"
 JAPANESE = "今日は雨です。明日は晴れです。\n" * 4
@@ -66,6 +66,19 @@ def test_c7_mixed_encodings_keep_what_is_utf8() -> None:
     assert decoded.text.startswith("Zürich")
     assert decoded.text.endswith("caf\N{REPLACEMENT CHARACTER}")
     assert "1 byte sequences" in decoded.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Zoë met René in a caf".encode() + "é".encode()[:1], "Zoë met René in a caf\ufffd"),
+        ("“Yes,” he said — ".encode() + b"\xe9", "“Yes,” he said — \ufffd"),
+        ("\ufffd, Zoë, ".encode() + b"\xe9", "\ufffd, Zoë, \ufffd"),
+        (codecs.BOM_UTF8 + b"# Title\nText \xe9 bad", "# Title\nText \ufffd bad"),
+    ],
+)
+def test_c7_one_bad_byte_costs_only_itself(data: bytes, text: str) -> None:
+    assert decode(data) == Decoded(text, ("1 byte sequences are not UTF-8 and were replaced by U+FFFD",))
 
 
 @pytest.mark.parametrize(
