@@ -52,7 +52,7 @@ def test_c7_the_declared_encoding_is_used() -> None:
     page = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Привет, мир'
     parsed = parse_html(page.encode("cp1251"), DEFAULT_LIMITS)
     assert parsed.text == "Привет, мир"
-    assert parsed.notes == ("read as windows-1251, which the file declares",)
+    assert parsed.notes == ("read as cp1251, because the file declares windows-1251",)
 
 
 @pytest.mark.parametrize("page", ["", "   ", "<html></html>", "<p></p>", "<!-- nothing -->"])

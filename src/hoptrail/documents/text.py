@@ -40,7 +40,41 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 256 * 1024
+# Windows-1252 among ASCII. Not in it are ð, þ, ý and ÿ: rare in western texts, and in other encodings the bytes of common
+# Turkish, Baltic and Russian letters.
+_CAPITALS = "À-ÏÑ-ÖØ-ÜŒŠŽ"
+_SMALL = "ß-ïñ-öø-üœšž"
+_LETTERS = f"{_CAPITALS}{_SMALL}"
+_LETTER = re.compile(f"[{_LETTERS}]")
+_WITHIN_WORDS = "’‘–—…·\xad"
+_BEFORE_WORDS = "„‚¿¡"
+_BETWEEN_WORDS = "“”«»‹›\xa0"
+_SIGNS = "£€¢¥§©®™°ºª½¼¾²³×÷±µ†‡•‰´¶"
+_NOT_WESTERN = re.compile(
+    rf"[^\0-\x7f{_LETTERS}{_WITHIN_WORDS}{_BEFORE_WORDS}{_BETWEEN_WORDS}{_SIGNS}]"
+    rf"|[{_LETTERS}]{{3}}|[a-z{_SMALL}][{_CAPITALS}]"  # Cyrillic; Mac Roman
+    rf"|[A-Za-z{_LETTERS}][{_BETWEEN_WORDS}{_SIGNS}][A-Za-z{_LETTERS}]|\w[{_BEFORE_WORDS}]|[{_BEFORE_WORDS}]\W"  # DOS
+    rf"|[{_LETTERS}{_SIGNS}][{_SIGNS}]|[{_SIGNS}][{_LETTERS}]"  # two bytes for a character
+)
+# The encodings that a page in ASCII letters can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
+_DECLARABLE = frozenset(
+    (
+        *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
+        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
+    )
+)
+_MEANT = {  # by the same standard: what pages in these are read as
+    **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
+    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    "iso8859-9": "cp1254",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_GUESSED = "not UTF-8; read as {}, a guess from its bytes"
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
 
 
@@ -61,8 +95,8 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises:
         Unreadable: the bytes are not text in any encoding that fits.
     """
-    decoded = _marked(data) or _wide(data) or _utf8(data) or _declared(data, declared) or _damaged_utf8(data)
-    text, notes = decoded or _guessed(data)
+    told = _marked(data) or _wide(data) or _utf8(data) or _declared(data, declared) or _damaged_utf8(data)
+    text, notes = told or _western(data) or _guessed(data)
     if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(text)
@@ -118,9 +152,20 @@ def _utf8(data: bytes) -> _Reading | None:
     return None if text is None else (text, ())
 
 
-def _declared(data: bytes, encoding: str | None) -> _Reading | None:
+def _declared(data: bytes, label: str | None) -> _Reading | None:
+    encoding = _meant_by(label) if label else None
     text = _strictly(data, encoding) if encoding else None
-    return None if text is None else (text, (f"read as {encoding}, which the file declares",))
+    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
+
+
+def _meant_by(label: str) -> str | None:
+    """Python's name for the encoding that a browser takes for `label`, if it is one that a page can be in and declare."""
+    try:
+        name = codecs.lookup(label.lower().removeprefix("x-")).name
+    except LookupError:
+        return None
+    encoding = _MEANT.get(name, name)
+    return encoding if encoding in _DECLARABLE else None
 
 
 def _damaged_utf8(data: bytes, *, marked: bool = False) -> _Reading | None:
@@ -138,6 +183,17 @@ def _damaged_utf8(data: bytes, *, marked: bool = False) -> _Reading | None:
     return text, (f"{bad} byte sequences are not UTF-8 and were replaced by U+FFFD",) if bad else ()
 
 
+def _western(data: bytes) -> _Reading | None:
+    """Windows-1252, where its letters above ASCII are at most a tenth of the text, and all is as usual among ASCII letters.
+
+    So few of them easily lead a general guess astray.
+    """
+    text = _strictly(data, "cp1252")
+    if text is None or len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text):
+        return None
+    return text, (_GUESSED.format("cp1252"),)
+
+
 def _guessed(data: bytes) -> _Reading:
     """The guess of charset-normalizer, but Windows-1252, by far the commonest, where it fits as well."""
     from charset_normalizer import from_bytes
@@ -152,4 +208,4 @@ def _guessed(data: bytes) -> _Reading:
     as_good = western.chaos <= best.chaos and western.coherence >= best.coherence - 0.1
     encoding = "cp1252" if western is not best and as_good else best.encoding
     text = data.decode(encoding, errors="replace")
-    return text, (f"not UTF-8; read as {encoding}, a guess from its bytes",)
+    return text, (_GUESSED.format(encoding),)
