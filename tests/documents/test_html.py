@@ -68,6 +68,10 @@ def test_what_is_not_for_reading_stays_out_of_preformatted_text() -> None:
     [
         ("<title>A &amp;\n B</title><h1>C</h1>", "A & B"),
         ("<h1>Only a heading</h1>", "Only a heading"),
+        ("<title>Ada Lovelace - Wikipedia</title><h1>Ada\n<i>Lovelace</i></h1>", "Ada Lovelace"),
+        ("<title>Ada | Work – The Site</title><h1>The Site</h1><h1>Ada | Work</h1>", "Ada | Work"),
+        ("<title>Foss-on-Sea: a guide</title><h1>Foss</h1>", "Foss-on-Sea: a guide"),
+        ("<title> - Wikipedia</title><h1></h1>", "- Wikipedia"),
         ("<svg><title>Icon</title></svg><p>x", ""),
         ("<p>none", ""),
     ],

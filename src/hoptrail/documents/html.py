@@ -14,7 +14,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.text import Parsed, Unreadable, decode
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
 _BLOCKS = re.compile(
@@ -23,11 +23,14 @@ _BLOCKS = re.compile(
 )
 _HEADINGS = re.compile("h[1-6]|summary")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
 _SPACES = re.compile(r"\s+")
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """Title (from `title`, else the first `h1`) and text, paragraphs parted by a blank line.
+
+    Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
 
     Meant to run in the child process: blocks nested very deep take the parser quadratic time.
 
@@ -43,9 +46,17 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
         tree = LexborHTMLParser(markup.text)
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
-    heading = tree.css_first("head > title") or tree.css_first("h1")
-    title = heading.text() if heading else ""
-    return Parsed(title, _tidied(_Reader().read(tree.body)) if tree.body else "", markup.notes)
+    return Parsed(_title(tree), _tidied(_Reader().read(tree.body)) if tree.body else "", markup.notes)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    headings = [_SPACES.sub(" ", heading.text()).strip() for heading in tree.css("h1")]
+    named = tree.css_first("head > title")
+    if named is None:
+        return headings[0] if headings else ""
+    title = _SPACES.sub(" ", named.text()).strip()
+    begun = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
+    return next(begun, title)
 
 
 def _declared_encoding(data: bytes) -> str | None:
