@@ -162,11 +162,13 @@ def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Pat
     (inside / ".kept").mkdir()
     (inside / ".kept" / "b.txt").write_text("Kept.")
     (inside / "kept.txt").symlink_to(".kept/b.txt")
+    (inside / "hidden").symlink_to(".kept")
     documents, errors = read(inside)
     assert [document.text for document in documents] == ["Open.", "Kept."]
-    assert [Path(error.source).name for error in errors] == ["file.txt", "folder", "nowhere.txt"]
+    assert [Path(error.source).name for error in errors] == ["file.txt", "folder", "hidden", "nowhere.txt"]
     assert "leads out of the folder" in errors[0].reason
-    assert "leads nowhere" in errors[2].reason
+    assert f"{(inside / '.kept').resolve().as_posix()}: name that as a source" in errors[2].reason
+    assert "leads nowhere" in errors[3].reason
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
