@@ -81,6 +81,20 @@ def word_file(path: Path, paragraphs: Sequence[tuple[str, str]], title: str = ""
     return path
 
 
+def word_body(path: Path, xml: str) -> Path:
+    """A DOCX file with this body, `w:` being the prefix of its elements."""
+    from docx import Document
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    document = Document()
+    body = document.element.body
+    for element in reversed(parse_xml(f"<w:body {nsdecls('w')}>{xml}</w:body>")):
+        body.insert(0, element)
+    document.save(str(path))
+    return path
+
+
 def with_member(path: Path, name: str, data: bytes) -> bytes:
     """The DOCX file at `path` with one member replaced or added."""
     out = io.BytesIO()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from documents.file_makers import with_member, word_file
+from documents.file_makers import with_member, word_body, word_file
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
@@ -52,6 +52,91 @@ def test_paragraphs_and_tables_in_order(tmp_path: Path, parsing: Parsing) -> Non
     document.save(str(tmp_path / "a.docx"))
     parsed = parsing.parse("docx", (tmp_path / "a.docx").read_bytes())
     assert parsed.text == "Before.\n\nCity\tLand\nBern\tSwiss\n\nAfter."
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def paragraph(*runs: str) -> str:
+    return f"<w:p>{''.join(runs)}</w:p>"
+
+
+def cell(*blocks: str, merge: str = "", span: int = 1) -> str:
+    merged = {"": "", "restart": '<w:vMerge w:val="restart"/>', "continue": "<w:vMerge/>"}[merge]
+    return f'<w:tc><w:tcPr><w:gridSpan w:val="{span}"/>{merged}</w:tcPr>{"".join(blocks) or paragraph()}</w:tc>'
+
+
+def table(*rows: str) -> str:
+    return f"<w:tbl><w:tblPr/><w:tblGrid/>{''.join(rows)}</w:tbl>"
+
+
+def row(*cells: str) -> str:
+    return f"<w:tr>{''.join(cells)}</w:tr>"
+
+
+def controlled(content: str) -> str:
+    return f"<w:sdt><w:sdtPr/><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        paragraph(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>'),
+        paragraph(f'<w:moveTo w:id="1" w:author="a">{run("kept")}</w:moveTo>'),
+        paragraph(f'<w:fldSimple w:instr="REF x">{run("kept")}</w:fldSimple>'),
+        paragraph(f'<w:smartTag w:element="City">{run("kept")}</w:smartTag>'),
+        paragraph(f'<w:customXml w:element="x">{run("kept")}</w:customXml>'),
+        paragraph(f"<w:hyperlink>{controlled(run('kept'))}</w:hyperlink>"),
+        paragraph(f"<w:r><w:ruby><w:rt>{run('said')}</w:rt><w:rubyBase>{run('kept')}</w:rubyBase></w:ruby></w:r>"),
+        paragraph(controlled(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>')),
+        controlled(paragraph(run("kept"))),
+        controlled(f'<w:customXml w:element="x">{paragraph(run("kept"))}</w:customXml>'),
+        controlled(table(row(cell(paragraph(run("kept")))))),
+        table(controlled(row(controlled(cell(controlled(paragraph(run("kept")))))))),
+    ],
+)
+def test_text_is_read_through_whatever_wraps_it(tmp_path: Path, wrapped: str) -> None:
+    gone = f'<w:del w:id="1" w:author="a">{run("no")}</w:del><w:moveFrom w:id="2" w:author="a">{run("no")}</w:moveFrom>'
+    body = paragraph(run("before")) + wrapped + paragraph(run("after"), gone)
+    assert (
+        parse_docx(word_body(tmp_path / "a.docx", body).read_bytes(), DEFAULT_LIMITS).text == "before\n\nkept\n\nafter"
+    )
+
+
+def test_a_title_may_stand_in_a_content_control(tmp_path: Path) -> None:
+    styled = controlled(paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', controlled(run("In the text"))))
+    assert parse_docx(word_body(tmp_path / "a.docx", styled).read_bytes(), DEFAULT_LIMITS).title == "In the text"
+
+
+def test_a_table_in_a_cell_is_part_of_its_text(tmp_path: Path) -> None:
+    inner = table(row(cell(paragraph(run("key"))), cell(paragraph(run("value")))), row(cell(paragraph(run("last")))))
+    outer = table(row(cell(paragraph(run("outer")), inner, paragraph()), cell(paragraph(run("beside")))))
+    parsed = parse_docx(word_body(tmp_path / "a.docx", outer).read_bytes(), DEFAULT_LIMITS)
+    assert parsed.text == "outer key value last\tbeside"
+
+
+def test_merged_cells_are_said_once_in_every_row(tmp_path: Path) -> None:
+    def told(text: str, merge: str = "", span: int = 1) -> str:
+        return cell(paragraph(run(text)), merge=merge, span=span)
+
+    rows = [
+        row(told("wide", span=2), told("tall", "restart")),
+        row(told("one"), told("two"), cell(merge="continue")),
+        row(told("both", span=2), cell(merge="continue")),
+        row(told("short")),
+        row(told("a"), told("b"), cell(merge="continue")),
+    ]
+    parsed = parse_docx(word_body(tmp_path / "a.docx", table(*rows)).read_bytes(), DEFAULT_LIMITS)
+    assert parsed.text == "wide\ttall\none\ttwo\ttall\nboth\ttall\nshort\na\tb\t"
+
+
+def test_a_cell_merged_over_very_many_rows(tmp_path: Path) -> None:
+    rows = [row(cell(paragraph(run("group")), merge="restart"), cell(paragraph(run("0"))))]
+    rows += [row(cell(merge="continue"), cell(paragraph(run(f"{number}")))) for number in range(1, 3000)]
+    data = word_body(tmp_path / "a.docx", table(*rows)).read_bytes()
+    assert parse_docx(data, DEFAULT_LIMITS).text.split("\n") == [f"group\t{number}" for number in range(3000)]
+    assert "more than 10000 characters" in refusal(data, ReadingLimits(text=10_000))
 
 
 def test_the_title_comes_from_properties_or_style(tmp_path: Path) -> None:

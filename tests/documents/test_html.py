@@ -36,10 +36,42 @@ def test_tables_and_preformatted_text_keep_their_shape() -> None:
 
 
 @pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (
+            "<tr><th><p>City</p><th><div><p>Country</p></div><tr><td><p> Bern<td><p>Switz&shy;er<br>land",
+            "City\tCountry\n\nBern\tSwitz\xader land",
+        ),
+        ("<tr><td><ul><li>a<li>b</ul><td>c", "a b\tc"),
+        ("<tr><td><p>One.<p>Two.", "One.\n\nTwo."),
+        ("<tr><td><h1>Layout</h1><p>One.<td><p>Two.", "Layout\n\nOne.\n\nTwo."),
+        ("<tr><td><p>One.<p>Two.<table><tr><td><p>a<td><p>b</table><td>c", "One.\n\nTwo.\n\na\tb\n\nc"),
+        ("<tr><td>1<br>2<td><pre>one\ntwo</pre>", "1\n2\n\none\ntwo"),
+    ],
+)
+def test_blocks_in_cells_leave_rows_whole_but_for_layout(table: str, text: str) -> None:
+    assert text_of(f"<table>{table}</table>") == text
+
+
+def test_a_button_that_is_a_heading_keeps_its_text() -> None:
+    page = "<h2><span><button>What is the refund period?</button></span></h2><div>30 days. <button>Send</button></div>"
+    folded = "<details><summary><button>More</button> <button hidden>no</button></summary>Text</details>"
+    assert text_of(page + folded) == "What is the refund period?\n\n30 days.\n\nMore\n\nText"
+
+
+def test_what_is_not_for_reading_stays_out_of_preformatted_text() -> None:
+    assert text_of("<pre>a\n<script>x()</script><b>b</b><div>c</div></pre><pre hidden>no</pre>d") == "a\nbc\n\nd"
+
+
+@pytest.mark.parametrize(
     ("page", "title"),
     [
         ("<title>A &amp;\n B</title><h1>C</h1>", "A & B"),
         ("<h1>Only a heading</h1>", "Only a heading"),
+        ("<title>Ada Lovelace - Wikipedia</title><h1>Ada\n<i>Lovelace</i></h1>", "Ada Lovelace"),
+        ("<title>Ada | Work – The Site</title><h1>The Site</h1><h1>Ada | Work</h1>", "Ada | Work"),
+        ("<title>Foss-on-Sea: a guide</title><h1>Foss</h1>", "Foss-on-Sea: a guide"),
+        ("<title> - Wikipedia</title><h1></h1>", "- Wikipedia"),
         ("<svg><title>Icon</title></svg><p>x", ""),
         ("<p>none", ""),
     ],
@@ -52,7 +84,7 @@ def test_c7_the_declared_encoding_is_used() -> None:
     page = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Привет, мир'
     parsed = parse_html(page.encode("cp1251"), DEFAULT_LIMITS)
     assert parsed.text == "Привет, мир"
-    assert parsed.notes == ("read as windows-1251, which the file declares",)
+    assert parsed.notes == ("read as cp1251, because the file declares windows-1251",)
 
 
 @pytest.mark.parametrize("page", ["", "   ", "<html></html>", "<p></p>", "<!-- nothing -->"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.documents.text import Unreadable, cleaned, decode
+from hoptrail.documents.text import Decoded, Unreadable, cleaned, decode
 
 SAMPLE = "Zürich liegt am See. Élan vital, naïve café.\n"
 JAPANESE = "今日は雨です。明日は晴れです。\n" * 4
@@ -61,11 +61,77 @@ def test_c7_a_declared_encoding_is_believed_where_utf8_does_not_fit() -> None:
     assert decode("Ödön".encode(), "no-such-codec").text == "Ödön"
 
 
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [
+        ("iso-8859-1", "cp1252", "“Café” – he said it’s 5 €."),
+        ("Latin1", "cp1252", "“Café” – he said it’s 5 €."),
+        ("us-ascii", "cp1252", "“Café”"),
+        ("iso-8859-9", "cp1254", "“Şehir”"),
+        ("gb2312", "gb18030", "朱镕基在北京。"),
+        ("x-sjis", "cp932", "①髙島屋で買う。"),
+        ("euc-kr", "cp949", "똠방각하"),
+    ],
+)
+def test_c7_a_declared_encoding_is_what_browsers_take_it_for(label: str, encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding), label) == Decoded(
+        text, (f"read as {encoding}, because the file declares {label}",)
+    )
+
+
+@pytest.mark.parametrize(
+    "label", ["utf-16", "utf-16le", "unicode_escape", "rot13", "idna", "undefined", "utf-7", "cp500"]
+)
+def test_c7_what_no_page_can_be_in_is_not_believed(label: str) -> None:
+    assert decode(r"The “café” \u0041 is a fine place for +AGE- and x.".encode("cp1252"), label) == Decoded(
+        r"The “café” \u0041 is a fine place for +AGE- and x.", ("not UTF-8; read as cp1252, a guess from its bytes",)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Partido Regionalista del País Leonés is a party in Spain.",
+        "It was 20°C in the room today.",
+        "« C’était là, à côté de l’église », dit-il. La ville est au bord de la mer et possède un grand port – œuvre d’art.",
+    ],
+)
+def test_c7_a_few_western_letters_and_signs_are_windows_1252(text: str) -> None:
+    assert decode(text.encode("cp1252")).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (
+            "Miasto leży nad morzem i ma duży port. Most został zbudowany w 1871 roku, a później przyszła kolej. ",
+            "cp1250",
+        ),
+        ("The goalkeeper Novotná and Román Kaká were seen in Antártida with the others.", "cp850"),
+    ],
+)
+def test_c7_bytes_that_are_unusual_in_windows_1252_are_left_to_the_guess(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
 def test_c7_mixed_encodings_keep_what_is_utf8() -> None:
     decoded = decode(("Zürich, Élan, naïve, " * 10).encode() + "café".encode("latin-1"))
     assert decoded.text.startswith("Zürich")
     assert decoded.text.endswith("caf\N{REPLACEMENT CHARACTER}")
     assert "1 byte sequences" in decoded.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Zoë met René in a caf".encode() + "é".encode()[:1], "Zoë met René in a caf\ufffd"),
+        ("“Yes,” he said — ".encode() + b"\xe9", "“Yes,” he said — \ufffd"),
+        ("\ufffd, Zoë, ".encode() + b"\xe9", "\ufffd, Zoë, \ufffd"),
+        (codecs.BOM_UTF8 + b"# Title\nText \xe9 bad", "# Title\nText \ufffd bad"),
+    ],
+)
+def test_c7_one_bad_byte_costs_only_itself(data: bytes, text: str) -> None:
+    assert decode(data) == Decoded(text, ("1 byte sequences are not UTF-8 and were replaced by U+FFFD",))
 
 
 @pytest.mark.parametrize(

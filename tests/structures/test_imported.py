@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hoptrail.documents.splitting import PassageLimits
+from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.structures import imported
@@ -149,6 +150,19 @@ def test_of_several_passages_each_gets_its_own_facts_and_entities(site: Site, tm
         ["Twice", "Isk rises in Grey Hills"],
         ["Wrenmouth stands on Isk"],
     ]
+
+
+def test_a_long_document_takes_time_by_its_length() -> None:
+    document = make_document("Long", " ".join(f"Sentence number {number} is here." for number in range(6000)))
+    units = passages(document, PassageLimits(words=6, short_document_words=0))
+    starts = [unit.sources[0].start for unit in units]
+    begun = time.process_time()
+    places = imported._Places(document, units)
+    facts = tuple(imported.FactLine(f"x{start}", (), start, start + 5) for start in starts)
+    places.put(imported.ExtractionLine("Long", (), facts))
+    assert time.process_time() - begun < 2
+    found = places.extractions()
+    assert [fact.source.start for unit in units for fact in found[unit.id].facts] == starts
 
 
 def test_a_line_may_name_its_document_by_line_id_own_id_or_title(

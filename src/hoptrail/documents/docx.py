@@ -1,8 +1,8 @@
 """The text of a Word file (.docx): paragraphs and tables in the order of the document.
 
-Leaves out headers, footers, footnotes, comments, text boxes and pictures. The archive is checked before anything
-is unpacked, and XML with a document type is refused, so no entity is ever expanded and nothing is fetched.
-Meant to run in the child process.
+Changes that are tracked count as accepted. Leaves out headers, footers, footnotes, comments, text boxes, formulas and
+pictures. The archive is checked before anything is unpacked, and XML with a document type is refused, so no entity is ever
+expanded and nothing is fetched. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import contextlib
 import io
 import zipfile
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from hoptrail.documents.limits import MIB, ReadingLimits
@@ -19,9 +20,18 @@ from hoptrail.documents.text import Parsed, Unreadable
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
-    from docx.table import Table
 
 _OLD_WORD = bytes.fromhex("d0cf11e0a1b11ae1")
+_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
+# python-docx reads none of what stands in these but hyperlinks. Not among them: `del` and `moveFrom`, whose text is gone.
+_WRAPPERS = {
+    f"{_NAMESPACE}{tag}"
+    for tag in (
+        *("ins", "moveTo", "sdt", "sdtContent", "customXml", "smartTag", "fldSimple", "hyperlink", "dir", "bdo"),
+        *("ruby", "rubyBase"),
+    )
+}
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -95,38 +105,74 @@ def _opened(data: bytes) -> WordDocument:
 
 
 def _title(document: WordDocument) -> str:
+    from docx.text.paragraph import Paragraph
+
     named = str(document.core_properties.title or "").strip()
     if named:
         return named
-    for paragraph in document.paragraphs[:20]:
-        style = paragraph.style
-        if style is not None and style.name == "Title" and paragraph.text.strip():
-            return str(paragraph.text)
+    for paragraph in islice(_within(document.element.body, _PARAGRAPH), 20):
+        style = Paragraph(paragraph, document).style
+        text = _paragraph(paragraph)
+        if style is not None and style.name == "Title" and text.strip():
+            return text
     return ""
 
 
 def _text(document: WordDocument, limits: ReadingLimits) -> str:
-    from docx.table import Table
-
     pieces: list[str] = []
     room = limits.text
-    for block in document.iter_inner_content():
-        piece = "\n".join(_rows(block)) if isinstance(block, Table) else block.text
-        room -= len(piece)
-        if room < 0:
-            raise Unreadable(f"gives more than {limits.text} characters of text: split it, or raise the limit `text`")
+    for block in _within(document.element.body, _PARAGRAPH, _TABLE):
+        lines = []
+        for line in _lines(block):
+            room -= len(line)
+            if room < 0:
+                raise Unreadable(
+                    f"gives more than {limits.text} characters of text: split it, or raise the limit `text`"
+                )
+            lines.append(line)
+        piece = "\n".join(lines)
         if piece.strip():
             pieces.append(piece)
     return "\n\n".join(pieces)
 
 
-def _rows(table: Table) -> Iterator[str]:
-    """A line a row, cells parted by tabs; a merged cell is said once."""
-    for row in table.rows:
-        cells = []
-        previous = None
-        for cell in row.cells:
-            if cell._tc is not previous:  # noqa: SLF001 - python-docx offers no other sign of a merged cell
-                cells.append(" ".join(cell.text.split()))
-            previous = cell._tc  # noqa: SLF001
-        yield "\t".join(cells)
+def _within(element: Any, *tags: str) -> Iterator[Any]:
+    """The elements with these tags in `element`, in order, also those in wrappers. The XML parser bounds the depth."""
+    for child in element:
+        if child.tag in tags:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _within(child, *tags)
+
+
+def _lines(block: Any) -> Iterator[str]:
+    """A paragraph, or a table's rows."""
+    if block.tag == _TABLE:
+        yield from _rows(block)
+    else:
+        yield _paragraph(block)
+
+
+def _paragraph(element: Any) -> str:
+    """The text of its runs; a run that holds others has characters with their reading above (`ruby`)."""
+    return "".join(run.text + _paragraph(run) for run in _within(element, _RUN))
+
+
+def _rows(table: Any) -> Iterator[str]:
+    """A line a row, cells parted by tabs; a merged cell is said once in every row that it reaches into."""
+    above: dict[int, str] = {}
+    for row in _within(table, _ROW):
+        column = row.grid_before
+        cells: dict[int, str] = {}
+        for cell in _within(row, _CELL):
+            goes_on = cell.vMerge == "continue"
+            cells[column] = above.get(column, "") if goes_on else _cell(cell)
+            column += max(cell.grid_span, 1)
+        yield "\t".join(cells.values())
+        above = cells
+
+
+def _cell(cell: Any) -> str:
+    """On one line, tables in it as well."""
+    blocks = _within(cell, _PARAGRAPH, _TABLE)
+    return " ".join(word for block in blocks for line in _lines(block) for word in line.split())

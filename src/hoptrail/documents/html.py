@@ -7,25 +7,30 @@ no attempt is made to tell the main text from what surrounds it.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.text import Parsed, Unreadable, decode
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
 _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    "h[1-6]|header|hr|li|main|menu|ol|p|section|summary|table|tbody|tfoot|thead|tr|ul"
+    "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
 )
+_HEADINGS = re.compile("h[1-6]|summary")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
 _SPACES = re.compile(r"\s+")
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """Title (from `title`, else the first `h1`) and text, paragraphs parted by a blank line.
+
+    Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
 
     Meant to run in the child process: blocks nested very deep take the parser quadratic time.
 
@@ -41,9 +46,17 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
         tree = LexborHTMLParser(markup.text)
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
-    heading = tree.css_first("head > title") or tree.css_first("h1")
-    title = heading.text() if heading else ""
-    return Parsed(title, _tidied(_pieces(tree.body)) if tree.body else "", markup.notes)
+    return Parsed(_title(tree), _tidied(_Reader().read(tree.body)) if tree.body else "", markup.notes)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    headings = [_SPACES.sub(" ", heading.text()).strip() for heading in tree.css("h1")]
+    named = tree.css_first("head > title")
+    if named is None:
+        return headings[0] if headings else ""
+    title = _SPACES.sub(" ", named.text()).strip()
+    begun = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
+    return next(begun, title)
 
 
 def _declared_encoding(data: bytes) -> str | None:
@@ -52,48 +65,94 @@ def _declared_encoding(data: bytes) -> str | None:
     return found[1].decode("ascii") if found else None
 
 
-def _pieces(root: LexborNode) -> list[str]:
-    """Text and breaks in reading order. Walks by hand: pages nest deeper than Python's stack."""
-    pieces: list[str] = []
-    node, depth = root, 0
-    while True:
-        child = None if _enter(node, pieces) else node.child
-        if child is not None:
-            node, depth = child, depth + 1
-            continue
-        while node.next is None:
-            _leave(node, pieces)
-            parent = node.parent
-            if depth <= 1 or parent is None:
-                return pieces
-            node, depth = parent, depth - 1
-        _leave(node, pieces)
-        node = node.next
+@dataclass(slots=True)
+class _Row:
+    """A table row that is being read: where its pieces begin, how many cells it has, and whether these hold more than words."""
+
+    start: int
+    cells: int = 0
+    layout: bool = False
 
 
-def _enter(node: LexborNode, pieces: list[str]) -> bool:
-    """Take a node's own text; True if nothing below it is to be read."""
+class _Reader:
+    """Takes the text of a page and its breaks, in reading order."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._rows: list[_Row] = []
+        self._verbatim = 0
+
+    def read(self, root: LexborNode) -> list[str]:
+        """Walks by hand: pages nest deeper than Python's stack."""
+        node, depth = root, 0
+        while True:
+            child = None if self._enter(node) else node.child
+            if child is not None:
+                node, depth = child, depth + 1
+                continue
+            while node.next is None:
+                self._leave(node)
+                parent = node.parent
+                if depth <= 1 or parent is None:
+                    return self._pieces
+                node, depth = parent, depth - 1
+            self._leave(node)
+            node = node.next
+
+    def _enter(self, node: LexborNode) -> bool:
+        """Take a node's own text; True if nothing below it is to be read."""
+        tag = node.tag or ""
+        if tag == "-text":
+            text = node.text_content or ""
+            self._pieces.append(text if self._verbatim else _SPACES.sub(" ", text))
+            return True
+        if self._breaks(tag):
+            self._pieces.append("\n\n")
+        elif tag == "br":
+            self._pieces.append("\n")
+        if self._rows and (tag in ("tr", "pre") or _HEADINGS.fullmatch(tag)):
+            self._rows[-1].layout = True
+        if tag == "tr":
+            self._rows.append(_Row(len(self._pieces)))
+        elif tag == "pre":
+            self._verbatim += 1
+        return _is_dropped(node)
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag == "pre":
+            self._verbatim -= 1
+        elif tag == "tr":
+            self._end_row(self._rows.pop())
+        elif tag in ("td", "th"):
+            self._pieces.append("\t")
+            if self._rows:
+                self._rows[-1].cells += 1
+        if self._breaks(tag):
+            self._pieces.append("\n\n")
+
+    def _breaks(self, tag: str) -> bool:
+        return not self._verbatim and _BLOCKS.fullmatch(tag) is not None
+
+    def _end_row(self, row: _Row) -> None:
+        """What was a block in a cell is a line's part; not where one cell is the row, or the table serves to lay out a page."""
+        if row.cells > 1 and not row.layout:
+            cells = "".join(self._pieces[row.start :]).split("\t")
+            self._pieces[row.start :] = ["\t".join(_SPACES.sub(" ", cell).strip() for cell in cells)]
+
+
+def _is_dropped(node: LexborNode) -> bool:
     tag = node.tag or ""
-    if tag == "-text":
-        pieces.append(_SPACES.sub(" ", node.text_content or ""))
-        return True
-    if tag == "pre":
-        pieces.append(f"\n\n{node.text()}\n\n")
-        return True
-    if _DROPPED.fullmatch(tag) or "hidden" in node.attributes:
-        return True
-    if _BLOCKS.fullmatch(tag):
-        pieces.append("\n\n")
-    elif tag == "br":
-        pieces.append("\n")
-    return False
+    dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
+    return dropped or "hidden" in node.attributes
 
 
-def _leave(node: LexborNode, pieces: list[str]) -> None:
-    if _BLOCKS.fullmatch(node.tag or ""):
-        pieces.append("\n\n")
-    elif node.tag in ("td", "th"):
-        pieces.append("\t")
+def _in_heading(node: LexborNode) -> bool:
+    """Whether the nearest block around it is a heading: one that folds what is below it is often a button itself."""
+    above = node.parent
+    while above is not None and not _BLOCKS.fullmatch(above.tag or ""):
+        above = above.parent
+    return above is not None and _HEADINGS.fullmatch(above.tag or "") is not None
 
 
 def _tidied(pieces: list[str]) -> str:

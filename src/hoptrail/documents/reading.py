@@ -48,7 +48,18 @@ BATCH_BYTES = 8_000_000
 """Contents made into documents together in another process: at most this many, or about this many bytes."""
 
 _LONGEST_TITLE = 300
+_BEGINNING = 100_000
+"""Characters of a Markdown text in which its title is looked for."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]+)$|^(?P<underlined>\S[^\n]*)\n=+[ \t]*$", re.MULTILINE)
+# What Obsidian, Hugo and Jekyll write before a text: YAML, of which only a title on one line is read. Before a blank line the
+# dashes are a rule, as in Pandoc (https://pandoc.org/MANUAL.html#extension-yaml_metadata_block).
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?![ \t]*\n)(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?^(?:---|\.\.\.)[ \t]*$", re.MULTILINE | re.DOTALL
+)
+_NAMED = re.compile(
+    r"""^title:[ \t]+(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\n]|'')*+)'|(?P<plain>[^\s"'|>#\[{][^\n]*))""",
+    re.MULTILINE,
+)
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -160,7 +171,7 @@ def _from_file(file: _File, parsing: Parsing, limits: ReadingLimits) -> Document
     form, notes = _true_form(file.form, path, data)
     if form in ("text", "markdown"):
         decoded = decode(data)
-        title = _first_heading(decoded.text) if form == "markdown" else ""
+        title = _markdown_title(decoded.text[:_BEGINNING]) if form == "markdown" else ""
         parsed = Parsed(title, decoded.text, decoded.notes)
     else:
         parsed = parsing.parse(form, data)
@@ -222,9 +233,28 @@ def _document(
     )
 
 
+def _markdown_title(text: str) -> str:
+    """The one that its front matter names, else the first heading."""
+    front = _FRONT_MATTER.match(text)
+    if front is None:
+        return _first_heading(text)
+    return _named_title(front[0]) or _first_heading(text[front.end() :])
+
+
+def _named_title(front_matter: str) -> str:
+    found = _NAMED.search(front_matter)
+    if found is None:
+        return ""
+    if found["double"] is not None:
+        return re.sub(r"\\(.)", r"\1", found["double"]).strip()
+    if found["single"] is not None:
+        return found["single"].replace("''", "'").strip()
+    return found["plain"].split(" #")[0].strip()
+
+
 def _first_heading(text: str) -> str:
     """The first Markdown heading, of either style, outside code."""
-    for found in _HEADING.finditer(_FENCED.sub("", text[:100_000])):
+    for found in _HEADING.finditer(_FENCED.sub("", text)):
         title = (found["marked"] or found["underlined"]).strip()
         without_close = title.rstrip("#")
         if found["marked"] and without_close[-1:] in ("", " ", "\t"):

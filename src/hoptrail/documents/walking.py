@@ -1,7 +1,8 @@
 """Finds the files that a source names: itself, or all of a folder in sorted order. Opens none of them.
 
 Hidden files and folders are skipped. Links that lead out of the folder are named, not followed; links that stay inside need not
-be followed, because what they point to is read where it stands. A folder of evaluation data gives its corpus file alone.
+be followed, because what they point to is read where it stands. In hidden places, files that they point to are read and folders
+named. A folder of evaluation data gives its corpus file alone.
 """
 
 from __future__ import annotations
@@ -66,5 +67,11 @@ def _link(link: Path, root: Path) -> Iterator[Path | DocumentError]:
         yield DocumentError(
             shown(link), f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
         )
-    elif target.is_file() and any(part.startswith(".") for part in target.relative_to(root).parts):
-        yield target
+    elif any(part.startswith(".") for part in target.relative_to(root).parts):
+        if target.is_file():
+            yield target
+        else:
+            yield DocumentError(
+                shown(link),
+                f"is a link to a folder that is hidden or in a hidden one, {shown(target)}: name that as a source",
+            )

@@ -14,6 +14,7 @@ with it. A line that cannot be used costs itself only. The file is held in memor
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -241,10 +242,12 @@ class _Places:
 
     def _given(self, fact: FactLine) -> tuple[Unit, Span]:
         """The offsets given, as far as they lie in the passage where they begin."""
-        for passage in self._passages:
-            span = passage.sources[0]
-            if fact.start is not None and fact.end is not None and span.start <= fact.start < min(fact.end, span.end):
-                return passage, Span(span.document, fact.start, min(fact.end, span.end))
+        if fact.start is not None and fact.end is not None:
+            at = bisect_right(self._passages, fact.start, key=lambda passage: passage.sources[0].end)
+            for passage in self._passages[at : at + 1]:
+                span = passage.sources[0]
+                if span.start <= fact.start < min(fact.end, span.end):
+                    return passage, Span(span.document, fact.start, min(fact.end, span.end))
         raise _Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._document.title!r}")
 
     def _nearest(self, text: str) -> tuple[Unit, Span]:
@@ -255,7 +258,7 @@ class _Places:
 
 def _sentences(document: Document, passage: Span) -> Iterator[Span]:
     """The sentences of a passage, without the white space around them."""
-    for sentence in document.sentences():
+    for sentence in document.sentences(passage):
         start, end = max(sentence.start, passage.start), min(sentence.end, passage.end)
         text = document.text[start:end]
         if text.strip():

@@ -51,6 +51,19 @@ PROSE = [
     ("90 {{unknown|{{nested|{{deep}}}}}}km", "90 km"),
     ("It is {{convert|90|km|mi}} long, {{cvt|5|to|7|m}} deep", "It is 90 km long, 5 to 7 m deep"),
     ("Born {{birth date and age|1840|2|3}} and {{as of|2001}}", "Born 3 February 1840 and As of 2001"),
+    (
+        "(born {{circa|1815}}, {{circa}} 1816 or {{c.|1817|1820}}; {{fl.|1840}}, {{floruit|1841|1843}})",
+        "(born c. 1815, c. 1816 or c. 1817 – c. 1820; fl. 1840, fl. 1841–1843)",
+    ),
+    (
+        "The {{ship|HMS|Foss|1815|6}} and {{Ship||Arden}} cost {{US$|5 million|link=yes}}",
+        "The HMS Foss and Arden cost US$5 million",
+    ),
+    ("{{frac|2}}, {{frac|3|4}}, {{Fraction|5|3|4}} miles", "1/2, 3/4, 5 3/4 miles"),
+    (
+        "She said:{{quote|Never [[again]].|Ada}}Then {{Blockquote|text=It sank.|author=Ada}}",
+        "She said:\n\nNever again.\n\nThen\n\nIt sank.",
+    ),
     ("A{{{argument|default}}}B{{{none}}}", "AdefaultB"),
     ("<nowiki>[[not a link]]</nowiki> <math>x^2</math><!-- no -->!x", "[[not a link]] !x"),
     ("H<sub>2</sub>O <br> next<blockquote>said</blockquote>after", "H2O\n\nnext\n\nsaid\n\nafter"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -99,6 +100,16 @@ def test_a_page_that_is_too_long_is_named_and_not_held(tmp_path: Path, monkeypat
         assert opened.unpacked == content.rindex(b"</page>") + len(b"</page>")
     assert [(one.title, one.fault) for one in pages] == [("A", ""), ("Long", "is longer than 2000 bytes"), ("C", "")]
     assert longest_rest < 4000
+
+
+def test_a_long_page_in_many_blocks_takes_time_by_its_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "MIB", 50)
+    begun = time.process_time()
+    pages, ended = read(tmp_path / "wiki", dump_of([page("A", "x"), page("Long", "y" * 2_000_000), page("C", "z")]))
+    assert time.process_time() - begun < 2
+    assert [(one.title, one.fault) for one in pages] == [("A", ""), ("Long", ""), ("C", "")]
+    assert len(pages[1].data) > 2_000_000
+    assert ended == ""
 
 
 @pytest.mark.parametrize(

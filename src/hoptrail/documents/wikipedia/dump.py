@@ -57,7 +57,7 @@ class Dump:
     header: bytes = b""
     ended: str = ""
     unpacked: int = 0
-    _rest: bytes = field(default=b"", repr=False)
+    _rest: bytearray = field(default_factory=bytearray, repr=False)
 
     @property
     def read(self) -> int:
@@ -72,8 +72,7 @@ class Dump:
         """
         shortened = 0
         for block in self._blocks():
-            *pieces, self._rest = (self._rest + block).split(_CLOSE)
-            for piece in pieces:
+            for piece in self._ended_by(block):
                 self.unpacked += len(piece) + len(_CLOSE) + shortened
                 yield from self._cut(piece, f"is longer than {longest} bytes" if shortened else "")
                 shortened = 0
@@ -82,6 +81,16 @@ class Dump:
                 whole, self._rest = len(self._rest), self._rest[:_KEPT] + self._rest[-len(_CLOSE) :]
                 shortened += whole - len(self._rest)
         self._finish()
+
+    def _ended_by(self, block: bytes) -> list[bytes]:
+        """What stands before each end tag, now that `block` is there; the rest is kept. Gzip gives a long page in many blocks."""
+        searched = max(0, len(self._rest) - len(_CLOSE) + 1)
+        self._rest += block
+        if self._rest.find(_CLOSE, searched) < 0:
+            return []
+        *pieces, rest = bytes(self._rest).split(_CLOSE)
+        self._rest = bytearray(rest)
+        return pieces
 
     def _cut(self, piece: bytes, fault: str) -> Iterator[RawPage]:
         """The page that ends here, and before it those whose end tag is missing."""
@@ -104,7 +113,7 @@ class Dump:
             )
 
     def _finish(self) -> None:
-        before, *opened = self._rest.split(_OPEN)
+        before, *opened = bytes(self._rest).split(_OPEN)
         if not self.header:
             self._begin(before)
         if not self.ended and _END not in self._rest:

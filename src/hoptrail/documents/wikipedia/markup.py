@@ -162,8 +162,9 @@ class Renderer:
 
     def _template(self, node: Any) -> str:
         arguments = {str(one.name).strip(): one.value for one in node.params}
-        unnamed = [arguments[key] for key in map(str, range(1, len(node.params) + 1)) if key in arguments]
-        return shown(template_name(str(node.name)), [self.text(value.nodes).strip(" \n") for value in unnamed])
+        unnamed = [key for key in map(str, range(1, len(node.params) + 1)) if key in arguments]
+        words = [self.text(arguments[key].nodes).strip(" \n") for key in unnamed or ["text"] if key in arguments]
+        return shown(template_name(str(node.name)), words)
 
     def _tag(self, node: Any) -> str:
         name = str(node.tag).strip().lower()

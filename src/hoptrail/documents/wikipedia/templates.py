@@ -14,7 +14,7 @@ ITEM = "\x1d"
 """Begins a line of its own (a list item, after a forced line break). XML cannot hold this character, so no text has it."""
 
 Arguments = Sequence[str]
-"""The unnamed arguments of a template, as text."""
+"""The unnamed arguments of a template, as text; of one that has none, the argument `text`."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -30,6 +30,10 @@ _SIGNS = {
     "ndash": "–",
     "mdash": "—",
     "nbsp": " ",
+    "circa": "c.",
+    "c.": "c.",
+    "floruit": "fl.",
+    "fl.": "fl.",
 }
 _BETWEEN = {"to", "and", "or", "by", "x", "-", "–", "+/-", "to(-)"}
 
@@ -91,6 +95,33 @@ def _marriage(arguments: Arguments) -> str:
     return f"{arguments[0]} ({years})" if years else arguments[0]
 
 
+def _circa(arguments: Arguments) -> str:
+    return " – ".join(f"c. {year}" for year in arguments[:2] if year)
+
+
+def _floruit(arguments: Arguments) -> str:
+    return f"fl. {'–'.join(filter(None, arguments[:2]))}"
+
+
+def _ship(arguments: Arguments) -> str:
+    """`HMS|Foss|1900` is HMS Foss: not which of the ships of that name."""
+    return squeeze(" ".join(arguments[:2]))
+
+
+def _dollars(arguments: Arguments) -> str:
+    return f"US${arguments[0]}"
+
+
+def _fraction(arguments: Arguments) -> str:
+    """`2` is 1/2, `3|4` is 3/4, `5|3|4` is 5 3/4."""
+    *whole, over, under = arguments if len(arguments) > 1 else ("1", *arguments)
+    return " ".join((*whole, f"{over}/{under}"))
+
+
+def _quote(arguments: Arguments) -> str:
+    return _items(arguments[:1])
+
+
 _GROUPS: dict[Callable[[Arguments], str], str] = {
     _first: """nowrap, nobr, small, smaller, big, large, nobold, nobreak, abbr, abbrlink, tooltip, nihongo, ship name, flag,
         flagcountry, flagu, flagdeco, country, mono, visible anchor, vanchor, sic, not a typo, birth-date, death-date,
@@ -105,6 +136,14 @@ _GROUPS: dict[Callable[[Arguments], str], str] = {
     _measure: "convert, cvt, val, height, weight",
     _since: "as of",
     _marriage: "marriage, married",
+    _circa: "circa, c.",
+    _floruit: "floruit, fl.",
+    _ship: "ship",
+    _dollars: "US$",
+    _fraction: "frac, fraction",
+    _quote: "quote, blockquote",
 }
-_SHOWN = {name.strip(): show for show, names in _GROUPS.items() for name in names.replace("\n", " ").split(",")}
+_SHOWN = {
+    name.strip().casefold(): show for show, names in _GROUPS.items() for name in names.replace("\n", " ").split(",")
+}
 _SHOWN |= {squeeze(name): show for name, show in _SHOWN.items()}
