@@ -197,6 +197,20 @@ def test_findings_of_two_conditions_conclude_only_where_they_agree() -> None:
     assert concluded("Line 5", None) is None
 
 
+def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passage: MakeUnit) -> None:
+    arden = passage("Arden", "Arden burnt down in 1912. It burnt for 12 days. The north wind is known to be cold.")
+
+    def cited(question: str, *answers: str) -> list[str]:
+        asked = OfflineLanguage().perform(Decompose(question)).value.questions
+        findings = tuple(Finding(one, one, answer) for one, answer in zip(asked, answers, strict=True))
+        reading = OfflineLanguage().perform(Integrate(question, findings, (arden,))).value
+        return [arden.text[span.start - 7 : span.end - 7] for span in reading.steps[-1].support]
+
+    assert cited("How many boats has Foss?", "12") == ["It burnt for 12 days."]
+    assert cited("How many boats has Foss?", "91") == []
+    assert cited("Do Ada Lunt and Piet Korver have the same nationality?", "Norwegian", "Dutch") == []
+
+
 def test_conditions_that_nothing_meets_are_left(passage: MakeUnit) -> None:
     theatre = tuple(
         passage(title, text) for title, text in THEATRE.items() if title not in {"Mara Quill", "Night Ferry"}

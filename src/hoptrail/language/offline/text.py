@@ -96,6 +96,13 @@ def folded(name: str) -> str:
     return squeeze(name).casefold()
 
 
+def stands_in(answer: str, sentence: str) -> bool:
+    """Whether a folded answer stands in a folded sentence, not inside another word."""
+    if not answer.isascii():  # scripts without spaces have no word edges
+        return bool(answer) and answer in sentence
+    return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
+
+
 def without_article(text: str) -> str:
     """`text` without a leading article."""
     first, _, rest = text.partition(" ")
