@@ -57,6 +57,10 @@ def sentences(text: str) -> list[str]:
         ["यह एक वाक्य है।", "यह दूसरा है।"],
         ["هل هذا صحيح؟", "نعم."],
         ["Der Zug fuhr z.B. Richtung Bonn.", "Dann hielt er."],
+        ["Er wurde am 12. März 1879 in Ulm geboren.", "Er starb 1955."],
+        ["Der 1. FC Köln zahlte 3,5 Mio. Euro.", "Das war viel."],
+        ["She was 12.", "Apples were dear."],
+        ["円周率は３．１４です。", "次は５。", "終わり。"],
     ],
 )
 def test_hard_cases(expected: list[str]) -> None:
@@ -75,6 +79,15 @@ def test_layout_ends_sentences() -> None:
         "- two",
     ]
     assert sentences(text) == expected
+
+
+def test_the_number_of_an_item_is_no_sentence() -> None:
+    steps = ["1. First do this.", "2. Then do that: it takes longer than a line of this width.", "10. Rest."]
+    for between in (" ", "\n", "\n\n"):
+        assert sentences(between.join(steps)) == steps
+    assert sentences("Eggs\n1. Boil\n2. Eat") == ["Eggs", "1. Boil", "2. Eat"]
+    assert sentences("１．はじめに\n２．方法") == ["１．はじめに", "２．方法"]
+    assert sentences("He lived in great peace and died at the age of\n72. His house stands.")[-1] == "His house stands."
 
 
 def test_a_sentence_runs_on_over_lines_that_are_full() -> None:
@@ -124,8 +137,10 @@ def test_c8_passages_are_exact_and_lose_only_white_space(text: str, words: int, 
 @pytest.mark.parametrize(
     "text",
     ["a" * 2_000_000, "." * 2_000_000, " " * 2_000_000 + "x", "\n" * 2_000_000, "中" * 1_000_000, "." + " " * 2_000_000 + "A",
-     ".[1" * 500_000, "." + '"' * 2_000_000, " \n" * 1_000_000 + "A", "\u0301" * 1_000_000],
-    ids=["letters", "stops", "spaces", "breaks", "chinese", "gap", "notes", "quotes", "blank lines", "accents"],
+     ".[1" * 500_000, "." + '"' * 2_000_000, " \n" * 1_000_000 + "A", "\u0301" * 1_000_000,
+     " " * 1_000_000 + "1. " * 100_000, "．" * 1_000_000],
+    ids=["letters", "stops", "spaces", "breaks", "chinese", "gap", "notes", "quotes", "blank lines", "accents", "numbers",
+         "wide stops"],
 )  # fmt: skip
 def test_c1_time_is_linear_whatever_the_text(text: str) -> None:
     begun = time.process_time()

@@ -26,7 +26,7 @@ FULL_LINE = 40
 # Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
 _BREAK = re.compile(
     r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+["'”’»›)\]}]*+)(?P<gap>\s*+)
-    |(?P<wide>[。！？｡．]++["'”’」』）】〉》〕]*+\s*+)
+    |(?P<wide>(?:[。！？｡]|．(?!(?<=\d．)\d))++["'”’」』）】〉》〕]*+\s*+)
     |(?P<line>\n\s*+)""",
     re.VERBOSE,
 )
@@ -52,10 +52,14 @@ _BEFORE_A_NUMBER = _words(
     "no nos nr num vol vols p pp pg pt ch chap sec art fig figs eq op ed cap par bd s c b d r fl born "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
+# A number before these is a day or another ordinal: `12. März`, `1. FC Köln`.
+_AFTER_AN_ORDINAL = _words(
+    "januar jänner februar feber märz april mai juni juli august september oktober november dezember fc"
+)
 # May end a sentence or not: they do when the next word is one that opens sentences.
 _EITHER_WAY = _words(
     "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel ph.d m.d b.a m.a u.s u.k u.n d.c a.m p.m b.c a.d "
-    "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw"
+    "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw mio mrd"
 )
 _OPENERS = _words(
     "a an the this that these those it its he she they his her their we our i you your my there here who what when where "
@@ -115,9 +119,8 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _natural_ends(text: str) -> Iterator[int]:
-    start = 0
-    begin = _after_space(text, 0)
-    for found in _BREAK.finditer(text, begin):
+    start = _after_space(text, 0)
+    for found in _BREAK.finditer(text, start):
         end = found.end()
         if end < len(text) and _ends_sentence(text, start, found):
             yield end
@@ -128,13 +131,26 @@ def _natural_ends(text: str) -> Iterator[int]:
 
 def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
     if found["wide"]:
-        return True
+        return not _numbers_an_item(text, start, found.start())
     space = found["line"] or found["gap"]
     if not space:
         return False
     if "\n" in space and _line_ends(text, start, found, space):
         return True
-    return found["line"] is None and _stop_ends(text, found)
+    return found["line"] is None and not _numbers_an_item(text, start, found.start()) and _stop_ends(text, found)
+
+
+def _numbers_an_item(text: str, start: int, stop: int) -> bool:
+    """Whether the sentence that starts at `start` has only the number of a list item before its full stop: `2. Second step`.
+
+    Not where the line before is full and has no end: there it is wrapped text, in which a sentence ends with a number.
+    """
+    if text[stop] not in ".．" or stop - start > 3 or not text[start:stop].isdecimal():
+        return False
+    before = text[max(0, start - FULL_LINE) : start]
+    line = before.rstrip()
+    one_break = before.count("\n", len(line)) == 1
+    return not one_break or line[-1:] in ".!?…:;" or _is_short_line(text, start - len(before) + len(line))
 
 
 def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
@@ -172,6 +188,8 @@ def _abbreviation_ends(token: str, word: str) -> bool:
     if plain in _BEFORE_A_NAME:
         return False
     if plain in _BEFORE_A_NUMBER and word[:1].isdigit():
+        return False
+    if plain.isdecimal() and word.lower() in _AFTER_AN_ORDINAL:
         return False
     if plain in _EITHER_WAY or _DOTTED.fullmatch(token) or (len(token) == 1 and token.isalpha()):
         return word.lower() in _OPENERS
