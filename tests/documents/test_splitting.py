@@ -61,6 +61,11 @@ def sentences(text: str) -> list[str]:
         ["Der 1. FC Köln zahlte 3,5 Mio. Euro.", "Das war viel."],
         ["She was 12.", "Apples were dear."],
         ["円周率は３．１４です。", "次は５。", "終わり。"],
+        ["Er sagte: „Ich komme.“", "Dann ging er.", "‚Nein.‘", "„Dr. Maier“ blieb.", "»Ja.«", "Gut."],
+        ["He left.", "“Stop,” she said.", "Sie kam.", "»Komm.«"],
+        ["Il a dit : « Non. » et il partit.", "« Oui.\u00a0»", "« Quoi ?\u202f» dit-elle.", "Rien."],
+        ["It is **important.**", "So is **Dr.** Smith.", "_Then._", "*So.* **it** goes."],
+        ["A claim.¹", "Another.[2]", "“A third.”³", "A fourth."],
     ],
 )
 def test_hard_cases(expected: list[str]) -> None:

@@ -25,14 +25,15 @@ FULL_LINE = 40
 
 # Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
 _BREAK = re.compile(
-    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+["'”’»›)\]}]*+)(?P<gap>\s*+)
+    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+
+        ["'”’»›)\]}“‘«‹*_⁰¹²³⁴-⁹]*+(?:[\ \u00a0\u202f][»›](?!\w))?+)(?P<gap>\s*+)
     |(?P<wide>(?:[。！？｡]|．(?!(?<=\d．)\d))++["'”’」』）】〉》〕]*+\s*+)
     |(?P<line>\n\s*+)""",
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*+")
-_NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„(\[{¿¡\s]{0,8}+)(?P<word>[^\W_][\w’']{0,24}\.?)?")
-_TOKEN = re.compile(r"[^\s\"'“‘«(\[{/]*\Z")
+_NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„‚»›(\[{¿¡*_\s]{0,8}+)(?P<word>[^\W_][\w’']{0,24}\.?)?")
+_TOKEN = re.compile(r"[^\s\"'“‘«„‚»(\[{/*_]*\Z")
 _LISTED = re.compile(r"(?:[-*+•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
 _HEADING = re.compile(r"#{1,6}\s")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
@@ -175,7 +176,7 @@ def _stop_ends(text: str, found: re.Match[str]) -> bool:
     in_brackets = following is not None and following["opened"] == "(" and word[:1].isdigit()
     if word[:1].islower() or in_brackets:
         return False
-    if found["stop"] != ".":
+    if found["stop"].rstrip("*_") != ".":
         return True
     token_found = _TOKEN.search(text[max(0, found.start() - 24) : found.start()])
     token = token_found[0] if token_found else ""
