@@ -65,6 +65,7 @@ def sentences(text: str) -> list[str]:
         ["He left.", "“Stop,” she said.", "Sie kam.", "»Komm.«"],
         ["Il a dit : « Non. » et il partit.", "« Oui.\u00a0»", "« Quoi ?\u202f» dit-elle.", "Rien."],
         ["It is **important.**", "So is **Dr.** Smith.", "_Then._", "*So.* **it** goes."],
+        ["საქართველო არის ქვეყანა.", "თბილისი არის დედაქალაქი.", "ის დიდია."],
         ["A claim.¹", "Another.[2]", "“A third.”³", "A fourth."],
     ],
 )

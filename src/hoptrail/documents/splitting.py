@@ -161,7 +161,7 @@ def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
     line = max(text.rfind("\n", start, found.start()) + 1, start)
     if _HEADING.match(text, line):
         return True
-    return _is_short_line(text, found.start()) and not text[found.end()].islower()
+    return _is_short_line(text, found.start()) and not _is_lower(text[found.end()])
 
 
 def _is_short_line(text: str, end: int) -> bool:
@@ -174,13 +174,18 @@ def _stop_ends(text: str, found: re.Match[str]) -> bool:
     following = _NEXT.match(text, found.end())
     word = (following["word"] if following else None) or ""
     in_brackets = following is not None and following["opened"] == "(" and word[:1].isdigit()
-    if word[:1].islower() or in_brackets:
+    if _is_lower(word[:1]) or in_brackets:
         return False
     if found["stop"].rstrip("*_") != ".":
         return True
     token_found = _TOKEN.search(text[max(0, found.start() - 24) : found.start()])
     token = token_found[0] if token_found else ""
     return _abbreviation_ends(token, word)
+
+
+def _is_lower(letter: str) -> bool:
+    """Whether a letter shows that a sentence goes on. Georgian has no capitals there, whatever Unicode calls its letters."""
+    return letter.islower() and not "\u10d0" <= letter <= "\u10ff"
 
 
 def _abbreviation_ends(token: str, word: str) -> bool:
