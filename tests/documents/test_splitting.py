@@ -107,6 +107,24 @@ def test_a_sentence_runs_on_over_lines_that_are_full() -> None:
     assert sentences("Spring\nGannet lies at anchor") == ["Spring", "Gannet lies at anchor"]
 
 
+def test_wide_characters_fill_lines_of_half_as_many() -> None:
+    wrapped = "人口は約千四百万人であり、政治と経済の中心と\nなっている。多くの大学がある。"
+    assert sentences(wrapped) == ["人口は約千四百万人であり、政治と経済の中心と\nなっている。", "多くの大学がある。"]
+    assert sentences("人口は約千四百万人\n政治と経済の中心") == ["人口は約千四百万人", "政治と経済の中心"]
+
+
+@pytest.mark.parametrize("opening", ["**dog** and runs", "*dog* and runs", "-5 degrees", "+5 degrees", "-- as it was"])
+def test_a_mark_without_space_opens_no_item(opening: str) -> None:
+    wrapped = f"The line before is as full as lines of wrapped text are\n{opening} and so on."
+    assert sentences(wrapped) == [wrapped]
+
+
+@pytest.mark.parametrize("opening", ["- one", "* one", "+ one", "•one", "1. one", "| one |", "---\n"])
+def test_items_and_rules_open_lines_of_their_own(opening: str) -> None:
+    line = "The line before is as full as lines of wrapped text are"
+    assert sentences(f"{line}\n{opening}")[0] == line
+
+
 def test_white_space_belongs_to_the_sentence_before() -> None:
     text = "  One.  \n Two. \n"
     assert [text[a:b] for a, b in pairwise((0, *sentence_ends(text)))] == ["  One.  \n ", "Two. \n"]

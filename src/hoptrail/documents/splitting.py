@@ -21,7 +21,8 @@ LONGEST_SENTENCE = 1000
 """Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
 
 FULL_LINE = 40
-"""Characters. A line of a wrapped text has at least as many, unless it is the last of its paragraph."""
+"""Columns, of which a Chinese or Japanese character takes two. A line of a wrapped text has at least as many, unless it is the
+last of its paragraph."""
 
 # Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
 _BREAK = re.compile(
@@ -34,7 +35,7 @@ _BREAK = re.compile(
 _SPACE = re.compile(r"\s*+")
 _NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„‚»›(\[{¿¡*_\s]{0,8}+)(?P<word>[^\W_][\w’']{0,24}\.?)?")
 _TOKEN = re.compile(r"[^\s\"'“‘«„‚»(\[{/*_]*\Z")
-_LISTED = re.compile(r"(?:[-*+•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
+_LISTED = re.compile(r"(?:(?:[-*+]|-{3,}+|\*{3,}+)(?!\S)|[•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
 _HEADING = re.compile(r"#{1,6}\s")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
@@ -166,7 +167,8 @@ def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
 
 def _is_short_line(text: str, end: int) -> bool:
     """Whether the line that ends at `end` was broken before it was full: text wrapped at a width runs on."""
-    return end < FULL_LINE or "\n" in text[end - FULL_LINE : end]
+    line = text[max(0, end - FULL_LINE) : end].rpartition("\n")[2]
+    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line) < FULL_LINE
 
 
 def _stop_ends(text: str, found: re.Match[str]) -> bool:
