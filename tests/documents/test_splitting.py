@@ -57,6 +57,16 @@ def sentences(text: str) -> list[str]:
         ["यह एक वाक्य है।", "यह दूसरा है।"],
         ["هل هذا صحيح؟", "نعم."],
         ["Der Zug fuhr z.B. Richtung Bonn.", "Dann hielt er."],
+        ["Er wurde am 12. März 1879 in Ulm geboren.", "Er starb 1955."],
+        ["Der 1. FC Köln zahlte 3,5 Mio. Euro.", "Das war viel."],
+        ["She was 12.", "Apples were dear."],
+        ["円周率は３．１４です。", "次は５。", "終わり。"],
+        ["Er sagte: „Ich komme.“", "Dann ging er.", "‚Nein.‘", "„Dr. Maier“ blieb.", "»Ja.«", "Gut."],
+        ["He left.", "“Stop,” she said.", "Sie kam.", "»Komm.«"],
+        ["Il a dit : « Non. » et il partit.", "« Oui.\u00a0»", "« Quoi ?\u202f» dit-elle.", "Rien."],
+        ["It is **important.**", "So is **Dr.** Smith.", "_Then._", "*So.* **it** goes."],
+        ["საქართველო არის ქვეყანა.", "თბილისი არის დედაქალაქი.", "ის დიდია."],
+        ["A claim.¹", "Another.[2]", "“A third.”³", "A fourth."],
     ],
 )
 def test_hard_cases(expected: list[str]) -> None:
@@ -77,6 +87,15 @@ def test_layout_ends_sentences() -> None:
     assert sentences(text) == expected
 
 
+def test_the_number_of_an_item_is_no_sentence() -> None:
+    steps = ["1. First do this.", "2. Then do that: it takes longer than a line of this width.", "10. Rest."]
+    for between in (" ", "\n", "\n\n"):
+        assert sentences(between.join(steps)) == steps
+    assert sentences("Eggs\n1. Boil\n2. Eat") == ["Eggs", "1. Boil", "2. Eat"]
+    assert sentences("１．はじめに\n２．方法") == ["１．はじめに", "２．方法"]
+    assert sentences("He lived in great peace and died at the age of\n72. His house stands.")[-1] == "His house stands."
+
+
 def test_a_sentence_runs_on_over_lines_that_are_full() -> None:
     wrapped = "Ilse Marrow was born in Ostrey. The sloop she sailed was called\nGannet, after a bird. "
     wrapped += "Later she sold the sloop to her cousin\nNerys Dole."
@@ -86,6 +105,24 @@ def test_a_sentence_runs_on_over_lines_that_are_full() -> None:
         "Later she sold the sloop to her cousin\nNerys Dole.",
     ]
     assert sentences("Spring\nGannet lies at anchor") == ["Spring", "Gannet lies at anchor"]
+
+
+def test_wide_characters_fill_lines_of_half_as_many() -> None:
+    wrapped = "人口は約千四百万人であり、政治と経済の中心と\nなっている。多くの大学がある。"
+    assert sentences(wrapped) == ["人口は約千四百万人であり、政治と経済の中心と\nなっている。", "多くの大学がある。"]
+    assert sentences("人口は約千四百万人\n政治と経済の中心") == ["人口は約千四百万人", "政治と経済の中心"]
+
+
+@pytest.mark.parametrize("opening", ["**dog** and runs", "*dog* and runs", "-5 degrees", "+5 degrees", "-- as it was"])
+def test_a_mark_without_space_opens_no_item(opening: str) -> None:
+    wrapped = f"The line before is as full as lines of wrapped text are\n{opening} and so on."
+    assert sentences(wrapped) == [wrapped]
+
+
+@pytest.mark.parametrize("opening", ["- one", "* one", "+ one", "•one", "1. one", "| one |", "---\n"])
+def test_items_and_rules_open_lines_of_their_own(opening: str) -> None:
+    line = "The line before is as full as lines of wrapped text are"
+    assert sentences(f"{line}\n{opening}")[0] == line
 
 
 def test_white_space_belongs_to_the_sentence_before() -> None:
@@ -124,8 +161,10 @@ def test_c8_passages_are_exact_and_lose_only_white_space(text: str, words: int, 
 @pytest.mark.parametrize(
     "text",
     ["a" * 2_000_000, "." * 2_000_000, " " * 2_000_000 + "x", "\n" * 2_000_000, "中" * 1_000_000, "." + " " * 2_000_000 + "A",
-     ".[1" * 500_000, "." + '"' * 2_000_000, " \n" * 1_000_000 + "A", "\u0301" * 1_000_000],
-    ids=["letters", "stops", "spaces", "breaks", "chinese", "gap", "notes", "quotes", "blank lines", "accents"],
+     ".[1" * 500_000, "." + '"' * 2_000_000, " \n" * 1_000_000 + "A", "\u0301" * 1_000_000,
+     " " * 1_000_000 + "1. " * 100_000, "．" * 1_000_000],
+    ids=["letters", "stops", "spaces", "breaks", "chinese", "gap", "notes", "quotes", "blank lines", "accents", "numbers",
+         "wide stops"],
 )  # fmt: skip
 def test_c1_time_is_linear_whatever_the_text(text: str) -> None:
     begun = time.process_time()

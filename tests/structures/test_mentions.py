@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -38,6 +39,14 @@ def named(site: Site) -> set[tuple[str, str, float]]:
 def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
     scanner = TitleScanner(HeldNames(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
     assert list(scanner.find(text)) == found
+
+
+def test_c8_titles_are_found_however_accents_are_stored() -> None:
+    bank, letters = "Zürich Bank", "がぎ"
+    for stored in (bank, normalize("NFD", bank), "Zü\u00adrich Bank"):
+        assert name_key(stored) == "zurich bank"
+        assert TitleScanner(HeldNames([name_key(bank)])).find(f"She works at {stored}.") == ("zurich bank",)
+    assert name_key(letters) == name_key(normalize("NFD", letters))
 
 
 def test_the_longest_of_titles_that_overlap_counts() -> None:

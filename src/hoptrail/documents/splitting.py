@@ -21,19 +21,21 @@ LONGEST_SENTENCE = 1000
 """Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
 
 FULL_LINE = 40
-"""Characters. A line of a wrapped text has at least as many, unless it is the last of its paragraph."""
+"""Columns, of which a Chinese or Japanese character takes two. A line of a wrapped text has at least as many, unless it is the
+last of its paragraph."""
 
 # Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
 _BREAK = re.compile(
-    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+["'”’»›)\]}]*+)(?P<gap>\s*+)
-    |(?P<wide>[。！？｡．]++["'”’」』）】〉》〕]*+\s*+)
+    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+
+        ["'”’»›)\]}“‘«‹*_⁰¹²³⁴-⁹]*+(?:[\ \u00a0\u202f][»›](?!\w))?+)(?P<gap>\s*+)
+    |(?P<wide>(?:[。！？｡]|．(?!(?<=\d．)\d))++["'”’」』）】〉》〕]*+\s*+)
     |(?P<line>\n\s*+)""",
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*+")
-_NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„(\[{¿¡\s]{0,8}+)(?P<word>[^\W_][\w’']{0,24}\.?)?")
-_TOKEN = re.compile(r"[^\s\"'“‘«(\[{/]*\Z")
-_LISTED = re.compile(r"(?:[-*+•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
+_NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„‚»›(\[{¿¡*_\s]{0,8}+)(?P<word>[^\W_][\w’']{0,24}\.?)?")
+_TOKEN = re.compile(r"[^\s\"'“‘«„‚»(\[{/*_]*\Z")
+_LISTED = re.compile(r"(?:(?:[-*+]|-{3,}+|\*{3,}+)(?!\S)|[•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
 _HEADING = re.compile(r"#{1,6}\s")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
@@ -52,10 +54,14 @@ _BEFORE_A_NUMBER = _words(
     "no nos nr num vol vols p pp pg pt ch chap sec art fig figs eq op ed cap par bd s c b d r fl born "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
+# A number before these is a day or another ordinal: `12. März`, `1. FC Köln`.
+_AFTER_AN_ORDINAL = _words(
+    "januar jänner februar feber märz april mai juni juli august september oktober november dezember fc"
+)
 # May end a sentence or not: they do when the next word is one that opens sentences.
 _EITHER_WAY = _words(
     "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel ph.d m.d b.a m.a u.s u.k u.n d.c a.m p.m b.c a.d "
-    "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw"
+    "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw mio mrd"
 )
 _OPENERS = _words(
     "a an the this that these those it its he she they his her their we our i you your my there here who what when where "
@@ -115,9 +121,8 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _natural_ends(text: str) -> Iterator[int]:
-    start = 0
-    begin = _after_space(text, 0)
-    for found in _BREAK.finditer(text, begin):
+    start = _after_space(text, 0)
+    for found in _BREAK.finditer(text, start):
         end = found.end()
         if end < len(text) and _ends_sentence(text, start, found):
             yield end
@@ -128,13 +133,26 @@ def _natural_ends(text: str) -> Iterator[int]:
 
 def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
     if found["wide"]:
-        return True
+        return not _numbers_an_item(text, start, found.start())
     space = found["line"] or found["gap"]
     if not space:
         return False
     if "\n" in space and _line_ends(text, start, found, space):
         return True
-    return found["line"] is None and _stop_ends(text, found)
+    return found["line"] is None and not _numbers_an_item(text, start, found.start()) and _stop_ends(text, found)
+
+
+def _numbers_an_item(text: str, start: int, stop: int) -> bool:
+    """Whether the sentence that starts at `start` has only the number of a list item before its full stop: `2. Second step`.
+
+    Not where the line before is full and has no end: there it is wrapped text, in which a sentence ends with a number.
+    """
+    if text[stop] not in ".．" or stop - start > 3 or not text[start:stop].isdecimal():
+        return False
+    before = text[max(0, start - FULL_LINE) : start]
+    line = before.rstrip()
+    one_break = before.count("\n", len(line)) == 1
+    return not one_break or line[-1:] in ".!?…:;" or _is_short_line(text, start - len(before) + len(line))
 
 
 def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
@@ -144,12 +162,13 @@ def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
     line = max(text.rfind("\n", start, found.start()) + 1, start)
     if _HEADING.match(text, line):
         return True
-    return _is_short_line(text, found.start()) and not text[found.end()].islower()
+    return _is_short_line(text, found.start()) and not _is_lower(text[found.end()])
 
 
 def _is_short_line(text: str, end: int) -> bool:
     """Whether the line that ends at `end` was broken before it was full: text wrapped at a width runs on."""
-    return end < FULL_LINE or "\n" in text[end - FULL_LINE : end]
+    line = text[max(0, end - FULL_LINE) : end].rpartition("\n")[2]
+    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line) < FULL_LINE
 
 
 def _stop_ends(text: str, found: re.Match[str]) -> bool:
@@ -157,13 +176,18 @@ def _stop_ends(text: str, found: re.Match[str]) -> bool:
     following = _NEXT.match(text, found.end())
     word = (following["word"] if following else None) or ""
     in_brackets = following is not None and following["opened"] == "(" and word[:1].isdigit()
-    if word[:1].islower() or in_brackets:
+    if _is_lower(word[:1]) or in_brackets:
         return False
-    if found["stop"] != ".":
+    if found["stop"].rstrip("*_") != ".":
         return True
     token_found = _TOKEN.search(text[max(0, found.start() - 24) : found.start()])
     token = token_found[0] if token_found else ""
     return _abbreviation_ends(token, word)
+
+
+def _is_lower(letter: str) -> bool:
+    """Whether a letter shows that a sentence goes on. Georgian has no capitals there, whatever Unicode calls its letters."""
+    return letter.islower() and not "\u10d0" <= letter <= "\u10ff"
 
 
 def _abbreviation_ends(token: str, word: str) -> bool:
@@ -172,6 +196,8 @@ def _abbreviation_ends(token: str, word: str) -> bool:
     if plain in _BEFORE_A_NAME:
         return False
     if plain in _BEFORE_A_NUMBER and word[:1].isdigit():
+        return False
+    if plain.isdecimal() and word.lower() in _AFTER_AN_ORDINAL:
         return False
     if plain in _EITHER_WAY or _DOTTED.fullmatch(token) or (len(token) == 1 and token.isalpha()):
         return word.lower() in _OPENERS

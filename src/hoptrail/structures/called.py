@@ -15,6 +15,7 @@ from typing import Protocol
 
 from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.lexicon import FUNCTION_WORDS
+from hoptrail.language.offline.text import LETTERS, composed
 from hoptrail.types import Unit
 
 MOST_WORDS = 12
@@ -22,7 +23,7 @@ MOST_WORDS = 12
 MOST_NAMESAKES = 20
 """Documents of one title; a title that more have is a heading, not a name."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(LETTERS)
 
 
 class Names(Protocol):
@@ -150,5 +151,5 @@ def _opens_name(text: str, start: int) -> bool:
 def _plain(word: str) -> str:
     if word.isascii():
         return word.lower()
-    letters = unicodedata.normalize("NFKD", word)
+    letters = unicodedata.normalize("NFKD", composed(word))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 
+from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.text import content_stems, folded
 from hoptrail.language.tasks import Decompose, Finding, Integrate, Read, Reading, Recall
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder
@@ -195,6 +199,46 @@ def test_findings_of_two_conditions_conclude_only_where_they_agree() -> None:
     assert concluded("Line 2 and Line 5", "Line 5, Line 7") == "Line 5"
     assert concluded("Line 2", "Line 5") is None
     assert concluded("Line 5", None) is None
+
+
+def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passage: MakeUnit) -> None:
+    arden = passage("Arden", "Arden burnt down in 1912. It burnt for 12 days. The north wind is known to be cold.")
+
+    def cited(question: str, *answers: str) -> list[str]:
+        asked = OfflineLanguage().perform(Decompose(question)).value.questions
+        findings = tuple(Finding(one, one, answer) for one, answer in zip(asked, answers, strict=True))
+        reading = OfflineLanguage().perform(Integrate(question, findings, (arden,))).value
+        return [arden.text[span.start - 7 : span.end - 7] for span in reading.steps[-1].support]
+
+    assert cited("How many boats has Foss?", "12") == ["It burnt for 12 days."]
+    assert cited("How many boats has Foss?", "91") == []
+    assert cited("Do Ada Lunt and Piet Korver have the same nationality?", "Norwegian", "Dutch") == []
+
+
+@pytest.mark.parametrize(("asked", "written"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")])
+def test_c8_accents_are_read_however_they_are_stored(
+    asked: Literal["NFC", "NFD"], written: Literal["NFC", "NFD"], passage: MakeUnit
+) -> None:
+    title, text = "Jörg Weiß", "Jörg Weiß was a Norwegian engineer. He was born in München."
+    page = passage(normalize(written, title), normalize(written, text))
+    question = normalize(asked, "Where was Jörg Weiß born?")
+    assert read(question, (page,)).answer == normalize(written, "München")
+
+
+def test_c8_accents_and_soft_hyphens_make_no_other_name() -> None:
+    assert folded("Mün\u00adchen") == folded(normalize("NFD", "München")) == "münchen"
+    assert folded("Munchen") != "münchen"
+    assert content_stems("mün\u00adchener brücken") == content_stems(normalize("NFD", "münchener brücken"))
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u202f", "\u3000", "\n"])
+def test_c8_names_and_figures_go_on_over_any_space(space: str) -> None:
+    found = find_mentions(f"It was built by Ada{space}Lunt for 2.5{space}million crowns.")
+    assert [mention.text for mention in found] == ["Ada Lunt", "2.5 million"]
+
+
+def test_cells_of_a_table_are_names_of_their_own() -> None:
+    assert [mention.text for mention in find_mentions("Oslo\tBergen\tPort Arden")] == ["Oslo", "Bergen", "Port Arden"]
 
 
 def test_conditions_that_nothing_meets_are_left(passage: MakeUnit) -> None:

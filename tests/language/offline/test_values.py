@@ -13,8 +13,13 @@ from hoptrail.language.offline.values import country_of, date_order, read_date, 
         ("March 14, 1871", (1871, 3, 14)),
         ("May 1900", (1900, 5, 0)),
         ("1926", (1926, 0, 0)),
-        ("44 BC", None),
+        ("44", None),
+        ("44 BC", (-44, 0, 0)),
+        ("15 March 44 BC", (-44, 3, 15)),
+        ("March 44 BCE", (-44, 3, 0)),
         ("300 BC", (-300, 0, 0)),
+        ("mayor since 1900", (1900, 0, 0)),
+        ("3 October 1850 – 9 January 1921", (1850, 10, 3)),
         ("the 17th century", (1600, 0, 0)),
         ("no date", None),
     ],
@@ -33,7 +38,23 @@ def test_dates_are_ordered_only_as_far_as_they_say() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("11,500", 11500), ("2.5 million", 2_500_000), ("twenty-three", 23), ("forty acres", 40), ("-", None)],
+    [
+        ("11,500", 11500),
+        ("2.5 million", 2_500_000),
+        ("-5 degrees", -5),
+        ("−5.5 °C", -5.5),
+        ("in 1914-18", 1914),
+        ("flight Q-5", 5),
+        ("twenty-three", 23),
+        ("forty acres", 40),
+        ("one of the two", 1),
+        ("zero", 0),
+        ("a hundred", 100),
+        ("three hundred and twenty", 320),
+        ("twenty-five million", 25_000_000),
+        ("two million three hundred and five thousand", 2_305_000),
+        ("-", None),
+    ],
 )
 def test_numbers_are_read(text: str, number: float | None) -> None:
     assert read_number(text) == number
@@ -41,11 +62,17 @@ def test_numbers_are_read(text: str, number: float | None) -> None:
 
 def test_countries_are_known_by_name_and_by_people() -> None:
     assert country_of("Norwegian") == country_of("Oslo, Norway") == "norway"
+    assert country_of("Cambodians") == country_of("Cambodian-born") == "cambodia"
     assert country_of("Vellamar") is None
     assert same_value("a Norwegian", "Norway")
     assert not same_value("Norwegian", "Dane")
     assert same_value("the Harbour Board", "Harbour Board")
     assert not same_value("", "")
+
+
+@pytest.mark.parametrize("place", ["Tirana", "Perugia", "Indianapolis", "Chinatown", "San Francesco", "East Prussia"])
+def test_a_country_is_a_word_of_its_own(place: str) -> None:
+    assert country_of(place) is None
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ from the units' own text, so a citation cannot say what the document does not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
 from hoptrail.language.chat.parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.offline.evidence import support_of
-from hoptrail.language.offline.text import sentence_spans
+from hoptrail.language.offline.text import sentence_spans, stands_in
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.types import Span, Unit
 
@@ -100,13 +99,6 @@ def _quotes(quote: str, sentence: str) -> bool:
     if len(quote) < SHORTEST_QUOTE:
         return False
     return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
-
-
-def stands_in(answer: str, sentence: str) -> bool:
-    """Whether a folded answer stands in a folded sentence, not inside another word."""
-    if not answer.isascii():  # scripts without spaces have no word edges
-        return bool(answer) and answer in sentence
-    return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
 
 
 def _sentences(unit: Unit) -> list[Sentence]:

@@ -28,7 +28,7 @@ _DATE = re.compile(
 )
 _NUMBER_WORD = "|".join((*NUMBER_WORDS, *MULTIPLIERS))
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,15}})(?:\.\d{{1,9}})?(?:%| percent\b| (?:{'|'.join(MULTIPLIERS)})\b)?(?!\w)"
+    rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,15}})(?:\.\d{{1,9}})?(?:%|\s(?:percent|{'|'.join(MULTIPLIERS)})\b)?(?!\w)"
     rf"|\b(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))?\b"
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]|(?<!\w)\*([^*\n]{2,80})\*(?!\w)")
@@ -151,14 +151,16 @@ def _names(text: str, *, question: bool) -> Iterator[Mention]:
 
 def _continues(text: str, before: Word, word: Word) -> bool:
     gap = text[before.end : word.start]
-    joined = gap.strip(" \n") in ({"", "&"} if before.lower not in {"jr", "st", "dr", "mr", "mrs"} else {"", "."})
-    initial = gap.strip() == "." and len(before.text) == 1
+    between = gap.strip()
+    joined = between in ({"", "&"} if before.lower not in {"jr", "st", "dr", "mr", "mrs"} else {"", "."})
+    initial = between == "." and len(before.text) == 1
     fits = (
         word.capitalised
         or word.lower in NAME_CONNECTORS
         or (word.text[0].isdigit() and before.capitalised and len(gap) == 1)
     )
-    return len(gap) <= 3 and (joined or initial) and fits
+    apart = len(gap) > 3 or "\t" in gap  # cells of a table
+    return not apart and (joined or initial) and fits
 
 
 def _opens(text: str, word: Word) -> bool:

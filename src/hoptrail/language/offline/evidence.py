@@ -15,7 +15,7 @@ from hoptrail.language.offline.entities import Mention, Shape, find_mentions
 from hoptrail.language.offline.lexicon import FUNCTION_WORDS
 from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import Word, content_stems, sentence_spans, squeeze, words
+from hoptrail.language.offline.text import Word, content_stems, folded, sentence_spans, squeeze, words
 from hoptrail.types import Kind, Span, Unit
 
 _PARENTHESIS = re.compile(r"\s*\([^()]{0,80}\)\s*$")
@@ -107,10 +107,10 @@ class EvidencePages:
 
     @cached_property
     def by_name(self) -> dict[str, Page]:
-        """Pages by lower-case title; the first page of a title stands for it."""
+        """Pages by folded title; the first page of a title stands for it."""
         found: dict[str, Page] = {}
         for page in self.pages:
-            for name in (squeeze(page.title).lower(), base_title(page.title).lower()):
+            for name in (folded(page.title), folded(base_title(page.title))):
                 if name:
                     found.setdefault(name, page)
         return found

@@ -9,7 +9,7 @@ from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
 from hoptrail.language.offline.lexicon import DEMONYMS, ORGANISATION_NOUNS, PLACE_NOUNS, word_set
 from hoptrail.language.offline.questions import Question, Wanted, is_person_noun
-from hoptrail.language.offline.text import Word, stem, words
+from hoptrail.language.offline.text import Word, folded, stem, words
 from hoptrail.language.offline.values import country_of
 
 _NAMES = frozenset({Shape.NAME, Shape.QUOTED})
@@ -31,7 +31,7 @@ _NOT_PERSON_WORDS = (
 
 def fit(candidate: Mention, question: Question, line: Line, evidence: EvidencePages) -> float:
     """How well `candidate`, found in `line`, suits what `question` wants."""
-    page = evidence.by_name.get(candidate.text.lower())
+    page = evidence.by_name.get(folded(candidate.text))
     before = _before(candidate, line)
     if question.wanted is Wanted.PERSON:
         score = _person(candidate, before, page)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hoptrail.language.offline.concluding import Plan
 from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.text import folded, stands_in
 from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.types import Span
@@ -45,5 +46,8 @@ def _reworded(step: Step, answer: str) -> Step:
 
 
 def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
-    lowered = answer.lower()
-    return next((line.support for _, line in evidence.lines if lowered in line.text.lower()), ())
+    """The first line that says the answer. None says a yes or a no: that follows from what the findings rest on."""
+    sought = folded(answer)
+    if sought in {"yes", "no"}:
+        return ()
+    return next((line.support for _, line in evidence.lines if stands_in(sought, folded(line.text))), ())

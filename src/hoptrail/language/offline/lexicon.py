@@ -243,7 +243,7 @@ COUNTRIES = {
     "india": "indian", "indonesia": "indonesian", "iran": "iranian persian", "iraq": "iraqi", "ireland": "irish",
     "israel": "israeli", "italy": "italian", "jamaica": "jamaican", "japan": "japanese", "kazakhstan": "kazakh",
     "kenya": "kenyan", "latvia": "latvian", "lebanon": "lebanese", "lithuania": "lithuanian", "malaysia": "malaysian",
-    "mexico": "mexican", "morocco": "moroccan", "nepal": "nepalese", "netherlands": "dutch", "new zealand": "zealander",
+    "mexico": "mexican", "morocco": "moroccan", "nepal": "nepalese nepali", "netherlands": "dutch", "new zealand": "zealander",
     "nigeria": "nigerian", "norway": "norwegian", "pakistan": "pakistani", "peru": "peruvian",
     "philippines": "filipino philippine",
     "poland": "polish", "portugal": "portuguese", "romania": "romanian", "russia": "russian", "scotland": "scottish",

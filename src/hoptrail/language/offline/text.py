@@ -7,14 +7,20 @@ sentence, not for display. It does not tag parts of speech.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.language.offline.lexicon import ABBREVIATIONS, ARTICLES, CANONICAL, RELATED_WORDS, STOP_WORDS
 
-# Every repeated group starts with a character that the part before it cannot match: linear time on any input.
-_WORD = re.compile(r"#\d{1,3}|\d[\d,.]*\d|[^\W_]+(?:(?:[-.&]|['’](?!s\b))[^\W_]+)*")
+_SOFT_HYPHEN = "\u00ad"
+_MARKS = "".join(chr(code) for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M")
+# Every repeated group starts with a character that the part before it cannot match: linear time on any input. Looking whether
+# it is ASCII first makes words of English four times as fast.
+LETTERS = rf"[^\W_]++(?:(?![\x00-\x7f])[{_MARKS}{_SOFT_HYPHEN}][^\W_]*+)*+"
+"""A pattern of letters and digits, each with the accents, vowel signs and soft hyphens that follow it as characters."""
+_WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
 _END = re.compile(r"[.!?][\"'”’)\]*]*(?=\s)|\n[ \t]*\n")
 _LAST_WORD = re.compile(r"[^\s(\"“]+$")
 _SPACE = re.compile(r"\s+")
@@ -60,7 +66,7 @@ _words_of_name = lru_cache(maxsize=16_384)(_words)
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A form shared by a word's family: `designer`, `designed` and `designs` all give `design`."""
-    lower = word.lower().removesuffix("'s").removesuffix("’s")
+    lower = composed(word).lower().removesuffix("'s").removesuffix("’s")
     if lower in CANONICAL:
         return CANONICAL[lower]
     for ending in _ENDINGS:
@@ -91,9 +97,21 @@ def squeeze(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
+def composed(text: str) -> str:
+    """`text` as it is compared: accents are one character with their letter (NFC), and there are no soft hyphens."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text).replace(_SOFT_HYPHEN, "")
+
+
 def folded(name: str) -> str:
-    """What names of the same entity have in common: everything but case and white space."""
-    return squeeze(name).casefold()
+    """What names of the same entity have in common: everything but case, white space and how accents are stored."""
+    return squeeze(composed(name)).casefold()
+
+
+def stands_in(answer: str, sentence: str) -> bool:
+    """Whether a folded answer stands in a folded sentence, not inside another word."""
+    if not answer.isascii():  # scripts without spaces have no word edges
+        return bool(answer) and answer in sentence
+    return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
 
 
 def without_article(text: str) -> str:

@@ -14,10 +14,16 @@ from hoptrail.language.offline.text import content_stems, squeeze, without_artic
 Date = tuple[int, int, int]
 """Year, month, day; 0 for what is not said. Years before the common era are negative."""
 
-_YEAR = re.compile(r"\b(\d{3,4})s?\b")
+_YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>\d{3,4})s?\b)")
 _CENTURY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\s+century\b")
 _DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
-_DIGITS = re.compile(r"\d[\d,]{0,20}(?:\.\d{1,9})?")
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
+_DIGITS = re.compile(r"(?:(?<![^\s(])[-−])?\d[\d,]{0,20}(?:\.\d{1,9})?")  # in `1914-18` and `Q-5` there is no minus
+_COUNTRY_NAMES = {country: country for country in COUNTRIES} | {
+    people: country for people, country in DEMONYMS.items() if people.startswith(country)
+}
+"""Countries, and peoples called after them: they are found in `Cambodians` and `Australian-born` too."""
+_COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 
 
 def read_date(text: str) -> Date | None:
@@ -27,12 +33,14 @@ def read_date(text: str) -> Date | None:
     century = _CENTURY.search(lowered)
     if year is None and century is None:
         return None
-    number = int(year.group(1)) if year else (int(century.group(1)) - 1) * 100 if century else 0
+    number = int(year["before"] or year["year"]) if year else (int(century.group(1)) - 1) * 100 if century else 0
     if re.search(r"\bbce?\b", lowered):
         number = -number
-    month = next((place for place, name in enumerate(MONTHS, 1) if name in lowered), 0)
-    day = _DAY.search(lowered) if month else None
-    return number, month, int(day.group(1)) if day else 0
+    month = _MONTH.search(lowered)
+    if month is None:
+        return number, 0, 0
+    day = _DAY.search(lowered[: year.start()] + lowered[year.end() :] if year else lowered)
+    return number, MONTHS.index(month.group()) + 1, int(day.group(1)) if day else 0
 
 
 def date_order(first: Date, second: Date) -> int | None:
@@ -48,20 +56,32 @@ def date_order(first: Date, second: Date) -> int | None:
 def read_number(text: str) -> float | None:
     """The first number in `text`, in digits or words, with `million` and its like multiplied out."""
     digits = _DIGITS.search(text)
+    if digits is None:
+        return _number_in_words(text)
     factor = next((MULTIPLIERS[word.lower] for word in words(text) if word.lower in MULTIPLIERS), 1)
-    if digits:
-        return float(digits.group().replace(",", "")) * factor
-    parts = [NUMBER_WORDS[part] for word in words(text) for part in word.lower.split("-") if part in NUMBER_WORDS]
-    if parts:
-        return float(sum(parts)) * factor
-    return float(factor) if factor > 1 else None
+    return float(digits.group().replace(",", "").replace("−", "-")) * factor
+
+
+def _number_in_words(text: str) -> float | None:
+    """A multiplier takes what stands before it and is smaller: `two million three hundred and five thousand`."""
+    number: int | None = None
+    for word in (part for whole in words(text) for part in whole.lower.split("-")):
+        if word in NUMBER_WORDS:
+            number = (number or 0) + NUMBER_WORDS[word]
+        elif word in MULTIPLIERS:
+            smaller = (number or 0) % MULTIPLIERS[word]
+            number = (number or 0) - smaller + (smaller or 1) * MULTIPLIERS[word]
+        elif number is not None and word != "and":
+            break
+    return None if number is None else float(number)
 
 
 @lru_cache(maxsize=4_096)
 def country_of(text: str) -> str | None:
     """The country that `text` names or whose people or language it names, in lower case."""
     lowered = squeeze(text).lower()
-    known = next((country for country in COUNTRIES if country in lowered), None)
+    named = {_COUNTRY_NAMES[name] for name in _COUNTRY.findall(lowered)}
+    known = next((country for country in COUNTRIES if country in named), None)
     return known or next((DEMONYMS[word.lower] for word in words(text) if word.lower in DEMONYMS), None)
 
 
