@@ -76,6 +76,16 @@ def test_an_upload_becomes_documents_that_can_be_asked_about(client: TestClient,
     assert list((tmp_path / "north" / "uploads").iterdir()) == []
 
 
+def test_ids_of_lines_may_hold_whatever_paths_hold(client: TestClient) -> None:
+    ids = ["https://x.example/wiki/Paris", "https://x.example/wiki/Rome", "a#b/c#d", "a#b/e#d", "#", "/"]
+    lines = "\n".join(json.dumps({"id": name, "title": f"On {name}", "text": f"Of {name}."}) for name in ids)
+    job = upload(client, ("wiki #1/pages.jsonl", lines.encode()))
+    assert job["items"][0]["state"] == "done"
+    found = client.get("/api/documents", params={"title": "On "}).json()["documents"]
+    assert {one["id"] for one in found} == set(job["items"][0]["documents"])
+    assert sorted(one["sources"][0] for one in found) == sorted(f"wiki #1/pages.jsonl#{name}" for name in ids)
+
+
 def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
     upload(client, ("notes.txt", b"The heron waits at dawn."))
     upload(client, ("notes.txt", b"The heron waits at dusk."))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from hoptrail.documents import walking
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, StorageError
 from hoptrail.server_limits import ServerLimits
@@ -152,7 +153,9 @@ def _size(path: Path) -> int:
 
 
 def _row(document: Document, upload: Upload) -> dict[str, object]:
-    _, _, line = document.sources[0].rpartition("/")[2].partition("#")
+    lines = f"{walking.shown(upload.path.resolve())}#"
+    source = document.sources[0]
+    line = source.removeprefix(lines) if source.startswith(lines) else ""
     named_by_us = document.title == upload.path.stem
     return {
         "id": f"{upload.name}#{line}" if line else upload.name,
