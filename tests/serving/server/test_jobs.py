@@ -7,7 +7,8 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from hoptrail import Index
+from hoptrail import Index, Settings
+from hoptrail.documents.limits import ReadingLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind
-from serving.server.served import MakeApp, client_of, ended, upload
+from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
 
 
@@ -84,6 +87,87 @@ def test_ids_of_lines_may_hold_whatever_paths_hold(client: TestClient) -> None:
     found = client.get("/api/documents", params={"title": "On "}).json()["documents"]
     assert {one["id"] for one in found} == set(job["items"][0]["documents"])
     assert sorted(one["sources"][0] for one in found) == sorted(f"wiki #1/pages.jsonl#{name}" for name in ids)
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> Iterator[TestClient]:
+    """A server that reads texts of 20,000 bytes."""
+    settings = replace(Settings(), reading=ReadingLimits(text=20_000))
+    with client_of(create_app([workspace("main", tmp_path / "narrow", settings)], warm=False)) as opened:
+        yield opened
+
+
+PROSE = "Это простое предложение из слов. "
+FULL = {
+    "many letters of two bytes": PROSE * 330,
+    "many lines": "a\n" * 9_999,
+    "many quotes": '"' * 20_000,
+    "of another encoding": "\ufeff" + PROSE * 300,
+}
+
+
+@pytest.mark.parametrize("text", FULL.values(), ids=FULL)
+def test_a_text_just_below_the_limit_is_indexed(narrow: TestClient, text: str) -> None:
+    """Also where it takes more bytes on the way to the index than it had when it came."""
+    data = text.encode("utf-16-le") if text.startswith("\ufeff") else text.encode()
+    assert 18_000 < len(data) <= 20_000
+    job = upload(narrow, ("full.txt", data))
+    (item,) = job["items"]
+    assert (item["state"], len(item["documents"])) == ("done", 1), item
+    assert narrow.get(f"/api/documents/{item['documents'][0]}").json()["text"] == text.removeprefix("\ufeff")
+
+
+def test_texts_sent_as_json_are_as_long_as_files_may_be(narrow: TestClient) -> None:
+    text = PROSE * 330
+    body = json.dumps([{"title": "full", "text": text}])
+    job = ended(
+        narrow, narrow.post("/api/documents", content=body, headers={"Content-Type": "application/json"}).json()
+    )
+    assert narrow.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()["text"] == text
+
+
+def test_what_is_beyond_the_limit_is_told(narrow: TestClient) -> None:
+    job = upload(narrow, ("over.txt", (PROSE * 400).encode()))
+    assert (job["items"][0]["state"], job["items"][0]["documents"]) == ("failed", [])
+    assert "larger than the limit of 20000 bytes" in job["items"][0]["reason"]
+
+
+def test_sentences_that_a_line_gives_are_kept(client: TestClient) -> None:
+    sentences = ["Arn is a hill. It is", " high.", " Nobody lives there."]
+    plain = {"id": "b", "title": "Brock", "text": "Brock is a hill. It is high."}
+    lines = [{"id": "a", "title": "Arn", "text": "".join(sentences), "sentences": sentences}, plain]
+    job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    found = [client.get(f"/api/documents/{name}").json()["sentences"] for name in job["items"][0]["documents"]]
+    assert found == [[21, 27, 46], [17, 28]]
+
+
+def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> None:
+    lines = [{"id": "a", "title": f"Hill {number}", "text": "A hill."} for number in (1, 2)]
+    job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    (item,) = job["items"]
+    assert (item["state"], len(item["documents"])) == ("done", 1)
+    assert item["notes"] == ["hills.jsonl#a: another document before it has this id"]
+    assert "Hill 1" in titles(client)
+
+
+def test_an_upload_that_was_not_indexed_is_not_done(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = app.state.services.workspaces.get("north").index
+    add = index.add
+
+    def without_the_first(paths: list[Path], *more: Any, **named: Any) -> Any:
+        paths[0].unlink()
+        return add(paths, *more, **named)
+
+    monkeypatch.setattr(index, "add", without_the_first)
+    job = upload(
+        client, ("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")
+    )
+    assert [item["state"] for item in job["items"]] == ["failed", "failed", "done"]
+    assert [item["reason"] for item in job["items"]] == ["does not exist: check the path"] * 2 + [""]
+    assert [len(item["documents"]) for item in job["items"]] == [0, 0, 1]
+    assert titles(client) == {*FACTS, "kept"}
 
 
 def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:

@@ -254,10 +254,15 @@ class Jobs:
             return
         paths = list(dict.fromkeys(self.uploads.prepared(upload) for _, upload in prepared))
         watcher = Watcher(job.report, job.stop.is_set)
-        self._workspace.index.add(paths, self._workspace.recipes, watcher)
+        limits = self.uploads.limits(upload for _, upload in prepared)
+        report = self._workspace.index.add(paths, self._workspace.recipes, watcher, limits=limits)
         for item, upload in prepared:
+            reason = self.uploads.lost(upload, report.failures)
             self.uploads.discard(upload)
-            self._over(item, State.DONE)
+            if reason:
+                self._failed(item, reason)
+            else:
+                self._over(item, State.DONE)
         self._workspace.renew()
 
     def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
@@ -267,12 +272,15 @@ class Jobs:
         try:
             found = self.uploads.prepare(upload)
         except DocumentError as failure:
-            item.reason = failure.reason
             self.uploads.discard(upload)
-            self._over(item, State.FAILED)
+            self._failed(item, failure.reason)
             return False
         item.documents, item.notes, item.state = found.documents, found.notes, State.INDEXING
         return True
+
+    def _failed(self, item: Item, reason: str) -> None:
+        item.reason, item.documents = reason, ()
+        self._over(item, State.FAILED)
 
     def _over(self, item: Item, state: State) -> None:
         item.state = state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.uploads import Upload, WrongType
-from hoptrail.serving.server.wire import Text, document_json, shown, summary_json
+from hoptrail.serving.server.wire import Text, as_line, document_json, shown, summary_json
 
 router = APIRouter(prefix="/api", tags=["documents"])
 
@@ -132,8 +131,7 @@ async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload],
         raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
     if not 0 < len(texts) <= most:
         raise not_valid(f"The request brings {len(texts)} documents; 1 to {most} are taken at once.")
-    lines = [json.dumps({"id": text.title, "title": text.title, "text": text.text}).encode() for text in texts]
-    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(line)) for text, line in zip(texts, lines, strict=True)])
+    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(as_line(text))) for text in texts])
 
 
 async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:

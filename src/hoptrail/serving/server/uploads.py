@@ -2,22 +2,23 @@
 
 The name that a client gives is data and never part of a path: it becomes the document's source and, where the content has no
 title of its own, its title. A file is parsed once, by the child process that parses all documents, into JSON lines under the
-name's hash, so that a new version of the same name takes the place of the old one. After indexing nothing is kept: the index
-holds the text.
+name's hash, so that a new version of the same name takes the place of the old one. These lines are read back under limits of
+their own, since what they hold has passed those of the settings. After indexing nothing is kept: the index holds the text.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hoptrail.documents import walking
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
+from hoptrail.documents.splitting import sentence_ends
 from hoptrail.errors import DocumentError, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
@@ -108,17 +109,36 @@ class Uploads:
         """
         path = self.prepared(upload)
         failures: list[DocumentError] = []
+        documents: dict[str, str] = {}
         with path.open("w", encoding="utf-8") as lines:
             for item in read_sources([upload.path], self._reading):
                 if isinstance(item, DocumentError):
                     failures.append(item)
-                else:
-                    lines.write(json.dumps(_row(item, upload)) + "\n")
-        read = [item for item in read_sources([path], self._reading) if isinstance(item, Document)]
+                    continue
+                row = _row(item, upload, self._reading)
+                if documents.setdefault(row["id"], item.id) != item.id:
+                    failures.append(DocumentError(upload.name, f"{row['id']}: another document before it has this id"))
+                    continue
+                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+        read: list[Document] = []
+        for item in read_sources([path], self.limits([upload])):
+            if isinstance(item, DocumentError):
+                raise DocumentError(upload.name, _told(item))
+            read.append(item)
         if failures and not read:
             raise DocumentError(upload.name, _told(failures[0]))
         notes = [note for document in read for note in document.notes] + [_told(failure) for failure in failures]
         return Prepared(tuple(document.id for document in read), tuple(notes[:20]))
+
+    def limits(self, uploads: Iterable[Upload]) -> ReadingLimits:
+        """Under which the JSON lines of uploads can be read: none is longer than its file."""
+        longest = max((_size(self.prepared(upload)) for upload in uploads), default=0)
+        return replace(self._reading, text=max(self._reading.text, longest))
+
+    def lost(self, upload: Upload, failures: Iterable[DocumentError]) -> str:
+        """Why the JSON lines of an upload were not indexed, if that is among `failures`; else nothing."""
+        place = walking.shown(self.prepared(upload).resolve())
+        return next((_told(failure) for failure in failures if failure.source.startswith(place)), "")
 
     def discard(self, upload: Upload) -> None:
         """Clear away all that is kept of an upload."""
@@ -152,21 +172,20 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _row(document: Document, upload: Upload) -> dict[str, object]:
+def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str, Any]:
+    """A document as a JSON line; its sentences are given only where its text alone would be split into others."""
     lines = f"{walking.shown(upload.path.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
     named_by_us = document.title == upload.path.stem
-    return {
+    row: dict[str, Any] = {
         "id": f"{upload.name}#{line}" if line else upload.name,
         "title": PurePosixPath(upload.name).stem if named_by_us else document.title,
         "text": document.text,
-        "sentences": list(_sentences(document)),
     }
-
-
-def _sentences(document: Document) -> Iterator[str]:
-    return (document.slice(span) for span in document.sentences())
+    if document.sentence_ends != sentence_ends(document.text, limits.longest_sentence):
+        row["sentences"] = [document.slice(span) for span in document.sentences()]
+    return row
 
 
 def _told(failure: DocumentError) -> str:
