@@ -178,6 +178,64 @@ def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
     assert "dusk" in client.get(f"/api/documents/{found['documents'][0]['id']}").json()["text"]
 
 
+def test_of_two_files_of_one_name_the_first_is_told_that_its_place_was_taken(client: TestClient) -> None:
+    """Wherever they fall: alone, or in one batch with others."""
+    for before in ((), ("f.txt", "g.txt", "h.txt")):
+        others = [(name, f"The {name} nests.".encode()) for name in before]
+        both = [("readme.md", b"Readme of one."), ("readme.md", f"Readme of two after {len(before)}.".encode())]
+        job = upload(client, *others, *both)
+        first, second = job["items"][-2:]
+        assert (first["state"], first["documents"], second["state"]) == ("failed", [], "done")
+        assert "taken by a later one of the same name" in first["reason"]
+        (there,) = client.get("/api/documents", params={"title": "readme"}).json()["documents"]
+        assert [there["id"]] == second["documents"]
+
+
+def test_a_broken_file_harms_no_other_of_its_name(client: TestClient) -> None:
+    job = upload(client, ("a.txt", b"Filler."), ("b.txt", b"Alpha of b."), ("b.txt", b"\0\1\2binary\0"))
+    assert [item["state"] for item in job["items"]] == ["done", "done", "failed"]
+    assert {"a", "b"} <= titles(client)
+
+
+def test_of_two_files_of_lines_the_first_keeps_what_the_second_does_not_hold(client: TestClient) -> None:
+    pages = [
+        [{"id": name, "title": f"{name} {n}", "text": f"{name} {n}."} for name in held]
+        for n, held in enumerate(("ab", "bc"))
+    ]
+    job = upload(client, *(("p.jsonl", "\n".join(map(json.dumps, lines)).encode()) for lines in pages))
+    first, second = job["items"]
+    assert [(item["state"], len(item["documents"])) for item in (first, second)] == [("done", 1), ("done", 2)]
+    assert "the place of 1 documents was taken" in first["notes"][0]
+    assert titles(client) == {*FACTS, "a 0", "b 1", "c 1"}
+
+
+def test_long_names_are_told_apart_by_their_ends(client: TestClient) -> None:
+    long = "A" * 200
+    body = [{"title": f"{long} Annex {n}", "text": f"Annex {n}."} for n in (1, 2)]
+    job = ended(client, client.post("/api/documents", json=body).json())
+    assert [item["state"] for item in job["items"]] == ["done", "done"]
+    assert titles(client) == {*FACTS, f"{long} Annex 1", f"{long} Annex 2"}
+    job = upload(client, (f"{long} 1.txt", b"First."), (f"{long} 2.txt", b"Second."))
+    assert [item["state"] for item in job["items"]] == ["done", "done"]
+    assert client.get("/api/documents", params={"title": long}).json()["total"] == 4
+
+
+def test_what_is_refused_takes_nothing_from_a_job_at_work(make_app: MakeApp) -> None:
+    app = make_app(None, ServerLimits(waiting_uploads=5000))
+    held = hold(app, "bittern")
+    with client_of(app) as client:
+        job = client.post("/api/documents", json=texts("avocet", "bittern", "crake")).json()
+        assert held.reached.wait(20)
+        over = [*texts("bittern"), {"title": "long", "text": "x" * 6000}]
+        refused = client.post("/api/documents", json=over)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+        at_work = app.state.services.workspaces.get("north").index.folder / "uploads"
+        assert len(list(at_work.glob("n*.jsonl"))) == 2
+        held.go.set()
+        assert ended(client, job)["state"] == "done"
+        assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
+
+
 def test_a_document_is_removed_with_all_that_came_of_it(client: TestClient) -> None:
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     job = ended(client, client.delete(f"/api/documents/{one['id']}").json())

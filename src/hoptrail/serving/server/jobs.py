@@ -50,14 +50,16 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED})
 
 @dataclass(slots=True)
 class Item:
-    """One document of a job: an upload, or the id of a document to remove."""
+    """One document of a job: an upload, or the id of a document to remove. `documents` are what became of an upload: ids by
+    their sources.
+    """
 
     id: str
     name: str
     upload: Upload | None = None
     state: State = State.WAITING
     reason: str = ""
-    documents: tuple[str, ...] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +68,7 @@ class Item:
             "name": self.name,
             "state": self.state.value,
             "reason": self.reason,
-            "documents": list(self.documents),
+            "documents": list(self.documents.values()),
             "notes": list(self.notes),
         }
 
@@ -244,15 +246,23 @@ class Jobs:
         waiting = [item for item in job.items if item.state is State.WAITING]
         size = 1
         while waiting:
-            batch, waiting = waiting[:size], waiting[size:]
-            self._add_batch(job, batch)
+            batch = self._together(waiting[:size])
+            waiting = waiting[len(batch) :]
+            with self.uploads.preparing():
+                self._add_batch(job, batch)
             size = min(2 * size, LARGEST_BATCH)
+
+    def _together(self, waiting: Sequence[Item]) -> Sequence[Item]:
+        """The first of them, as many as have names of their own."""
+        places = [self.uploads.prepared(item.upload) for item in waiting if item.upload]
+        end = next((number for number, place in enumerate(places) if place in places[:number]), len(waiting))
+        return waiting[:end]
 
     def _add_batch(self, job: Job, batch: Sequence[Item]) -> None:
         prepared = [(item, upload) for item in batch if (upload := item.upload) and self._prepare(job, item, upload)]
         if not prepared:
             return
-        paths = list(dict.fromkeys(self.uploads.prepared(upload) for _, upload in prepared))
+        paths = [self.uploads.prepared(upload) for _, upload in prepared]
         watcher = Watcher(job.report, job.stop.is_set)
         limits = self.uploads.limits(upload for _, upload in prepared)
         report = self._workspace.index.add(paths, self._workspace.recipes, watcher, limits=limits)
@@ -263,6 +273,7 @@ class Jobs:
                 self._failed(item, reason)
             else:
                 self._over(item, State.DONE)
+                _displace(job.items[: job.items.index(item)], item)
         self._workspace.renew()
 
     def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
@@ -279,7 +290,7 @@ class Jobs:
         return True
 
     def _failed(self, item: Item, reason: str) -> None:
-        item.reason, item.documents = reason, ()
+        item.reason, item.documents = reason, {}
         self._over(item, State.FAILED)
 
     def _over(self, item: Item, state: State) -> None:
@@ -292,6 +303,18 @@ class Jobs:
         self._workspace.index.remove([item.id for item in left])
         for item in left:
             item.state = State.DONE
+
+
+def _displace(earlier: Sequence[Item], item: Item) -> None:
+    """Tell what earlier uploads of the same request have lost to one that stands at the same sources now."""
+    for other in earlier:
+        left = {source: id_ for source, id_ in other.documents.items() if item.documents.get(source, id_) == id_}
+        if gone := len(other.documents) - len(left):
+            told = "taken by a later one of the same name in the same request: give each a name of its own"
+            other.documents = left
+            other.notes = (*other.notes, f"the place of {gone} documents was {told}")
+            if not left:
+                other.state, other.reason = State.FAILED, f"its place was {told}"
 
 
 def _check(stopped: Callable[[], bool]) -> None:

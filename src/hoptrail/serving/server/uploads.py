@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -30,18 +30,22 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was uploaded: its id, the name it came under, and where it is kept."""
+    """A file that was uploaded: its id, the name it came under, as it is shown and whole, and where it is kept.
+
+    What comes later under the same whole name takes its place.
+    """
 
     id: str
     name: str
+    whole_name: str
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What an upload that is ready to be indexed holds: the documents' ids, and remarks on what could not be read."""
+    """What an upload holds that is ready to be indexed: ids of documents by their sources, and what could not be read."""
 
-    documents: tuple[str, ...]
+    documents: Mapping[str, str]
     notes: tuple[str, ...]
 
 
@@ -70,18 +74,19 @@ class Uploads:
         ending = next((known for known in FORMS if name.lower().endswith(known)), None)
         if ending is None:
             raise WrongType
-        name = shown(name[: -len(ending)]) + ending
+        stem = name[: -len(ending)]
+        name, whole_name = shown(stem) + ending, shown(stem, len(stem)) + ending
         path = self._folder / f"u{secrets.token_hex(10)}{ending}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._write(path, content)
-            note = json.dumps({"name": name, "ending": ending})
+            note = json.dumps({"name": name, "whole_name": whole_name, "ending": ending})
             self._note_of(path.name.partition(".")[0]).write_text(note, encoding="utf-8")
         except OSError as error:
             with suppress(OSError):
                 path.unlink()
             raise StorageError(f"cannot keep an upload in {self._folder}: {error.strerror or error}.") from error
-        return Upload(path.name.partition(".")[0], name, path)
+        return Upload(path.name.partition(".")[0], name, whole_name, path)
 
     def unfinished(self) -> list[Upload]:
         """What an earlier server has kept and not indexed; leftovers that are no whole upload are cleared away."""
@@ -89,12 +94,12 @@ class Uploads:
         for note in sorted(self._folder.glob("u*.json")):
             try:
                 record = json.loads(note.read_text(encoding="utf-8"))
-                name, known_form = str(record["name"]), FORMS[record["ending"]]
+                name, whole_name, known_form = record["name"], record["whole_name"], FORMS[record["ending"]]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             path = note.with_name(f"{note.stem}{record['ending']}")
             if known_form and path.is_file():
-                found.append(Upload(note.stem, name, path))
+                found.append(Upload(note.stem, str(name), str(whole_name), path))
         known = {name for upload in found for name in (upload.path.name, f"{upload.id}.json")}
         for path in self._folder.glob("*"):
             if path.name not in known:
@@ -128,7 +133,7 @@ class Uploads:
         if failures and not read:
             raise DocumentError(upload.name, _told(failures[0]))
         notes = [note for document in read for note in document.notes] + [_told(failure) for failure in failures]
-        return Prepared(tuple(document.id for document in read), tuple(notes[:20]))
+        return Prepared({document.sources[0]: document.id for document in read}, tuple(notes[:20]))
 
     def limits(self, uploads: Iterable[Upload]) -> ReadingLimits:
         """Under which the JSON lines of uploads can be read: none is longer than its file."""
@@ -141,9 +146,18 @@ class Uploads:
         return next((_told(failure) for failure in failures if failure.source.startswith(place)), "")
 
     def discard(self, upload: Upload) -> None:
-        """Clear away all that is kept of an upload."""
-        for path in (self._note_of(upload.id), upload.path, self.prepared(upload)):
+        """Clear away what is kept of an upload."""
+        for path in (self._note_of(upload.id), upload.path):
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """While uploads are prepared and indexed; their JSON lines are gone afterwards."""
+        try:
+            yield
+        finally:
+            for path in self._folder.glob("n*.jsonl"):
+                path.unlink(missing_ok=True)
 
     def _write(self, path: Path, content: BinaryIO) -> None:
         """Copy what came, as long as there is room for it."""
@@ -157,8 +171,10 @@ class Uploads:
                 file.write(block)
 
     def prepared(self, upload: Upload) -> Path:
-        """Where the JSON lines of an upload are."""
-        return self._folder / f"{content_id('n', upload.name)}.jsonl"
+        """Where the JSON lines of an upload are: always in the same place for a name, because that is their source. So of two
+        uploads of one name the first has to be indexed before the second is prepared.
+        """
+        return self._folder / f"{content_id('n', upload.whole_name)}.jsonl"
 
     def _note_of(self, name: str) -> Path:
         return self._folder / f"{name}.json"
