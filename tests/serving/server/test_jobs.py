@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +79,7 @@ def test_an_upload_becomes_documents_that_can_be_asked_about(client: TestClient,
     assert titles(client) == {*FACTS, "Curlew", "Arn", "Brock", "empty"}
     sources = client.get("/api/documents", params={"title": "brock"}).json()["documents"][0]["sources"]
     assert sources == ["hills.jsonl#Brock"]
-    assert list((tmp_path / "north" / "uploads").iterdir()) == []
+    assert {path.suffix for path in (tmp_path / "north" / "uploads").iterdir()} == {".lock"}
 
 
 def test_ids_of_lines_may_hold_whatever_paths_hold(client: TestClient) -> None:
@@ -339,19 +342,73 @@ def test_a_stopped_server_leaves_nothing_half_done_and_the_next_goes_on(make_app
         assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
 
 
+def uploads_in(folder: Path) -> Uploads:
+    """As a process of its own has them."""
+    return Uploads(folder, ServerLimits(), Settings().reading)
+
+
 def test_leftovers_of_a_killed_server_are_cleared_or_taken_up(tmp_path: Path) -> None:
-    uploads = Uploads(tmp_path, ServerLimits(), Index(tmp_path).settings.reading)
+    before, uploads = uploads_in(tmp_path), uploads_in(tmp_path)
     folder = tmp_path / "uploads"
-    with (Path(__file__)).open("rb") as content:
-        whole = uploads.keep("whole.txt", content)
+    kept = [before.keep(f"{n}.txt", BytesIO(b"x")) for n in range(20)]
+    before.release()
     (folder / "u1234.txt").write_bytes(b"no note of it")
     (folder / "u5678.json").write_text('{"name": "no file of it", "ending": ".txt"}')
     (folder / "u9999.json").write_text('{"name": "x", "ending": "/../../../etc/passwd"}')
     (folder / "u0000.json").write_text("[1")
-    assert uploads.unfinished() == [whole]
-    assert {path.name for path in folder.iterdir()} == {whole.path.name, f"{whole.id}.json"}
+    (folder / f"n{0:020}.jsonl").write_text("left from indexing")
+    assert uploads.unfinished() == kept, "in the order in which they came"
+    known = {name for upload in kept for name in (upload.path.name, f"{upload.id}.json")}
+    assert {path.name for path in folder.iterdir() if path.suffix != ".lock"} == known
+    assert uploads.unfinished() == [], "they are ours now"
+    uploads.release()
     shutil.rmtree(folder)
-    assert uploads.unfinished() == []
+    assert uploads_in(tmp_path).unfinished() == []
+
+
+def test_what_a_living_process_has_kept_is_left_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from io import BytesIO; from pathlib import Path\n"
+        "from hoptrail import Settings; from hoptrail.server_limits import ServerLimits\n"
+        "from hoptrail.serving.server.uploads import Uploads\n"
+        "uploads = Uploads(Path(sys.argv[1]), ServerLimits(), Settings().reading)\n"
+        "print(uploads.keep('heron.txt', BytesIO(b'x')).id, flush=True); time.sleep(100)"
+    )
+    uploads = uploads_in(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout
+            name = child.stdout.readline().strip()
+            mine = uploads.keep("ibis.txt", BytesIO(b"x"))
+            assert uploads.unfinished() == []
+        finally:
+            child.kill()
+    assert [upload.id for upload in uploads.unfinished()] == [name]
+    assert mine.path.is_file()
+
+
+def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp) -> None:
+    app = make_app()
+    held = hold(app, "bittern")
+    with client_of(app) as client:
+        job = client.post("/api/documents", json=texts("avocet", "bittern", "crake", "dunlin", "egret")).json()
+        assert held.reached.wait(20)
+        with client_of(make_app()) as other:
+            app.state.services.jobs["north"].take_up()  # as at the start, when a request came before it
+            busy = ended(other, other.post("/api/documents", json=texts("bittern")).json())
+            assert (busy["state"], busy["error"]["code"]) == ("failed", "busy")
+            assert len(other.get("/api/jobs").json()["jobs"]) == len(client.get("/api/jobs").json()["jobs"]) == 1
+            held.go.set()
+            done = ended(client, job)
+            assert (done["state"], {item["state"] for item in done["items"]}) == ("done", {"done"}), done
+            for _ in range(100):  # the first may still be sweeping
+                other.post(f"/api/jobs/{busy['id']}/resume")
+                if ended(other, busy)["state"] == "done":
+                    break
+                time.sleep(0.1)
+            else:
+                raise AssertionError("the second server was never let in")
+        assert titles(client) == {*FACTS, "avocet", "bittern", "crake", "dunlin", "egret"}
 
 
 def test_jobs_that_are_over_are_forgotten_at_last(

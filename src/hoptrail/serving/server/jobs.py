@@ -124,7 +124,7 @@ class Jobs:
         return self._submit(Job("remove", [Item(name, title) for name, title in documents]))
 
     def take_up(self) -> None:
-        """Go on with what an earlier process has left."""
+        """Go on with what processes that have ended have left."""
         if unfinished := self.uploads.unfinished():
             self.add(unfinished)
 
@@ -173,6 +173,8 @@ class Jobs:
         self._queue.put(None)
         if thread is not None:
             thread.join(patience)
+        if thread is None or not thread.is_alive():
+            self.uploads.release()
 
     def _submit(self, job: Job) -> Job:
         with self._lock:

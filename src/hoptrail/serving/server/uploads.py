@@ -4,27 +4,34 @@ The name that a client gives is data and never part of a path: it becomes the do
 title of its own, its title. A file is parsed once, by the child process that parses all documents, into JSON lines under the
 name's hash, so that a new version of the same name takes the place of the old one. These lines are read back under limits of
 their own, since what they hold has passed those of the settings. After indexing nothing is kept: the index holds the text.
+
+Several processes may serve one index. The files of an upload begin with the mark of the process that kept it, which holds a lock
+of that name as long as it lives: what nobody holds was left by a process that has ended, and belongs to whoever takes its lock.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
+from filelock import FileLock, Timeout
+
 from hoptrail.documents import walking
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
 from hoptrail.documents.splitting import sentence_ends
-from hoptrail.errors import DocumentError, StorageError
+from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
 from hoptrail.types import Document, content_id
 
+LOCK = ".lock"
 _BLOCK = 1 << 20
 
 
@@ -64,6 +71,9 @@ class Uploads:
         self._folder = index / UPLOADS
         self._limits = limits
         self._reading = reading
+        self._mark = f"u{secrets.token_hex(4)}"
+        self._held: dict[str, FileLock] = {}
+        """Our own lock, once there is an upload, and those of processes that have ended."""
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
         """Keep a file under a new id.
@@ -76,11 +86,14 @@ class Uploads:
             raise WrongType
         stem = name[: -len(ending)]
         name, whole_name = shown(stem) + ending, shown(stem, len(stem)) + ending
-        path = self._folder / f"u{secrets.token_hex(10)}{ending}"
+        path = self._folder / f"{self._mark}{secrets.token_hex(6)}{ending}"
+        note = json.dumps({"name": name, "whole_name": whole_name, "ending": ending, "arrived": time.time_ns()})
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            if self._mark not in self._held:
+                with self._claiming():
+                    self._claim(self._mark)
             self._write(path, content)
-            note = json.dumps({"name": name, "whole_name": whole_name, "ending": ending})
             self._note_of(path.name.partition(".")[0]).write_text(note, encoding="utf-8")
         except OSError as error:
             with suppress(OSError):
@@ -89,22 +102,76 @@ class Uploads:
         return Upload(path.name.partition(".")[0], name, whole_name, path)
 
     def unfinished(self) -> list[Upload]:
-        """What an earlier server has kept and not indexed; leftovers that are no whole upload are cleared away."""
+        """What servers that have ended have kept and not indexed, as it arrived; it is ours now. Leftovers that are no whole
+        upload are cleared away. What a living process has kept, this one included, is left alone.
+
+        Raises:
+            StorageError: the folder refuses.
+        """
+        if not self._folder.is_dir():
+            return []
+        found: list[tuple[int, Upload]] = []
+        try:
+            with self._claiming():
+                for mark in {path.name[: len(self._mark)] for path in self._folder.glob("u*")}:
+                    if self._claim(mark):
+                        found += self._left(mark)
+            with suppress(IndexBusy), self.preparing():
+                pass
+        except OSError as error:
+            raise StorageError(f"cannot take up the uploads in {self._folder}: {error.strerror or error}.") from error
+        return [upload for _, upload in sorted(found, key=lambda one: (one[0], one[1].id))]
+
+    def _left(self, mark: str) -> list[tuple[int, Upload]]:
+        """The uploads of a mark with the times of their arrival; what is none is cleared away."""
         found = []
-        for note in sorted(self._folder.glob("u*.json")):
+        for note in self._folder.glob(f"{mark}*.json"):
             try:
                 record = json.loads(note.read_text(encoding="utf-8"))
                 name, whole_name, known_form = record["name"], record["whole_name"], FORMS[record["ending"]]
+                arrived = int(record["arrived"])
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             path = note.with_name(f"{note.stem}{record['ending']}")
             if known_form and path.is_file():
-                found.append(Upload(note.stem, str(name), str(whole_name), path))
-        known = {name for upload in found for name in (upload.path.name, f"{upload.id}.json")}
-        for path in self._folder.glob("*"):
-            if path.name not in known:
+                found.append((arrived, Upload(note.stem, str(name), str(whole_name), path)))
+        known = {name for _, upload in found for name in (upload.path.name, f"{upload.id}.json")}
+        for path in self._folder.glob(f"{mark}*"):
+            if path.name not in known and path.suffix != LOCK:
                 path.unlink(missing_ok=True)
         return found
+
+    def release(self) -> None:
+        """Give up what is ours: a server that starts from now on takes up what is left of it."""
+        if not self._held:
+            return
+        with self._claiming():
+            while self._held:
+                mark, lock = self._held.popitem()
+                if not any(path.suffix != LOCK for path in self._folder.glob(f"{mark}*")):
+                    self._lock_of(mark).unlink(missing_ok=True)
+                lock.release()
+
+    @contextmanager
+    def _claiming(self) -> Iterator[None]:
+        """One at a time, of all processes and threads."""
+        with FileLock(self._lock_of("claiming")):
+            yield
+
+    def _claim(self, mark: str) -> bool:
+        """Whether the files of a mark have become ours: not where they were already, or are somebody else's."""
+        if mark in self._held:
+            return False
+        lock = FileLock(self._lock_of(mark), timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+        self._held[mark] = lock
+        return True
+
+    def _lock_of(self, name: str) -> Path:
+        return self._folder / f"{name}{LOCK}"
 
     def prepare(self, upload: Upload) -> Prepared:
         """Parse an upload into JSON lines.
@@ -152,12 +219,25 @@ class Uploads:
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """While uploads are prepared and indexed; their JSON lines are gone afterwards."""
+        """While uploads are prepared and indexed; their JSON lines are gone afterwards. One process at a time, as only one can
+        write to the index.
+
+        Raises:
+            IndexBusy: another process does so.
+        """
         try:
-            yield
-        finally:
-            for path in self._folder.glob("n*.jsonl"):
-                path.unlink(missing_ok=True)
+            with FileLock(self._lock_of("preparing"), timeout=0):
+                self._clear_prepared()
+                try:
+                    yield
+                finally:
+                    self._clear_prepared()
+        except Timeout:
+            raise IndexBusy(f"another process indexes uploads from {self._folder}.") from None
+
+    def _clear_prepared(self) -> None:
+        for path in self._folder.glob("n*.jsonl"):
+            path.unlink(missing_ok=True)
 
     def _write(self, path: Path, content: BinaryIO) -> None:
         """Copy what came, as long as there is room for it."""
