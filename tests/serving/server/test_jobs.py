@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
@@ -452,6 +454,41 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
         client.post("/api/ask", json={"question": "Who designed the Tallow Bridge?"}).json()["answer"] == "Orla Finch"
     )
     assert app.state.services.workspaces.get("north").index.verify() > 0
+
+
+def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
+    app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
+    served = app.state.services.workspaces.get("north")
+    sweep = served.sweep
+    looks: list[float] = []
+
+    def noted() -> bool:
+        looks.append(time.monotonic())
+        return bool(sweep())
+
+    monkeypatch.setattr(served, "sweep", noted)
+    other = Snapshot.open(tmp_path / "north")
+    (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
+    ended(client, client.delete(f"/api/documents/{one['id']}").json())
+    while not looks:
+        time.sleep(0.02)
+    warm = served.corpus()
+    committed = {path.name for path in (tmp_path / "north" / "head.lance").rglob("*")}
+    while len(looks) < 6:
+        time.sleep(0.02)
+    gaps = [after - before for before, after in pairwise(looks)]
+    assert all(gap >= 0.05 * 2**number for number, gap in enumerate(gaps)), gaps
+    assert served.corpus() is warm
+    assert {path.name for path in (tmp_path / "north" / "head.lance").rglob("*")} == committed
+    assert other.entries
+    del other, warm
+    for _ in range(400):
+        if not files_with(tmp_path / "north", b"river Arrow flows"):
+            break
+        time.sleep(0.02)
+    assert not files_with(tmp_path / "north", b"river Arrow flows")
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:

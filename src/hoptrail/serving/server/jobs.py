@@ -31,7 +31,8 @@ LARGEST_BATCH = 64
 KEPT_JOBS = 100
 """Finished jobs that are remembered."""
 SWEEP_SECONDS = 5.0
-"""Between attempts to clear away what questions under way still read."""
+LONGEST_SWEEP_SECONDS = 300.0
+"""Between attempts to clear away what somebody still reads: twice as long after each."""
 
 
 class State(StrEnum):
@@ -195,31 +196,35 @@ class Jobs:
         self._queue.put(job)
 
     def _work(self) -> None:
-        unswept = False
+        sweep_after: float | None = None
         while True:
             try:
-                job = self._queue.get(timeout=SWEEP_SECONDS if unswept else None)
+                job = self._queue.get(timeout=sweep_after)
             except Empty:
-                unswept = not self._swept()
-                continue
-            if job is None:
-                return
-            try:
-                self._do(job)
-            except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
-                self._end(job, State.FAILED, error)
-            unswept = not self._swept()
-            with suppress(HoptrailError):  # who asks next is told what is wrong
-                self._workspace.warm()
+                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
+            else:
+                if job is None:
+                    return
+                try:
+                    self._do(job)
+                except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
+                    self._end(job, State.FAILED, error)
+                wait = SWEEP_SECONDS
+            sweep_after = None if self._swept() else wait
+            self._warm()
 
     def _swept(self) -> bool:
-        """Whether nothing is left on the disk of what was removed or replaced; questions under way may keep it a while."""
+        """Whether nothing is left on the disk of what was removed or replaced; whoever reads may keep it a while."""
         if self._closed:
             return True
         try:
             return self._workspace.sweep()
         except HoptrailError:  # somebody else writes: what he commits sweeps, too
             return True
+
+    def _warm(self) -> None:
+        with suppress(HoptrailError):  # who asks next is told what is wrong
+            self._workspace.warm()
 
     def _do(self, job: Job) -> None:
         job.state = State.INDEXING

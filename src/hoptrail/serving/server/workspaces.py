@@ -73,7 +73,8 @@ class Workspace:
             self._looked = -FRESH_SECONDS
 
     def sweep(self) -> bool:
-        """Clear the folder of what only earlier states needed; False while a question is under way that began with one.
+        """Clear the folder of what only earlier states needed; False while somebody reads: a question that is under way here,
+        or another process. What is warm stays so while another reads.
 
         Raises:
             IndexBusy: another process is writing.
@@ -81,6 +82,8 @@ class Workspace:
         if self.is_empty:
             return True
         with self._opening:  # nobody opens the index meanwhile
+            if self._corpus is not None and not self._corpus.snapshot.is_read_alone():
+                return False
             self._corpus = None
             return self.index.sweep()
 
