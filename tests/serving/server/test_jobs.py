@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import shutil
 import subprocess
@@ -489,6 +490,47 @@ def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
             break
         time.sleep(0.02)
     assert not files_with(tmp_path / "north", b"river Arrow flows")
+
+
+@pytest.mark.parametrize("broken", ["sweep", "warm"])
+def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    failed = threading.Event()
+
+    def fail() -> Any:
+        failed.set()
+        raise OSError(errno.EMFILE, "Too many open files: /home/someone")
+
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), broken, fail)
+    assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
+    assert failed.wait(20)
+    assert ended(client, client.post("/api/documents", json=texts("bittern")).json())["state"] == "done"
+    assert "workspace north could not be" in caplog.text
+    assert "someone" not in caplog.text
+
+
+def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestClient) -> None:
+    dead = threading.Thread(target=lambda: None)
+    dead.start()
+    dead.join()
+    app.state.services.jobs["north"]._thread = dead
+    assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
+
+
+def test_a_workspace_that_cannot_be_made_ready_keeps_no_other_from_it(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(None, warm=True)
+    warmed = threading.Event()
+
+    def fail() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), "warm", fail)
+    monkeypatch.setattr(app.state.services.workspaces.get("south"), "warm", warmed.set)
+    with client_of(app):
+        assert warmed.wait(20)
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:

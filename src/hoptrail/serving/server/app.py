@@ -97,6 +97,8 @@ def _begin(services: Services, warm: bool) -> None:
             services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
+        except Exception as error:  # noqa: BLE001 - as above, whatever it is
+            log.error("workspace %s could not be made ready: %s", workspace.name, type(error).__name__)
 
 
 def _end(services: Services) -> None:

@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
@@ -190,7 +189,7 @@ class Jobs:
         with self._lock:
             if self._closed:
                 raise stopping()
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
                 self._thread.start()
         self._queue.put(job)
@@ -221,10 +220,17 @@ class Jobs:
             return self._workspace.sweep()
         except HoptrailError:  # somebody else writes: what he commits sweeps, too
             return True
+        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever
+            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
+            return False
 
     def _warm(self) -> None:
-        with suppress(HoptrailError):  # who asks next is told what is wrong
+        try:
             self._workspace.warm()
+        except HoptrailError:
+            pass  # who asks next is told what is wrong
+        except Exception as error:  # noqa: BLE001 - as above
+            log.error("workspace %s could not be made ready: %s", self._workspace.name, type(error).__name__)
 
     def _do(self, job: Job) -> None:
         job.state = State.INDEXING
