@@ -28,6 +28,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
+from hoptrail.serving.server.wire import Text, as_line
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind
@@ -130,6 +131,13 @@ def test_texts_sent_as_json_are_as_long_as_files_may_be(narrow: TestClient) -> N
         narrow, narrow.post("/api/documents", content=body, headers={"Content-Type": "application/json"}).json()
     )
     assert narrow.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()["text"] == text
+
+
+def test_a_text_as_a_line_is_what_it_was_and_hardly_longer() -> None:
+    text = PROSE + '\ud800 "half" \\ \n \u2028 \N{GRINNING FACE}'
+    line = as_line(Text(title="t", text=text))
+    assert json.loads(line)["text"] == text
+    assert len(line) < len(text.encode("utf-8", "replace")) + 60
 
 
 def test_what_is_beyond_the_limit_is_told(narrow: TestClient) -> None:

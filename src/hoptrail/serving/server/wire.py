@@ -53,8 +53,11 @@ class Text(_Request):
 
 
 def as_line(text: Text) -> bytes:
-    """A document as a line of a JSONL file. Not with escapes, which would make a text of most scripts several times as long."""
-    return json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False).encode()
+    """A document as a line of a JSONL file. With escapes only for lone surrogates, which are no UTF-8: for all that is not ASCII
+    they would make a text of most scripts several times as long.
+    """
+    line = json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False)
+    return line.encode("utf-8", "backslashreplace")
 
 
 def contents_json(contents: Contents) -> Json:
