@@ -25,6 +25,7 @@ from hoptrail import Index, Settings
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
@@ -268,6 +269,22 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
     assert [one["title"] for one in whole["documents"]] == sorted(FACTS)
     for wrong in ({"start": -1}, {"limit": 0}, {"limit": 5000}, {"title": "x" * 400}):
         assert client.get("/api/documents", params=wrong).status_code == 400
+
+
+def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def in_order(documents: Sequence[Any]) -> Sequence[Any]:
+        made.append(len(documents))
+        return sorted(documents, key=lambda one: str(one.title))
+
+    in_order.__name__ = workspaces._in_order.__name__
+    monkeypatch.setattr(workspaces, "_in_order", in_order)
+    for start in range(4):
+        client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
+    upload(client, ("Avocet.txt", b"The avocet wades."))
+    assert titles(client) == {*FACTS, "Avocet"}
+    assert made == [len(FACTS), len(FACTS) + 1]
 
 
 def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, client: TestClient) -> None:

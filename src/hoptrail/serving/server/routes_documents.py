@@ -53,10 +53,9 @@ def documents(
     title: Annotated[str, Query(max_length=300, description="Only titles that contain this.")] = "",
 ) -> dict[str, Any]:
     """The documents by title, `limit` of them from `start`."""
-    contents = here.workspace.contents()
-    wanted = title.casefold()
-    found = [one for one in (contents.documents if contents else ()) if wanted in one.title.casefold()]
-    found.sort(key=lambda one: (one.title.casefold(), one.id))
+    found = here.workspace.by_title()
+    if wanted := title.casefold():
+        found = tuple(one for one in found if wanted in one.title.casefold())
     return {"total": len(found), "documents": [summary_json(one) for one in found[start : start + limit]]}
 
 

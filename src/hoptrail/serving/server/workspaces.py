@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final
 
 from hoptrail.errors import UsageError
-from hoptrail.index import Contents, Index, contents_of
+from hoptrail.index import Contents, DocumentSummary, Index, contents_of
 from hoptrail.language.opening import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
@@ -151,9 +151,21 @@ class Workspace:
         snapshot = self.corpus().snapshot
         return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
 
+    def by_title(self) -> Sequence[DocumentSummary]:
+        """The documents by title, put in order once for each state; none where nothing is."""
+        if self.is_empty:
+            return ()
+        snapshot = self.corpus().snapshot
+        contents = snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
+        return snapshot.derived(_in_order.__name__, lambda: _in_order(contents.documents))
+
     def document(self, name: str) -> Document | None:
         """A document by its id."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def _in_order(documents: Sequence[DocumentSummary]) -> Sequence[DocumentSummary]:
+    return tuple(sorted(documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
 class Workspaces:
