@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 
 from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
@@ -115,11 +116,14 @@ def resume(here: Here, name: str) -> dict[str, Any]:
 
 
 async def _from_form(request: Request, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
-    async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
-        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
-        if not files:
-            raise not_valid("The request brings no file.", "Send at least one as form data.")
-        return await _keep(here, [(file.filename or "", file.file) for file in files])
+    try:
+        async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
+            files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
+            if not files:
+                raise not_valid("The request brings no file.", "Send at least one as form data.")
+            return await _keep(here, [(file.filename or "", file.file) for file in files])
+    except HTTPException as error:  # its detail is about the form, and holds nothing of it
+        raise not_valid(f"The form cannot be read: {error.detail}", f"Send 1 to {most} files at once.") from None
 
 
 async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:

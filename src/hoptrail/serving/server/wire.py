@@ -19,6 +19,8 @@ from hoptrail.types import Document, Evidence, Hop
 UPLOADS = "uploads"
 """The folder of an index in which uploads wait to be indexed."""
 _UPLOADED = re.compile(rf".*/{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
+_LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
+"""Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -96,8 +98,9 @@ def source_name(source: str) -> str:
     """Where a document came from, as clients may see it: the name it was uploaded under, or its file's name."""
     if uploaded := _UPLOADED.fullmatch(source):
         return uploaded["name"]
-    path, mark, line = source.partition("#")
-    return f"{PurePath(path).name}{mark}{line}"
+    if found := _LINE.fullmatch(source):
+        return f"{PurePath(found['path']).name}#{found['line']}"
+    return PurePath(source).name
 
 
 def shown(name: str, longest: int = 200) -> str:
