@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TypeVar, cast
 
+from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
@@ -99,13 +100,15 @@ class Index:
         *,
         rebuild: bool = False,
         on: Executor = HERE,
+        limits: ReadingLimits | None = None,
     ) -> IndexingReport:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
         a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
         recipe that gains nothing by a model they are made by rules, unless a model has made them before. `on` says where: in
-        this process, or on a cluster (`executing.on_ray`), which gives the same index.
+        this process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
+        settings, for sources that have passed these before.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
@@ -115,7 +118,6 @@ class Index:
         """
         recipes = recipes or (self.settings.recipe,)
         structures = self._structures(recipes)
-        limits = self.settings.reading
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
         self._close()
@@ -124,7 +126,7 @@ class Index:
             _one_or_several(sources),
             encoder,
             structures,
-            limits,
+            limits or self.settings.reading,
             watcher or Watcher(),
             performer,
             on,

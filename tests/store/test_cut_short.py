@@ -12,7 +12,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher, repair_index, update_index
-from hoptrail.store.files import StoredFiles
+from hoptrail.store.files import StoredFiles, files_of
 from hoptrail.store.head import Head, HeadRecord, _row
 from hoptrail.store.layout import HEAD
 from hoptrail.store.place import Place
@@ -188,6 +188,29 @@ def test_a_sweep_that_is_killed_leaves_what_the_head_names(
     assert titles(place) == {document.title for document in documents[:2]}
     publish(place, documents[2:])
     assert titles(place) == set(FACTS)
+
+
+def test_a_sweep_that_readers_forbid_writes_nothing(tmp_path: Path, documents: list[Document]) -> None:
+    place = Place.of(tmp_path / "index")
+    publish(place, documents[:2])
+    reader = Snapshot.open(place)
+    publish(place, documents[2:])
+    later = Snapshot.open(place)
+    assert not reader.is_read_alone()
+    before = files_of(place).sizes()
+    with writing_to(place, ENCODER.identity, KEEP_NOTHING) as writer:
+        assert not writer.sweep()
+    assert {name for name in before.keys() ^ files_of(place).sizes().keys() if "lock" not in name} == set()
+    del reader
+    assert later.is_read_alone()
+    with writing_to(place, ENCODER.identity, KEEP_NOTHING) as writer:
+        assert not writer.sweep(), "asking took nothing from the reader who asked"
+        with pytest.raises(IndexBusy):
+            later.is_read_alone()
+    assert titles(place) == set(FACTS)
+    del later
+    with writing_to(place, ENCODER.identity, KEEP_NOTHING) as writer:
+        assert writer.sweep()
 
 
 # --- checksums

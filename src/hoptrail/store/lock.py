@@ -120,6 +120,22 @@ def join_readers(place: Place) -> int | None:
     return descriptor
 
 
+def reads_alone(descriptor: int) -> bool:
+    """Whether no reader but the one of this descriptor has the index in the folder open.
+
+    That one is not announced for a moment: whoever asks holds the writer's lock, so that nobody sweeps meanwhile.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)  # also after a refusal, which takes the lock that was held away
+    return True
+
+
 @contextmanager
 def readers_absent(folder: Path) -> Iterator[bool]:
     """Whether no reader has the index in this folder open; while the body runs, new readers wait."""

@@ -29,7 +29,7 @@ from hoptrail.store.columns import ID, LINK, Directed, PackedIds, id_rows, joine
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
-from hoptrail.store.lock import join_readers
+from hoptrail.store.lock import join_readers, reads_alone, writers_lock
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.tables import StorageSettings, between, connect, one_of, open_tables, reading
@@ -80,8 +80,11 @@ class Snapshot:
         commit: str = "",
         files: Files | None = None,
         scratch: Scratch | None = None,
+        reader: int | None = None,
     ) -> None:
-        """A writer's has `scratch` with files for what is too much to be held; a reader writes none."""
+        """A writer's has `scratch` with files for what is too much to be held; a reader writes none. `reader` is what
+        `join_readers` gave; it is closed with the snapshot.
+        """
         self.place = place
         self.head = head
         self._tables = tables
@@ -92,6 +95,7 @@ class Snapshot:
         self._mirrors: dict[Kind, VectorMirror] = {}
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
+        self._reader = reader
 
     @staticmethod
     def exists(where: Path | Place) -> bool:
@@ -131,7 +135,7 @@ class Snapshot:
                 if head is None:
                     raise IndexUnavailable(absent)
                 verify(place, head.checksums or {})
-                snapshot = cls(place, head, open_tables(database, head.tables), commit, files)
+                snapshot = cls(place, head, open_tables(database, head.tables), commit, files, reader=descriptor)
         except BaseException:
             if descriptor is not None:
                 os.close(descriptor)
@@ -158,6 +162,18 @@ class Snapshot:
             return False
         self._commit = commit
         return True
+
+    def is_read_alone(self) -> bool:
+        """Whether no other snapshot of the index is open, here or in another process, as far as that can be seen.
+
+        Raises:
+            IndexBusy: another process is writing.
+            StorageError: the folder refuses.
+        """
+        if self._reader is None:
+            return True
+        with writers_lock(self.place, term=0):  # there are readers to be seen in folders only, whose lock has no term
+            return reads_alone(self._reader)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

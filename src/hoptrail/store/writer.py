@@ -321,6 +321,13 @@ class Writer:
         if self.head.pending:
             return False
         known = self.head.checksums
+        if (
+            self.place.is_local and known is not None and self._versions() == self.head.tables
+        ):  # else the head is to be mended
+            with readers_absent(self.place.folder) as absent:
+                pass
+            if not absent:
+                return False
         with writing(self.place):
             self._tag_changed()
         # Before anything is removed, the head names the versions that stay, and no file that only earlier states needed.

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import shutil
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +21,19 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from hoptrail import Index
+from hoptrail import Index, Settings
+from hoptrail.documents.limits import ReadingLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server import workspaces
+from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.uploads import Uploads
+from hoptrail.serving.server.wire import Text, as_line
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind
-from serving.server.served import MakeApp, client_of, ended, upload
+from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
 
 
@@ -73,7 +84,105 @@ def test_an_upload_becomes_documents_that_can_be_asked_about(client: TestClient,
     assert titles(client) == {*FACTS, "Curlew", "Arn", "Brock", "empty"}
     sources = client.get("/api/documents", params={"title": "brock"}).json()["documents"][0]["sources"]
     assert sources == ["hills.jsonl#Brock"]
-    assert list((tmp_path / "north" / "uploads").iterdir()) == []
+    assert {path.suffix for path in (tmp_path / "north" / "uploads").iterdir()} == {".lock"}
+
+
+def test_ids_of_lines_may_hold_whatever_paths_hold(client: TestClient) -> None:
+    ids = ["https://x.example/wiki/Paris", "https://x.example/wiki/Rome", "a#b/c#d", "a#b/e#d", "#", "/"]
+    lines = "\n".join(json.dumps({"id": name, "title": f"On {name}", "text": f"Of {name}."}) for name in ids)
+    job = upload(client, ("wiki #1/pages.jsonl", lines.encode()))
+    assert job["items"][0]["state"] == "done"
+    found = client.get("/api/documents", params={"title": "On "}).json()["documents"]
+    assert {one["id"] for one in found} == set(job["items"][0]["documents"])
+    assert sorted(one["sources"][0] for one in found) == sorted(f"wiki #1/pages.jsonl#{name}" for name in ids)
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> Iterator[TestClient]:
+    """A server that reads texts of 20,000 bytes."""
+    settings = replace(Settings(), reading=ReadingLimits(text=20_000))
+    with client_of(create_app([workspace("main", tmp_path / "narrow", settings)], warm=False)) as opened:
+        yield opened
+
+
+PROSE = "Это простое предложение из слов. "
+FULL = {
+    "many letters of two bytes": PROSE * 330,
+    "many lines": "a\n" * 9_999,
+    "many quotes": '"' * 20_000,
+    "of another encoding": "\ufeff" + PROSE * 300,
+}
+
+
+@pytest.mark.parametrize("text", FULL.values(), ids=FULL)
+def test_a_text_just_below_the_limit_is_indexed(narrow: TestClient, text: str) -> None:
+    """Also where it takes more bytes on the way to the index than it had when it came."""
+    data = text.encode("utf-16-le") if text.startswith("\ufeff") else text.encode()
+    assert 18_000 < len(data) <= 20_000
+    job = upload(narrow, ("full.txt", data))
+    (item,) = job["items"]
+    assert (item["state"], len(item["documents"])) == ("done", 1), item
+    assert narrow.get(f"/api/documents/{item['documents'][0]}").json()["text"] == text.removeprefix("\ufeff")
+
+
+def test_texts_sent_as_json_are_as_long_as_files_may_be(narrow: TestClient) -> None:
+    text = PROSE * 330
+    body = json.dumps([{"title": "full", "text": text}])
+    job = ended(
+        narrow, narrow.post("/api/documents", content=body, headers={"Content-Type": "application/json"}).json()
+    )
+    assert narrow.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()["text"] == text
+
+
+def test_a_text_as_a_line_is_what_it_was_and_hardly_longer() -> None:
+    text = PROSE + '\ud800 "half" \\ \n \u2028 \N{GRINNING FACE}'
+    line = as_line(Text(title="t", text=text))
+    assert json.loads(line)["text"] == text
+    assert len(line) < len(text.encode("utf-8", "replace")) + 60
+
+
+def test_what_is_beyond_the_limit_is_told(narrow: TestClient) -> None:
+    job = upload(narrow, ("over.txt", (PROSE * 400).encode()))
+    assert (job["items"][0]["state"], job["items"][0]["documents"]) == ("failed", [])
+    assert "larger than the limit of 20000 bytes" in job["items"][0]["reason"]
+
+
+def test_sentences_that_a_line_gives_are_kept(client: TestClient) -> None:
+    sentences = ["Arn is a hill. It is", " high.", " Nobody lives there."]
+    plain = {"id": "b", "title": "Brock", "text": "Brock is a hill. It is high."}
+    lines = [{"id": "a", "title": "Arn", "text": "".join(sentences), "sentences": sentences}, plain]
+    job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    found = [client.get(f"/api/documents/{name}").json()["sentences"] for name in job["items"][0]["documents"]]
+    assert found == [[21, 27, 46], [17, 28]]
+
+
+def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> None:
+    lines = [{"id": "a", "title": f"Hill {number}", "text": "A hill."} for number in (1, 2)]
+    job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    (item,) = job["items"]
+    assert (item["state"], len(item["documents"])) == ("done", 1)
+    assert item["notes"] == ["hills.jsonl#a: another document before it has this id"]
+    assert "Hill 1" in titles(client)
+
+
+def test_an_upload_that_was_not_indexed_is_not_done(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = app.state.services.workspaces.get("north").index
+    add = index.add
+
+    def without_the_first(paths: list[Path], *more: Any, **named: Any) -> Any:
+        paths[0].unlink()
+        return add(paths, *more, **named)
+
+    monkeypatch.setattr(index, "add", without_the_first)
+    job = upload(
+        client, ("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")
+    )
+    assert [item["state"] for item in job["items"]] == ["failed", "failed", "done"]
+    assert [item["reason"] for item in job["items"]] == ["does not exist: check the path"] * 2 + [""]
+    assert [len(item["documents"]) for item in job["items"]] == [0, 0, 1]
+    assert titles(client) == {*FACTS, "kept"}
 
 
 def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
@@ -82,6 +191,64 @@ def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
     found = client.get("/api/documents", params={"title": "notes"}).json()
     assert found["total"] == 1
     assert "dusk" in client.get(f"/api/documents/{found['documents'][0]['id']}").json()["text"]
+
+
+def test_of_two_files_of_one_name_the_first_is_told_that_its_place_was_taken(client: TestClient) -> None:
+    """Wherever they fall: alone, or in one batch with others."""
+    for before in ((), ("f.txt", "g.txt", "h.txt")):
+        others = [(name, f"The {name} nests.".encode()) for name in before]
+        both = [("readme.md", b"Readme of one."), ("readme.md", f"Readme of two after {len(before)}.".encode())]
+        job = upload(client, *others, *both)
+        first, second = job["items"][-2:]
+        assert (first["state"], first["documents"], second["state"]) == ("failed", [], "done")
+        assert "taken by a later one of the same name" in first["reason"]
+        (there,) = client.get("/api/documents", params={"title": "readme"}).json()["documents"]
+        assert [there["id"]] == second["documents"]
+
+
+def test_a_broken_file_harms_no_other_of_its_name(client: TestClient) -> None:
+    job = upload(client, ("a.txt", b"Filler."), ("b.txt", b"Alpha of b."), ("b.txt", b"\0\1\2binary\0"))
+    assert [item["state"] for item in job["items"]] == ["done", "done", "failed"]
+    assert {"a", "b"} <= titles(client)
+
+
+def test_of_two_files_of_lines_the_first_keeps_what_the_second_does_not_hold(client: TestClient) -> None:
+    pages = [
+        [{"id": name, "title": f"{name} {n}", "text": f"{name} {n}."} for name in held]
+        for n, held in enumerate(("ab", "bc"))
+    ]
+    job = upload(client, *(("p.jsonl", "\n".join(map(json.dumps, lines)).encode()) for lines in pages))
+    first, second = job["items"]
+    assert [(item["state"], len(item["documents"])) for item in (first, second)] == [("done", 1), ("done", 2)]
+    assert "the place of 1 documents was taken" in first["notes"][0]
+    assert titles(client) == {*FACTS, "a 0", "b 1", "c 1"}
+
+
+def test_long_names_are_told_apart_by_their_ends(client: TestClient) -> None:
+    long = "A" * 200
+    body = [{"title": f"{long} Annex {n}", "text": f"Annex {n}."} for n in (1, 2)]
+    job = ended(client, client.post("/api/documents", json=body).json())
+    assert [item["state"] for item in job["items"]] == ["done", "done"]
+    assert titles(client) == {*FACTS, f"{long} Annex 1", f"{long} Annex 2"}
+    job = upload(client, (f"{long} 1.txt", b"First."), (f"{long} 2.txt", b"Second."))
+    assert [item["state"] for item in job["items"]] == ["done", "done"]
+    assert client.get("/api/documents", params={"title": long}).json()["total"] == 4
+
+
+def test_what_is_refused_takes_nothing_from_a_job_at_work(make_app: MakeApp) -> None:
+    app = make_app(None, ServerLimits(waiting_uploads=5000))
+    held = hold(app, "bittern")
+    with client_of(app) as client:
+        job = client.post("/api/documents", json=texts("avocet", "bittern", "crake")).json()
+        assert held.reached.wait(20)
+        over = [*texts("bittern"), {"title": "long", "text": "x" * 6000}]
+        refused = client.post("/api/documents", json=over)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+        at_work = app.state.services.workspaces.get("north").index.folder / "uploads"
+        assert len(list(at_work.glob("n*.jsonl"))) == 2
+        held.go.set()
+        assert ended(client, job)["state"] == "done"
+        assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
 
 
 def test_a_document_is_removed_with_all_that_came_of_it(client: TestClient) -> None:
@@ -102,6 +269,22 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
     assert [one["title"] for one in whole["documents"]] == sorted(FACTS)
     for wrong in ({"start": -1}, {"limit": 0}, {"limit": 5000}, {"title": "x" * 400}):
         assert client.get("/api/documents", params=wrong).status_code == 400
+
+
+def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def in_order(documents: Sequence[Any]) -> Sequence[Any]:
+        made.append(len(documents))
+        return sorted(documents, key=lambda one: str(one.title))
+
+    in_order.__name__ = workspaces._in_order.__name__
+    monkeypatch.setattr(workspaces, "_in_order", in_order)
+    for start in range(4):
+        client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
+    upload(client, ("Avocet.txt", b"The avocet wades."))
+    assert titles(client) == {*FACTS, "Avocet"}
+    assert made == [len(FACTS), len(FACTS) + 1]
 
 
 def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, client: TestClient) -> None:
@@ -187,19 +370,73 @@ def test_a_stopped_server_leaves_nothing_half_done_and_the_next_goes_on(make_app
         assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
 
 
+def uploads_in(folder: Path) -> Uploads:
+    """As a process of its own has them."""
+    return Uploads(folder, ServerLimits(), Settings().reading)
+
+
 def test_leftovers_of_a_killed_server_are_cleared_or_taken_up(tmp_path: Path) -> None:
-    uploads = Uploads(tmp_path, ServerLimits(), Index(tmp_path).settings.reading)
+    before, uploads = uploads_in(tmp_path), uploads_in(tmp_path)
     folder = tmp_path / "uploads"
-    with (Path(__file__)).open("rb") as content:
-        whole = uploads.keep("whole.txt", content)
+    kept = [before.keep(f"{n}.txt", BytesIO(b"x")) for n in range(20)]
+    before.release()
     (folder / "u1234.txt").write_bytes(b"no note of it")
     (folder / "u5678.json").write_text('{"name": "no file of it", "ending": ".txt"}')
     (folder / "u9999.json").write_text('{"name": "x", "ending": "/../../../etc/passwd"}')
     (folder / "u0000.json").write_text("[1")
-    assert uploads.unfinished() == [whole]
-    assert {path.name for path in folder.iterdir()} == {whole.path.name, f"{whole.id}.json"}
+    (folder / f"n{0:020}.jsonl").write_text("left from indexing")
+    assert uploads.unfinished() == kept, "in the order in which they came"
+    known = {name for upload in kept for name in (upload.path.name, f"{upload.id}.json")}
+    assert {path.name for path in folder.iterdir() if path.suffix != ".lock"} == known
+    assert uploads.unfinished() == [], "they are ours now"
+    uploads.release()
     shutil.rmtree(folder)
-    assert uploads.unfinished() == []
+    assert uploads_in(tmp_path).unfinished() == []
+
+
+def test_what_a_living_process_has_kept_is_left_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from io import BytesIO; from pathlib import Path\n"
+        "from hoptrail import Settings; from hoptrail.server_limits import ServerLimits\n"
+        "from hoptrail.serving.server.uploads import Uploads\n"
+        "uploads = Uploads(Path(sys.argv[1]), ServerLimits(), Settings().reading)\n"
+        "print(uploads.keep('heron.txt', BytesIO(b'x')).id, flush=True); time.sleep(100)"
+    )
+    uploads = uploads_in(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout
+            name = child.stdout.readline().strip()
+            mine = uploads.keep("ibis.txt", BytesIO(b"x"))
+            assert uploads.unfinished() == []
+        finally:
+            child.kill()
+    assert [upload.id for upload in uploads.unfinished()] == [name]
+    assert mine.path.is_file()
+
+
+def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp) -> None:
+    app = make_app()
+    held = hold(app, "bittern")
+    with client_of(app) as client:
+        job = client.post("/api/documents", json=texts("avocet", "bittern", "crake", "dunlin", "egret")).json()
+        assert held.reached.wait(20)
+        with client_of(make_app()) as other:
+            app.state.services.jobs["north"].take_up()  # as at the start, when a request came before it
+            busy = ended(other, other.post("/api/documents", json=texts("bittern")).json())
+            assert (busy["state"], busy["error"]["code"]) == ("failed", "busy")
+            assert len(other.get("/api/jobs").json()["jobs"]) == len(client.get("/api/jobs").json()["jobs"]) == 1
+            held.go.set()
+            done = ended(client, job)
+            assert (done["state"], {item["state"] for item in done["items"]}) == ("done", {"done"}), done
+            for _ in range(100):  # the first may still be sweeping
+                other.post(f"/api/jobs/{busy['id']}/resume")
+                if ended(other, busy)["state"] == "done":
+                    break
+                time.sleep(0.1)
+            else:
+                raise AssertionError("the second server was never let in")
+        assert titles(client) == {*FACTS, "avocet", "bittern", "crake", "dunlin", "egret"}
 
 
 def test_jobs_that_are_over_are_forgotten_at_last(
@@ -243,6 +480,82 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
         client.post("/api/ask", json={"question": "Who designed the Tallow Bridge?"}).json()["answer"] == "Orla Finch"
     )
     assert app.state.services.workspaces.get("north").index.verify() > 0
+
+
+def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
+    app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
+    served = app.state.services.workspaces.get("north")
+    sweep = served.sweep
+    looks: list[float] = []
+
+    def noted() -> bool:
+        looks.append(time.monotonic())
+        return bool(sweep())
+
+    monkeypatch.setattr(served, "sweep", noted)
+    other = Snapshot.open(tmp_path / "north")
+    (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
+    ended(client, client.delete(f"/api/documents/{one['id']}").json())
+    while not looks:
+        time.sleep(0.02)
+    warm = served.corpus()
+    committed = {path.name for path in (tmp_path / "north" / "head.lance").rglob("*")}
+    while len(looks) < 6:
+        time.sleep(0.02)
+    gaps = [after - before for before, after in pairwise(looks)]
+    assert all(gap >= 0.05 * 2**number for number, gap in enumerate(gaps)), gaps
+    assert served.corpus() is warm
+    assert {path.name for path in (tmp_path / "north" / "head.lance").rglob("*")} == committed
+    assert other.entries
+    del other, warm
+    for _ in range(400):
+        if not files_with(tmp_path / "north", b"river Arrow flows"):
+            break
+        time.sleep(0.02)
+    assert not files_with(tmp_path / "north", b"river Arrow flows")
+
+
+@pytest.mark.parametrize("broken", ["sweep", "warm"])
+def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    failed = threading.Event()
+
+    def fail() -> Any:
+        failed.set()
+        raise OSError(errno.EMFILE, "Too many open files: /home/someone")
+
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), broken, fail)
+    assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
+    assert failed.wait(20)
+    assert ended(client, client.post("/api/documents", json=texts("bittern")).json())["state"] == "done"
+    assert "workspace north could not be" in caplog.text
+    assert "someone" not in caplog.text
+
+
+def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestClient) -> None:
+    dead = threading.Thread(target=lambda: None)
+    dead.start()
+    dead.join()
+    app.state.services.jobs["north"]._thread = dead
+    assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
+
+
+def test_a_workspace_that_cannot_be_made_ready_keeps_no_other_from_it(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(None, warm=True)
+    warmed = threading.Event()
+
+    def fail() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), "warm", fail)
+    monkeypatch.setattr(app.state.services.workspaces.get("south"), "warm", warmed.set)
+    with client_of(app):
+        assert warmed.wait(20)
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -18,8 +19,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from command import Hoptrail
+from hoptrail.index import DocumentSummary
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL
+from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, _resources
 from hoptrail.serving.server.mcp_tools import KEPT_TRAILS, Trails
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.types import Answer
@@ -101,6 +103,24 @@ def test_documents_are_resources(address: str) -> None:
         assert (read.mime_type, getattr(read, "text", None)) == ("text/plain", FACTS["Isk"])
 
     with_client(address, act)
+
+
+def test_a_page_of_resources_costs_no_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trails and documents that fall on it; nothing is made of the others."""
+    trails = [(f"t{number}", SimpleNamespace(question=f"Why {number}?")) for number in range(3)]
+    documents = tuple(DocumentSummary(f"d{number}", f"Title {number}", (), 1) for number in range(9))
+    workspace: Any = SimpleNamespace(by_title=lambda: documents)
+    caller: Any = SimpleNamespace(
+        trails=SimpleNamespace(all=lambda: trails), request=None, place=SimpleNamespace(workspace=workspace)
+    )
+    for size in (2, 3, 5, 12, 20):
+        monkeypatch.setattr("hoptrail.serving.server.mcp_server.PAGE", size)
+        pages = [_resources(caller, start) for start in range(0, 15, size)]
+        assert {total for _, total in pages} == {12}
+        assert all(len(page) <= size for page, _ in pages)
+        assert [one.name for page, _ in pages for one in page] == [f"t{n}" for n in range(3)] + [
+            f"d{n}" for n in range(9)
+        ]
 
 
 def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

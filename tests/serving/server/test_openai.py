@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from fastapi import FastAPI
@@ -106,6 +107,38 @@ def test_a_stream_ends_as_clients_expect(app: FastAPI) -> None:
     assert lines[-1] == "data: [DONE]"
     assert all(line.startswith("data: ") for line in lines)
     assert not any("usage" in json.loads(line.removeprefix("data: ")) for line in lines[:-1])
+
+
+def test_null_stands_for_what_is_not_given(address: str) -> None:
+    options: list[dict[str, Any]] = [
+        {"stream": None},
+        {"stream_options": {"include_usage": None}},
+        {
+            "stream": None,
+            "stream_options": None,
+            "n": None,
+            "tools": None,
+            "response_format": None,
+            "temperature": None,
+        },
+    ]
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {NORTH}"}) as client:
+        for nothing in options:
+            told = client.post("/v1/chat/completions", json={"model": "bm25", "messages": CHAT, **nothing})
+            assert (told.status_code, told.json().get("object")) == (200, "chat.completion"), told.text
+
+
+def test_half_a_character_is_refused(address: str) -> None:
+    half = b'"a \\ud800 b"'
+    bodies = [
+        b'{"model": "bm25", "messages": [{"role": "user", "content": %b}]}' % half,
+        b'{"model": "bm25", "messages": [{"role": "user", "content": [{"type": "text", "text": %b}]}]}' % half,
+        b'{"model": %b, "messages": [{"role": "user", "content": "Who?"}]}' % half,
+    ]
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {NORTH}"}) as client:
+        for body in bodies:
+            told = client.post("/v1/chat/completions", content=body, headers={"Content-Type": "application/json"})
+            assert (told.status_code, told.json()["error"]["code"]) == (400, "not_valid"), told.text
 
 
 def test_an_abstention_says_so(client: OpenAI) -> None:

@@ -131,7 +131,7 @@ def test_an_address_for_others_wants_a_key(
     assert (ended.code, ended.out) == (2, "")
     assert "no key is set" in ended.err
     assert "HOPTRAIL_KEY_MAIN" in ended.err
-    check_address(host, Keys({"main": b"x"}), "main")
+    check_address(host, Keys({"main": (b"x",)}), "main")
 
 
 def test_loopback_is_told_from_other_addresses() -> None:
@@ -162,7 +162,7 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
     assert not find_keys(["a", "b"])
     monkeypatch.setenv("HOPTRAIL_KEY", KEY)
     assert find_keys(["a"]).opened_by(KEY) == {"a"}
-    assert not find_keys(["a", "b"]), "one key for one workspace"
+    monkeypatch.delenv("HOPTRAIL_KEY")
     monkeypatch.setenv(variable_of("my-notes"), KEY)
     assert variable_of("my-notes") == "HOPTRAIL_KEY_MY_NOTES"
     with pytest.raises(UsageError, match="no key for workspace b"):
@@ -175,6 +175,57 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
         file.write_text(broken)
         with pytest.raises(UsageError):
             find_keys(["a"], file)
+
+
+@pytest.mark.parametrize(
+    ("variables", "workspaces", "message"),
+    [
+        ({"HOPTRAIL_KEY": KEY}, ["a", "b"], "several workspaces are served.*HOPTRAIL_KEY_A, HOPTRAIL_KEY_B"),
+        ({"HOPTRAIL_KEY": KEY, "HOPTRAIL_KEY_A": KEY, "HOPTRAIL_KEY_B": KEY}, ["a", "b"], "several workspaces"),
+        ({"HOPTRAIL_KEY": ""}, ["a"], "HOPTRAIL_KEY is set but empty"),
+        ({"HOPTRAIL_KEY_A": ""}, ["a"], "HOPTRAIL_KEY_A is set but empty"),
+        ({"HOPTRAIL_KEY_A": "", "HOPTRAIL_KEY_B": ""}, ["a", "b"], "HOPTRAIL_KEY_A is set but empty"),
+        ({"HOPTRAIL_KEY_NOTES": KEY}, ["main"], "HOPTRAIL_KEY_NOTES is of no workspace.*HOPTRAIL_KEY_MAIN"),
+        ({"HOPTRAIL_KEY_TEAM_A": KEY}, ["team-a", "team_a"], "of workspaces team-a, team_a alike"),
+        ({"HOPTRAIL_KEY_MAIN": KEY}, ["Main", "main"], "of workspaces Main, main alike"),
+    ],
+)
+def test_a_key_that_would_open_nothing_or_too_much_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], workspaces: list[str], message: str
+) -> None:
+    """Whoever sets a key believes that there is one: a server open to everybody is no answer to a slip."""
+    for name, key in variables.items():
+        monkeypatch.setenv(name, key)
+    with pytest.raises(UsageError, match=message):
+        find_keys(workspaces)
+
+
+def test_a_key_file_without_a_key_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text("# rotated, none yet\n\n")
+    with pytest.raises(UsageError, match="holds no key"):
+        find_keys(["a"], file)
+
+
+def test_workspaces_of_like_names_are_told_apart_by_a_key_file(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"team-a {KEY}\nteam_a {KEY}x\n")
+    assert find_keys(["team-a", "team_a"], file).opened_by(KEY) == {"team-a"}
+
+
+def test_an_old_key_opens_beside_the_new_one(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"a {KEY}\nb {KEY}b\na {KEY}new\n")
+    keys = find_keys(["a", "b"], file)
+    assert [sorted(keys.opened_by(key)) for key in (KEY, f"{KEY}new", f"{KEY}b", f"{KEY}old")] == [
+        ["a"],
+        ["a"],
+        ["b"],
+        [],
+    ]
+    file.write_text(f"a {KEY}\na short\n")
+    with pytest.raises(UsageError, match="workspace a is not one"):
+        find_keys(["a"], file)
 
 
 def test_limits_are_checked() -> None:

@@ -14,9 +14,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hoptrail.errors import UsageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.wire import source_name
 from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, new_app, upload
 
 Route = tuple[str, str]
@@ -181,6 +183,37 @@ def test_another_host_name_gets_nothing(client: TestClient, route: Route) -> Non
         assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong_host"), host
     for host in ("localhost:8765", "127.0.0.1:1", "[::1]:8765", "LOCALHOST"):
         assert send(client, route, headers={"Host": host}).status_code != 421, host
+
+
+def test_names_are_answered_to_however_they_are_written(make_app: MakeApp) -> None:
+    with client_of(make_app(hosts={"Answers.Example.org", "2001:DB8::0001", "[::1]"})) as client:
+        for host in ("answers.example.org", "ANSWERS.example.org:8765", "[2001:db8::1]:80", "[::1]"):
+            assert client.get("/health", headers={"Host": host}).status_code == 200, host
+        for host in ("example.org", "localhost", ""):
+            assert client.get("/health", headers={"Host": host}).status_code == 421, host
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["https://answers.example.org", "answers.example.org:8765", "answers.example.org/", "*", "", "a b", "[::1]:80"],
+)
+def test_what_is_no_name_is_not_answered_to(make_app: MakeApp, name: str) -> None:
+    with pytest.raises(UsageError, match="no host name: give it alone, without scheme, port or path"):
+        make_app(hosts={name})
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("/srv/secret #1/team/notes.txt", "notes.txt"),
+        ("/srv/secret #1/team/c#.md", "c#.md"),
+        ("/srv/team/pages.jsonl#https://x.example/a#b", "pages.jsonl#https://x.example/a#b"),
+        ("/srv/secret #1/pages.JSONL.gz#7/8", "pages.JSONL.gz#7/8"),
+        (f"/srv/north/uploads/n{0:020}.jsonl#notes #1/a.txt", "notes #1/a.txt"),
+    ],
+)
+def test_a_source_is_shown_without_its_folders(source: str, shown: str) -> None:
+    assert source_name(source) == shown
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
@@ -352,6 +385,8 @@ def test_uploads_have_a_limit_each_way(make_app: MakeApp, keys: Any) -> None:
     with client_of(app, NORTH) as client:
         many = client.post("/api/documents", files=[("files", (f"{n}.txt", b"x")) for n in range(3)])
         assert many.status_code == 400
+        assert "Maximum number of files is 2" in many.json()["error"]["message"]
+        assert many.json()["error"]["what_to_do"] == "Send 1 to 2 files at once."
         long = client.post("/api/documents", files=[("files", ("a.txt", b"x" * 2000))])
         assert (long.status_code, long.json()["error"]["code"]) == (413, "too_large")
         fields = {f"field{n}": "x" for n in range(2000)}

@@ -20,7 +20,7 @@ from hoptrail.serving.server import (
     routes_documents,
     routes_status,
 )
-from hoptrail.serving.server.guard import Door, Guard
+from hoptrail.serving.server.guard import Door, Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import Workspace
@@ -48,7 +48,7 @@ def create_app(
     that add and remove documents.
 
     Raises:
-        UsageError: no workspace, or two of one name or folder.
+        UsageError: no workspace, or two of one name or folder; a host that is no name.
     """
     services = services_for(workspaces, limits or ServerLimits())
 
@@ -72,7 +72,7 @@ def create_app(
     app.state.services = services
     app.state.page = page_files.read_page()
     refusals.install(app)
-    door = Door(frozenset(hosts), services.workspaces.names, keys or Keys())
+    door = Door(frozenset(map(host_name, hosts)), services.workspaces.names, keys or Keys())
     app.add_middleware(Guard, door=door, limits=services.limits, metrics=services.metrics)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
@@ -97,6 +97,8 @@ def _begin(services: Services, warm: bool) -> None:
             services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
+        except Exception as error:  # noqa: BLE001 - as above, whatever it is
+            log.error("workspace %s could not be made ready: %s", workspace.name, type(error).__name__)
 
 
 def _end(services: Services) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import re
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hoptrail.errors import UsageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.metrics import Metrics
@@ -47,6 +49,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+
+
+_HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,23 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def host_name(given: str) -> str:
+    """A name that the server is to answer to, as requests have it.
+
+    Raises:
+        UsageError: it is none: a name or an address alone is wanted, without scheme, port or path.
+    """
+    name = given.lower().removeprefix("[").removesuffix("]")
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        if _HOST_NAME.fullmatch(name):
+            return name
+    raise UsageError(
+        f"{given!r} is no host name: give it alone, without scheme, port or path, like answers.example.org."
+    )
 
 
 def _is_open(path: str) -> bool:

@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
@@ -31,7 +30,8 @@ LARGEST_BATCH = 64
 KEPT_JOBS = 100
 """Finished jobs that are remembered."""
 SWEEP_SECONDS = 5.0
-"""Between attempts to clear away what questions under way still read."""
+LONGEST_SWEEP_SECONDS = 300.0
+"""Between attempts to clear away what somebody still reads: twice as long after each."""
 
 
 class State(StrEnum):
@@ -50,14 +50,16 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED})
 
 @dataclass(slots=True)
 class Item:
-    """One document of a job: an upload, or the id of a document to remove."""
+    """One document of a job: an upload, or the id of a document to remove. `documents` are what became of an upload: ids by
+    their sources.
+    """
 
     id: str
     name: str
     upload: Upload | None = None
     state: State = State.WAITING
     reason: str = ""
-    documents: tuple[str, ...] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +68,7 @@ class Item:
             "name": self.name,
             "state": self.state.value,
             "reason": self.reason,
-            "documents": list(self.documents),
+            "documents": list(self.documents.values()),
             "notes": list(self.notes),
         }
 
@@ -122,7 +124,7 @@ class Jobs:
         return self._submit(Job("remove", [Item(name, title) for name, title in documents]))
 
     def take_up(self) -> None:
-        """Go on with what an earlier process has left."""
+        """Go on with what processes that have ended have left."""
         if unfinished := self.uploads.unfinished():
             self.add(unfinished)
 
@@ -171,6 +173,8 @@ class Jobs:
         self._queue.put(None)
         if thread is not None:
             thread.join(patience)
+        if thread is None or not thread.is_alive():
+            self.uploads.release()
 
     def _submit(self, job: Job) -> Job:
         with self._lock:
@@ -185,37 +189,48 @@ class Jobs:
         with self._lock:
             if self._closed:
                 raise stopping()
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
                 self._thread.start()
         self._queue.put(job)
 
     def _work(self) -> None:
-        unswept = False
+        sweep_after: float | None = None
         while True:
             try:
-                job = self._queue.get(timeout=SWEEP_SECONDS if unswept else None)
+                job = self._queue.get(timeout=sweep_after)
             except Empty:
-                unswept = not self._swept()
-                continue
-            if job is None:
-                return
-            try:
-                self._do(job)
-            except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
-                self._end(job, State.FAILED, error)
-            unswept = not self._swept()
-            with suppress(HoptrailError):  # who asks next is told what is wrong
-                self._workspace.warm()
+                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
+            else:
+                if job is None:
+                    return
+                try:
+                    self._do(job)
+                except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
+                    self._end(job, State.FAILED, error)
+                wait = SWEEP_SECONDS
+            sweep_after = None if self._swept() else wait
+            self._warm()
 
     def _swept(self) -> bool:
-        """Whether nothing is left on the disk of what was removed or replaced; questions under way may keep it a while."""
+        """Whether nothing is left on the disk of what was removed or replaced; whoever reads may keep it a while."""
         if self._closed:
             return True
         try:
             return self._workspace.sweep()
         except HoptrailError:  # somebody else writes: what he commits sweeps, too
             return True
+        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever
+            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
+            return False
+
+    def _warm(self) -> None:
+        try:
+            self._workspace.warm()
+        except HoptrailError:
+            pass  # who asks next is told what is wrong
+        except Exception as error:  # noqa: BLE001 - as above
+            log.error("workspace %s could not be made ready: %s", self._workspace.name, type(error).__name__)
 
     def _do(self, job: Job) -> None:
         job.state = State.INDEXING
@@ -244,20 +259,34 @@ class Jobs:
         waiting = [item for item in job.items if item.state is State.WAITING]
         size = 1
         while waiting:
-            batch, waiting = waiting[:size], waiting[size:]
-            self._add_batch(job, batch)
+            batch = self._together(waiting[:size])
+            waiting = waiting[len(batch) :]
+            with self.uploads.preparing():
+                self._add_batch(job, batch)
             size = min(2 * size, LARGEST_BATCH)
+
+    def _together(self, waiting: Sequence[Item]) -> Sequence[Item]:
+        """The first of them, as many as have names of their own."""
+        places = [self.uploads.prepared(item.upload) for item in waiting if item.upload]
+        end = next((number for number, place in enumerate(places) if place in places[:number]), len(waiting))
+        return waiting[:end]
 
     def _add_batch(self, job: Job, batch: Sequence[Item]) -> None:
         prepared = [(item, upload) for item in batch if (upload := item.upload) and self._prepare(job, item, upload)]
         if not prepared:
             return
-        paths = list(dict.fromkeys(self.uploads.prepared(upload) for _, upload in prepared))
+        paths = [self.uploads.prepared(upload) for _, upload in prepared]
         watcher = Watcher(job.report, job.stop.is_set)
-        self._workspace.index.add(paths, self._workspace.recipes, watcher)
+        limits = self.uploads.limits(upload for _, upload in prepared)
+        report = self._workspace.index.add(paths, self._workspace.recipes, watcher, limits=limits)
         for item, upload in prepared:
+            reason = self.uploads.lost(upload, report.failures)
             self.uploads.discard(upload)
-            self._over(item, State.DONE)
+            if reason:
+                self._failed(item, reason)
+            else:
+                self._over(item, State.DONE)
+                _displace(job.items[: job.items.index(item)], item)
         self._workspace.renew()
 
     def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
@@ -267,12 +296,15 @@ class Jobs:
         try:
             found = self.uploads.prepare(upload)
         except DocumentError as failure:
-            item.reason = failure.reason
             self.uploads.discard(upload)
-            self._over(item, State.FAILED)
+            self._failed(item, failure.reason)
             return False
         item.documents, item.notes, item.state = found.documents, found.notes, State.INDEXING
         return True
+
+    def _failed(self, item: Item, reason: str) -> None:
+        item.reason, item.documents = reason, {}
+        self._over(item, State.FAILED)
 
     def _over(self, item: Item, state: State) -> None:
         item.state = state
@@ -284,6 +316,18 @@ class Jobs:
         self._workspace.index.remove([item.id for item in left])
         for item in left:
             item.state = State.DONE
+
+
+def _displace(earlier: Sequence[Item], item: Item) -> None:
+    """Tell what earlier uploads of the same request have lost to one that stands at the same sources now."""
+    for other in earlier:
+        left = {source: id_ for source, id_ in other.documents.items() if item.documents.get(source, id_) == id_}
+        if gone := len(other.documents) - len(left):
+            told = "taken by a later one of the same name in the same request: give each a name of its own"
+            other.documents = left
+            other.notes = (*other.notes, f"the place of {gone} documents was {told}")
+            if not left:
+                other.state, other.reason = State.FAILED, f"its place was {told}"
 
 
 def _check(stopped: Callable[[], bool]) -> None:

@@ -23,9 +23,9 @@ SHORTEST_KEY = 16
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Hashes of keys by the workspace they open. Without any, every workspace is open to whoever can reach the server."""
+    """Hashes of the keys that open each workspace. Without any, every workspace is open to whoever can reach the server."""
 
-    hashes: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    hashes: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
@@ -33,18 +33,22 @@ class Keys:
     def opened_by(self, key: str) -> frozenset[str]:
         """The workspaces that a key opens. As many comparisons for a wrong key as for a right one."""
         given = _hash(key)
-        return frozenset(name for name, wanted in self.hashes.items() if hmac.compare_digest(given, wanted))
+        pairs = [(name, wanted) for name, hashes in self.hashes.items() for wanted in hashes]
+        return frozenset(name for name, wanted in pairs if hmac.compare_digest(given, wanted))
 
 
 def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
     """The keys of the workspaces, from a file with a line `NAME KEY` each, or from HOPTRAIL_KEY_NAME (HOPTRAIL_KEY for one).
 
+    Several lines of one workspace all open it, so that a key can be replaced while clients still send the old one.
+
     Raises:
-        UsageError: the file cannot be read, a key is short, or some workspaces have a key and others have not.
+        UsageError: the file cannot be read or holds no key; a variable is empty, or not that of one workspace that is served;
+            a key is short; some workspaces have a key and others have not.
     """
     names = list(workspaces)
     keys = _from_file(key_file, names) if key_file else _from_environment(names)
-    for name, key in keys.items():
+    for name, key in ((name, key) for name, found in keys.items() for key in found):
         if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
             raise UsageError(
                 f"the key of workspace {name} is not one: at least {SHORTEST_KEY} visible ASCII characters are wanted, for "
@@ -56,7 +60,7 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
             f"no key for workspace {', '.join(without)}: either every workspace has a key or none has. Set "
             f"{variable_of(without[0])} or add a line to the key file."
         )
-    return Keys({name: _hash(key) for name, key in keys.items()})
+    return Keys({name: tuple(map(_hash, found)) for name, found in keys.items()})
 
 
 def variable_of(workspace: str) -> str:
@@ -64,25 +68,50 @@ def variable_of(workspace: str) -> str:
     return f"{VARIABLE}_{re.sub(r'[^A-Za-z0-9]', '_', workspace).upper()}"
 
 
-def _from_environment(names: list[str]) -> dict[str, str]:
-    keys = {name: os.environ.get(variable_of(name), "") for name in names}
-    if len(names) == 1:
-        keys[names[0]] = keys[names[0]] or os.environ.get(VARIABLE, "")
-    return {name: key for name, key in keys.items() if key}
+def _from_environment(names: list[str]) -> dict[str, list[str]]:
+    variables = {name: variable_of(name) for name in names}
+    given = {name: key for name, key in os.environ.items() if name == VARIABLE or name.startswith(f"{VARIABLE}_")}
+    if VARIABLE in given and len(names) > 1:
+        raise UsageError(
+            f"{VARIABLE} is set, but several workspaces are served: it is the key of one alone. Unset it, and set "
+            f"{', '.join(variables.values())}."
+        )
+    for variable in (VARIABLE, *variables.values()):
+        if given.get(variable) == "":
+            raise UsageError(f"{variable} is set but empty: set it to a key, or unset it to serve without one.")
+        meant = [name for name in names if variables[name] == variable]
+        if variable in given and len(meant) > 1:
+            raise UsageError(
+                f"{variable} would be the key of workspaces {', '.join(meant)} alike: rename one, or give --key-file."
+            )
+    keys = {name: given[variable] for name, variable in variables.items() if variable in given}
+    if VARIABLE in given:
+        keys = {names[0]: given[VARIABLE], **keys}
+    if given and not keys:
+        raise UsageError(
+            f"{', '.join(sorted(given))} is of no workspace that is served: wanted is {', '.join(variables.values())}."
+        )
+    return {name: [key] for name, key in keys.items()}
 
 
-def _from_file(path: Path, names: list[str]) -> dict[str, str]:
+def _from_file(path: Path, names: list[str]) -> dict[str, list[str]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the key file {path}: {error}.") from error
     pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not pairs:
+        raise UsageError(
+            f"the key file {path} holds no key. Add a line `NAME KEY` for every workspace, or leave it out."
+        )
+    keys: dict[str, list[str]] = {}
     for number, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or pair[0] not in names:
             raise UsageError(
                 f"entry {number} of the key file {path} is not `NAME KEY` with the name of a workspace that is served."
             )
-    return {pair[0]: pair[1] for pair in pairs}
+        keys.setdefault(pair[0], []).append(pair[1])
+    return keys
 
 
 def _hash(key: str) -> bytes:

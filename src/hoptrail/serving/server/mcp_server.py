@@ -97,9 +97,9 @@ class Agents:
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
             raise MCPError(protocol.INVALID_PARAMS, "The cursor is not one that this server gave.")
         start = int(cursor)
-        listed = await asyncio.to_thread(lambda: _resources(caller))
-        more = str(start + PAGE) if len(listed) > start + PAGE else None
-        return protocol.ListResourcesResult(resources=listed[start : start + PAGE], next_cursor=more)
+        listed, total = await asyncio.to_thread(lambda: _resources(caller, start))
+        more = str(start + PAGE) if total > start + PAGE else None
+        return protocol.ListResourcesResult(resources=listed, next_cursor=more)
 
     async def list_templates(
         self, _context: _Context, _: protocol.PaginatedRequestParams | None
@@ -244,8 +244,9 @@ def _fault(fault: Mapping[str, Any]) -> str:
     return f"{'.'.join(map(str, fault['loc']))[:100] or 'arguments'}: {fault['msg']}"
 
 
-def _resources(caller: Caller) -> list[protocol.Resource]:
-    """The documents by title; before them, where one agent is served alone, its latest trails.
+def _resources(caller: Caller, start: int) -> tuple[list[protocol.Resource], int]:
+    """A page of resources, and how many there are: the documents by title; before them, where one agent is served alone, its
+    latest trails.
 
     Over HTTP others have asked too: who was not given the id of a trail does not hear of it.
     """
@@ -253,12 +254,12 @@ def _resources(caller: Caller) -> list[protocol.Resource]:
         protocol.Resource(uri=TRAIL + name, name=name, title=answer.question[:200], mime_type="application/json")
         for name, answer in (caller.trails.all() if caller.request is None else ())
     ]
-    contents = caller.place.workspace.contents()
-    documents = sorted(contents.documents if contents else (), key=lambda one: (one.title.casefold(), one.id))
-    return trails + [
-        protocol.Resource(uri=DOCUMENT + one.id, name=one.id, title=one.title, mime_type="text/plain")
-        for one in documents
+    documents = caller.place.workspace.by_title()
+    page = documents[max(0, start - len(trails)) : max(0, start + PAGE - len(trails))]
+    listed = trails[start : start + PAGE] + [
+        protocol.Resource(uri=DOCUMENT + one.id, name=one.id, title=one.title, mime_type="text/plain") for one in page
     ]
+    return listed, len(trails) + len(documents)
 
 
 def _content(caller: Caller, uri: str) -> tuple[str, str]:

@@ -30,7 +30,7 @@ from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
 from hoptrail.serving.server.uploads import Upload
-from hoptrail.serving.server.wire import Question, Search, Text, contents_json
+from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json
 from hoptrail.types import Answer, Ranking, content_id
 
 T = TypeVar("T")
@@ -180,8 +180,8 @@ def _keep(place: Place, texts: list[Text]) -> list[Upload]:
     kept: list[Upload] = []
     try:
         for text in texts:
-            line = json.dumps({"id": text.title, "title": text.title, "text": text.text}).encode()
-            kept.append(place.jobs.uploads.keep(f"{text.title}.jsonl", BytesIO(line)))
+            line = BytesIO(as_line(text))
+            kept.append(place.jobs.uploads.keep(f"{text.title}.jsonl", line))
     except BaseException:
         for upload in kept:
             place.jobs.uploads.discard(upload)

@@ -41,7 +41,7 @@ class Message(_Request):
 
 
 class StreamOptions(_Request):
-    include_usage: bool = False
+    include_usage: bool | None = None
 
 
 class ChatRequest(_Request):
@@ -49,7 +49,7 @@ class ChatRequest(_Request):
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
-    stream: bool = False
+    stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
     tools: list[Any] | None = None
@@ -71,6 +71,8 @@ class ChatRequest(_Request):
             raise not_valid("messages: there is no question: the last message of the user is it.")
         if len(question) > QUESTION_LIMIT:
             raise not_valid(f"messages: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
+        if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
+            raise not_valid("messages: the question holds half of a character (a lone surrogate).")
         return question
 
     def _check(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
@@ -11,12 +10,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 
 from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.uploads import Upload, WrongType
-from hoptrail.serving.server.wire import Text, document_json, shown, summary_json
+from hoptrail.serving.server.wire import Text, as_line, document_json, shown, summary_json
 
 router = APIRouter(prefix="/api", tags=["documents"])
 
@@ -54,10 +54,9 @@ def documents(
     title: Annotated[str, Query(max_length=300, description="Only titles that contain this.")] = "",
 ) -> dict[str, Any]:
     """The documents by title, `limit` of them from `start`."""
-    contents = here.workspace.contents()
-    wanted = title.casefold()
-    found = [one for one in (contents.documents if contents else ()) if wanted in one.title.casefold()]
-    found.sort(key=lambda one: (one.title.casefold(), one.id))
+    found = here.workspace.by_title()
+    if wanted := title.casefold():
+        found = tuple(one for one in found if wanted in one.title.casefold())
     return {"total": len(found), "documents": [summary_json(one) for one in found[start : start + limit]]}
 
 
@@ -117,11 +116,14 @@ def resume(here: Here, name: str) -> dict[str, Any]:
 
 
 async def _from_form(request: Request, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
-    async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
-        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
-        if not files:
-            raise not_valid("The request brings no file.", "Send at least one as form data.")
-        return await _keep(here, [(file.filename or "", file.file) for file in files])
+    try:
+        async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
+            files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
+            if not files:
+                raise not_valid("The request brings no file.", "Send at least one as form data.")
+            return await _keep(here, [(file.filename or "", file.file) for file in files])
+    except HTTPException as error:  # its detail is about the form, and holds nothing of it
+        raise not_valid(f"The form cannot be read: {error.detail}", f"Send 1 to {most} files at once.") from None
 
 
 async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
@@ -132,8 +134,7 @@ async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload],
         raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
     if not 0 < len(texts) <= most:
         raise not_valid(f"The request brings {len(texts)} documents; 1 to {most} are taken at once.")
-    lines = [json.dumps({"id": text.title, "title": text.title, "text": text.text}).encode() for text in texts]
-    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(line)) for text, line in zip(texts, lines, strict=True)])
+    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(as_line(text))) for text in texts])
 
 
 async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -18,6 +19,8 @@ from hoptrail.types import Document, Evidence, Hop
 UPLOADS = "uploads"
 """The folder of an index in which uploads wait to be indexed."""
 _UPLOADED = re.compile(rf".*/{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
+_LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
+"""Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -49,6 +52,14 @@ class Text(_Request):
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
     text: str
+
+
+def as_line(text: Text) -> bytes:
+    """A document as a line of a JSONL file. With escapes only for lone surrogates, which are no UTF-8: for all that is not ASCII
+    they would make a text of most scripts several times as long.
+    """
+    line = json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False)
+    return line.encode("utf-8", "backslashreplace")
 
 
 def contents_json(contents: Contents) -> Json:
@@ -87,8 +98,9 @@ def source_name(source: str) -> str:
     """Where a document came from, as clients may see it: the name it was uploaded under, or its file's name."""
     if uploaded := _UPLOADED.fullmatch(source):
         return uploaded["name"]
-    path, mark, line = source.partition("#")
-    return f"{PurePath(path).name}{mark}{line}"
+    if found := _LINE.fullmatch(source):
+        return f"{PurePath(found['path']).name}#{found['line']}"
+    return PurePath(source).name
 
 
 def shown(name: str, longest: int = 200) -> str:

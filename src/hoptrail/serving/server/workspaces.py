@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final
 
 from hoptrail.errors import UsageError
-from hoptrail.index import Contents, Index, contents_of
+from hoptrail.index import Contents, DocumentSummary, Index, contents_of
 from hoptrail.language.opening import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
@@ -73,7 +73,8 @@ class Workspace:
             self._looked = -FRESH_SECONDS
 
     def sweep(self) -> bool:
-        """Clear the folder of what only earlier states needed; False while a question is under way that began with one.
+        """Clear the folder of what only earlier states needed; False while somebody reads: a question that is under way here,
+        or another process. What is warm stays so while another reads.
 
         Raises:
             IndexBusy: another process is writing.
@@ -81,6 +82,8 @@ class Workspace:
         if self.is_empty:
             return True
         with self._opening:  # nobody opens the index meanwhile
+            if self._corpus is not None and not self._corpus.snapshot.is_read_alone():
+                return False
             self._corpus = None
             return self.index.sweep()
 
@@ -148,9 +151,21 @@ class Workspace:
         snapshot = self.corpus().snapshot
         return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
 
+    def by_title(self) -> Sequence[DocumentSummary]:
+        """The documents by title, put in order once for each state; none where nothing is."""
+        if self.is_empty:
+            return ()
+        snapshot = self.corpus().snapshot
+        contents = snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
+        return snapshot.derived(_in_order.__name__, lambda: _in_order(contents.documents))
+
     def document(self, name: str) -> Document | None:
         """A document by its id."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def _in_order(documents: Sequence[DocumentSummary]) -> Sequence[DocumentSummary]:
+    return tuple(sorted(documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
 class Workspaces:
