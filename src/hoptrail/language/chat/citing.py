@@ -6,6 +6,7 @@ from the units' own text, so a citation cannot say what the document does not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
