@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 KINDS = {"python", "console", "sh", "toml", "json", "text"}
 FENCE = re.compile(r"^(?P<fence>```+|~~~+)(?P<kind>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
-NEEDS_MODEL = re.compile(r"--language chat|language=\"chat\"|--language replay|OPENAI_")
+NEEDS_MODEL = re.compile(r"--language chat|language=\"chat\"|--language replay|hoptrail replies|OPENAI_")
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ HEAVY += [
 
 ORDER = [
     {"types", "errors"},
-    {"fingerprints"},
+    {"fingerprints", "replacing"},
     {"executing"},
     {"models"},
     {"language"},

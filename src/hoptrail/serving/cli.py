@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hoptrail.errors import HoptrailError, Interrupted, UsageError
+from hoptrail.errors import HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.serving import (
     cli_comparing,
@@ -42,6 +42,7 @@ from hoptrail.serving.options import (
 from hoptrail.settings import load_settings
 from hoptrail.store.allocator import few_pools
 from hoptrail.store.place import Place as IndexPlace
+from hoptrail.store.snapshot import Snapshot
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 INTERRUPTED = 130
@@ -219,8 +220,8 @@ def replies(
     from hoptrail.models.remembered import FILE, RememberedReplies
 
     remembered = RememberedReplies(folder.beside / FILE)
-    if not remembered.path.exists():
-        raise UsageError(f"{folder} keeps no replies of a chat model: nothing was written. Check --index.")
+    if not remembered.path.exists() and not Snapshot.exists(folder):
+        raise IndexUnavailable(f"there is no index at {folder}, and no reply is kept there: nothing was written.")
     count = write_recording(remembered.stored(), out)
     console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 

@@ -321,9 +321,8 @@ class Writer:
         if self.head.pending:
             return False
         known = self.head.checksums
-        if (
-            self.place.is_local and known is not None and self._versions() == self.head.tables
-        ):  # else the head is to be mended
+        is_whole = known is not None and self._versions() == self.head.tables  # else the head is to be mended
+        if is_whole and self.place.is_local:
             with readers_absent(self.place.folder) as absent:
                 pass
             if not absent:
