@@ -14,7 +14,7 @@ from pathlib import Path
 from hoptrail.documents.reading import ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
-from hoptrail.language.identity import digest_of_code
+from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place

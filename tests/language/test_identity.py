@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.identity import digest_of_code
 from hoptrail.language.identity import language_identity as identity_of
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
@@ -60,27 +58,3 @@ def test_what_shapes_a_chat_models_replies_counts(change: dict[str, object]) -> 
 def test_patience_and_money_do_not_count() -> None:
     other = replace(CHAT, attempts=9, concurrency=1, deadline_seconds=5.0, limit_calls=3, prompt_price=1.0, stream=True)
     assert language_identity("chat", other) == language_identity("chat", CHAT)
-
-
-def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    digests = []
-    for number, (name, text) in enumerate(
-        [
-            ("reader.py", "A = 1"),
-            ("reader.py", "A = 2"),
-            ("weights/w.json", "[1]"),
-            ("weights/w.npz", "PK"),
-            ("prompts/p.md", "Say."),
-            ("x.txt", "x"),
-        ]
-    ):
-        package = tmp_path / "madeup"
-        (package / name).parent.mkdir(parents=True, exist_ok=True)
-        (package / "__init__.py").touch()
-        (package / name).write_text(text)
-        digest_of_code.cache_clear()
-        digests.append(digest_of_code("madeup"))
-        assert len(set(digests)) == min(number + 1, 5)
-    sys.modules.pop("madeup", None)
-    digest_of_code.cache_clear()

@@ -24,10 +24,10 @@ from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_meter import PerQuestion
 from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
 from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
-from hoptrail.fingerprints import fingerprint
+from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.identity import digest_of_code, language_identity
+from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.pool import Pool

@@ -1,17 +1,14 @@
 """What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
 
 Covers the content of the file that it speaks from, the endpoint, and the settings that shape requests and replies; code, prompts
-and weights are apart (`digest_of_code`). Does not cover what cannot be seen from here: what an endpoint runs under a model's
-name.
+and weights are apart (`fingerprints.digest_of_code`). Does not cover what cannot be seen from here: what an endpoint runs
+under a model's name.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from hoptrail.errors import UsageError
@@ -19,8 +16,6 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import find_address, wanted_model
-
-_SOURCE = frozenset({".py", ".md", ".json", ".npz"})
 
 
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
@@ -42,15 +37,6 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     return name
 
 
-@cache
-def digest_of_code(package: str) -> str:
-    """Twelve hex digits over the source, prompts and weights of a package."""
-    digest = hashlib.sha256()
-    for name, place in sorted(_walk(files(package), "")):
-        digest.update(f"{name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()[:12]
-
-
 def _shaping(chat: ChatSettings) -> str:
     """The chat settings that a reply can hang on. Place and model are named apart."""
     default = ChatSettings()
@@ -69,13 +55,3 @@ def _digest_of_file(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _walk(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    found: list[tuple[str, Traversable]] = []
-    for place in folder.iterdir():
-        if place.is_dir():
-            found += _walk(place, f"{path}{place.name}/")
-        elif Path(place.name).suffix in _SOURCE:
-            found.append((path + place.name, place))
-    return found

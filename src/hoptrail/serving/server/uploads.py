@@ -117,7 +117,7 @@ class Uploads:
                     if self._claim(mark):
                         found += self._left(mark)
             with suppress(IndexBusy), self.preparing():
-                pass
+                pass  # that alone clears away the JSON lines that a kill has left
         except OSError as error:
             raise StorageError(f"cannot take up the uploads in {self._folder}: {error.strerror or error}.") from error
         return [upload for _, upload in sorted(found, key=lambda one: (one[0], one[1].id))]

@@ -148,20 +148,22 @@ class Workspace:
         """What is in the index, read once for each state; None where nothing is."""
         if self.is_empty:
             return None
-        snapshot = self.corpus().snapshot
-        return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
+        return _contents(self.corpus().snapshot)
 
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, put in order once for each state; none where nothing is."""
         if self.is_empty:
             return ()
         snapshot = self.corpus().snapshot
-        contents = snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
-        return snapshot.derived(_in_order.__name__, lambda: _in_order(contents.documents))
+        return snapshot.derived(_in_order.__name__, lambda: _in_order(_contents(snapshot).documents))
 
     def document(self, name: str) -> Document | None:
         """A document by its id."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def _contents(snapshot: Snapshot) -> Contents:
+    return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
 
 
 def _in_order(documents: Sequence[DocumentSummary]) -> Sequence[DocumentSummary]:
