@@ -54,6 +54,21 @@ def links(start: int, stop: int) -> list[Link]:
     return [Link(f"p{at:05}", f"p{at // 2:05}", "half", 1.0) for at in range(start, stop)]
 
 
+def test_titles_too_long_to_be_put_in_order_are_said_to_be(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANCE_MEM_POOL_SIZE", str(1 << 20))
+    long = [replace(unit, title=unit.title * 400) for unit in units(0, 1500)]
+    with writing_to(place, IDENTITY, SETTINGS) as writer:
+        writer.add_units(long, vectors(0, 1500))
+        writer.checkpoint()
+        with pytest.raises(StorageError, match=r"many are very long .* raise storage\.memory_mb"):
+            writer.publish(Usage())
+    monkeypatch.setenv("LANCE_MEM_POOL_SIZE", str(150 << 20))
+    with writing_to(place, IDENTITY, SETTINGS) as writer:
+        writer.publish(Usage())
+    snapshot = Snapshot.open(place)
+    assert {found[2] for found in snapshot.titled(Kind.PASSAGE, [long[7].title])} == {long[7].id}
+
+
 def add(place: Place, start: int, stop: int) -> None:
     with writing_to(place, IDENTITY, SETTINGS) as writer:
         writer.add_units(units(start, stop), vectors(start, stop))

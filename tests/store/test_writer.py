@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lancedb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hoptrail.errors import IndexMismatch, IndexUnavailable
 from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import METADATA_CACHE, connect
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
+
+
+def test_versions_of_a_build_are_not_kept_in_mind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions: list[lancedb.Session] = []
+    opened = lancedb.Session
+
+    def session(**given: int) -> lancedb.Session:
+        sessions.append(opened(**given))
+        return sessions[-1]
+
+    monkeypatch.setattr(lancedb, "Session", session)
+    table = connect(tmp_path).create_table("some", pa.table({"id": ["0"]}))
+    for at in range(400):
+        table.add(pa.table({"id": [str(at)]}))
+    assert [kept.size_bytes for kept in sessions] <= [METADATA_CACHE]
 
 
 def write(place: Place, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:

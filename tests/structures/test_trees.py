@@ -10,8 +10,13 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store import layout
 from hoptrail.store.scratch import Scratch
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
+from hoptrail.structures import tree_summaries
+from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_memberships import level_of
 from hoptrail.structures.trees import (
     EntityTree,
@@ -244,6 +249,26 @@ def test_all_trees_are_the_same_however_little_memory_there_is(grown: Path, tmp_
         put = extractions({at: ("Alba", "Bern", f"Town {at}")[: at % 4] for at in range(30)})
         grow(tmp_path / f"{held}", Summariser(), [tree, ENTITIES], add=DOCUMENTS, prepare=with_memory(held, put))
     assert state(tmp_path / "1") == state(tmp_path / f"{1 << 30}")
+
+
+def test_all_trees_are_the_same_however_few_sources_are_held(
+    grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_summaries, "SOURCES", 1)
+    monkeypatch.setattr(layout, "SOURCES_AT_ONCE", 1)
+    monkeypatch.setattr(layout, "SUMMARIES_AT_ONCE", 1)
+    kept: list[int] = []
+    put_summaries = Grove.put_summaries
+
+    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        kept.append(len(units))
+        put_summaries(grove, units, vectors)
+
+    monkeypatch.setattr(Grove, "put_summaries", counting)
+    grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))
+    assert state(tmp_path / "few") == state(grown)
+    assert set(kept) == {1}
+    assert len(kept) == Snapshot.open(tmp_path / "few").count(Kind.SUMMARY)
 
 
 def test_each_tree_says_what_it_is_built_from() -> None:

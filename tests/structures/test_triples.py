@@ -14,7 +14,7 @@ from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.triples import END, STATED, Triples, TripleSettings, said, text_of, triple_of
+from hoptrail.structures.triples import END, STATED, Triples, TripleSettings, said, text_of, triple_in
 from hoptrail.types import Document, Kind, Unit, Usage
 from structures.site import Rules, Site
 from world import make_document
@@ -154,8 +154,8 @@ def test_a_triple_is_written_so_that_it_can_be_read_back() -> None:
     triple = Triple("A | B", " plays\nfor ", "C")
     assert text_of(triple) == "A / B | plays for | C"
     unit = Unit("r", Kind.TRIPLE, "", text_of(triple), ())
-    assert triple_of(unit) == Triple("A / B", "plays for", "C")
-    assert said(triple_of(unit)) == "A / B plays for C"
+    assert triple_in(unit.text) == Triple("A / B", "plays for", "C")
+    assert said(triple_in(unit.text)) == "A / B plays for C"
     for odd in (Triple("", "is", "x"), Triple("x", " ", "y"), Triple("x", "is", "y" * 201)):
         assert text_of(odd) == ""
 

@@ -19,7 +19,7 @@ from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.names import TRIPLES
-from hoptrail.structures.triples import triple_of
+from hoptrail.structures.triples import triple_in
 from hoptrail.types import Kind, Unit
 
 
@@ -63,19 +63,26 @@ class StoredTriples:
         return snapshot.vectors(kind) if self.whole else snapshot.vectors_of(kind, ids())
 
 
-def of_units(
-    units: Sequence[Unit], passage_of: Callable[[Unit], int], passage_ids: tuple[str, ...], *, whole: bool
-) -> StoredTriples:
-    """Triples from their units, which rise by id."""
-    texts = ((triple.subject, triple.relation, triple.object) for triple in map(triple_of, units))
-    places = np.array([passage_of(unit) for unit in units], dtype=np.int32)
-    return StoredTriples(tuple(unit.id for unit in units), tuple(texts), places, passage_ids, whole)
+def some_triples(texts: Mapping[str, str], stating: Mapping[str, str]) -> StoredTriples:
+    """A part of all, from the texts of their units, by id; `stating`: by id, too, the passages that state them."""
+    ids = tuple(sorted(texts))
+    passages = tuple(sorted({stating[id_] for id_ in ids if id_ in stating}))
+    rows = {passage: row for row, passage in enumerate(passages)}
+    places = np.array([rows.get(stating.get(id_, ""), -1) for id_ in ids], dtype=np.int32)
+    return StoredTriples(ids, tuple(_slots_in(texts[id_]) for id_ in ids), places, passages, whole=False)
 
 
 def _read(snapshot: Snapshot) -> StoredTriples:
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
     passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources)
-    return of_units(units, _holder(passages), tuple(passage.id for passage in passages), whole=True)
+    places = np.array(list(map(_holder(passages), units)), dtype=np.int32)
+    slots = tuple(_slots_in(unit.text) for unit in units)
+    return StoredTriples(tuple(unit.id for unit in units), slots, places, tuple(passage.id for passage in passages))
+
+
+def _slots_in(text: str) -> tuple[str, str, str]:
+    triple = triple_in(text)
+    return triple.subject, triple.relation, triple.object
 
 
 def _holder(passages: Sequence[Unit]) -> Callable[[Unit], int]:

@@ -12,14 +12,14 @@ passages are least like the question, is what it is among these triples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.stored_triples import StoredTriples, of_units
+from hoptrail.retrieval.stored_triples import StoredTriples, some_triples
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.triples import END, STATED, TRIPLE_ID, slot_id, triple_of
-from hoptrail.types import Kind, Unit, bound_of_ids
+from hoptrail.structures.triples import END, STATED, TRIPLE_ID, slot_id, triple_in
+from hoptrail.types import Kind, bound_of_ids
 
 HELD = 500_000
 """Triples that are held in memory: some 1.4 GB with names, vectors of these, and the graph. To look them up takes longer."""
@@ -61,11 +61,11 @@ def _has_links(snapshot: Snapshot) -> bool:
 
 
 class _Around:
-    """Triples with their units, and how like the texts each is."""
+    """Triples with their texts, and how like what is searched for each is."""
 
     def __init__(self, snapshot: Snapshot, vectors: FloatMatrix) -> None:
         self._snapshot, self._vectors = snapshot, vectors
-        self._units: dict[str, Unit] = {}
+        self._texts: dict[str, str] = {}
         self._likeness: dict[str, float] = {}
         self._followed: set[str] = set()
         self._stating: dict[str, str] = {}
@@ -73,7 +73,9 @@ class _Around:
     def start(self, count: int) -> list[str]:
         """Take the nearest triples; gives the slots to go on from, the most promising first."""
         near = _best(self._snapshot.nearest(Kind.SLOT, self._vectors, count))
-        self._take(_best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, count)))
+        best = _best(self._snapshot.nearest(Kind.TRIPLE, self._vectors, count))
+        self._texts |= self._snapshot.texts(Kind.TRIPLE, best)
+        self._likeness |= best
         return [*near, *self._ends(self._likeness)]
 
     def go_on(self, slots: Sequence[str]) -> list[str]:
@@ -84,10 +86,15 @@ class _Around:
         famous = {slot: triples for slot, triples in some.items() if len(triples) >= FAMOUS}
         standing = self._triples_of([slot for slot in new if slot not in famous]) | famous
         candidates = (triple for slot in new for triple in sorted(standing[slot])[:A_NAME])
-        looked_at = [triple for triple in dict.fromkeys(candidates) if triple not in self._units][:LOOKED_AT]
-        likeness = self._likeness_of(looked_at)
+        looked_at = [triple for triple in dict.fromkeys(candidates) if triple not in self._texts][:LOOKED_AT]
+        texts: dict[str, str] = {}
+        likeness: dict[str, float] = {}
+        for ids, said, matrix in self._snapshot.texts_and_vectors(Kind.TRIPLE, looked_at):
+            texts |= zip(ids, said, strict=True)
+            likeness |= zip(ids, (matrix @ self._vectors.T).max(axis=1).tolist(), strict=True)
         kept = sorted(likeness, key=lambda triple: (-likeness[triple], triple))[:REACHED]
-        self._take({triple: likeness[triple] for triple in kept})
+        self._texts |= {triple: texts[triple] for triple in kept}
+        self._likeness |= {triple: likeness[triple] for triple in kept}
         return self._ends(kept)
 
     def _triples_of(self, slots: Sequence[str], below: str = "") -> dict[str, list[str]]:
@@ -105,31 +112,15 @@ class _Around:
         near = _best(self._snapshot.nearest(Kind.PASSAGE, self._vectors, NEAREST))
         speaking = [*near, *list(dict.fromkeys(stating))[:SPEAKING]]
         self._stating |= self._snapshot.linked("target", speaking, STATED)
-        self._take(dict.fromkeys(self._stating.keys() - self._units.keys(), 0.0))
+        self._texts |= self._snapshot.texts(Kind.TRIPLE, self._stating.keys() - self._texts.keys())
 
     def found(self) -> StoredTriples:
-        units = sorted(self._units.values(), key=lambda unit: unit.id)
-        stating = self._stating
-        by_place = sorted(units, key=lambda unit: unit.sources)
-        passages = tuple(dict.fromkeys(stating[unit.id] for unit in by_place if unit.id in stating))
-        rows = {passage: row for row, passage in enumerate(passages)}
-        return of_units(units, lambda unit: rows.get(stating.get(unit.id, ""), -1), passages, whole=False)
-
-    def _take(self, triples: Mapping[str, float]) -> None:
-        found = {unit.id: unit for unit in self._snapshot.units(Kind.TRIPLE, triples.keys())}
-        self._units |= found
-        self._likeness |= {triple: likeness for triple, likeness in triples.items() if triple in found}
+        return some_triples(self._texts, self._stating)
 
     def _ends(self, triples: Iterable[str]) -> list[str]:
         """The slots at the ends of triples that were taken, in the order of the triples."""
-        found = (triple_of(self._units[triple]) for triple in triples if triple in self._units)
+        found = (triple_in(self._texts[triple]) for triple in triples)
         return [slot_id(text) for triple in found for text in (triple.subject, triple.object)]
-
-    def _likeness_of(self, triples: Sequence[str]) -> dict[str, float]:
-        """The highest cosine of each with one of the texts."""
-        mirror = self._snapshot.vectors_of(Kind.TRIPLE, triples)
-        best = (mirror.matrix @ self._vectors.T).max(axis=1, initial=-1.0)
-        return dict(zip(mirror.ids, best.tolist(), strict=True))
 
 
 def _best(found: Sequence[Sequence[tuple[str, float]]]) -> dict[str, float]:
@@ -150,5 +141,4 @@ def sample_of_triples(snapshot: Snapshot) -> StoredTriples:
 
 
 def _sampled(snapshot: Snapshot) -> StoredTriples:
-    units = sorted(snapshot.sample(Kind.TRIPLE, SAMPLED), key=lambda unit: unit.id)
-    return of_units(units, lambda _: -1, (), whole=False)
+    return some_triples({unit.id: unit.text for unit in snapshot.sample(Kind.TRIPLE, SAMPLED)}, {})

@@ -49,6 +49,9 @@ _ID_BLOCK = 4096
 _ROWS, _PAIRS = 1024, 65_536
 """Rows that are read at a time: whole ones, with texts and vectors, and those of which only the ends of links are wanted."""
 
+_TEXT = ["id", "title", "searchable"]
+"""Columns that a unit's text takes."""
+
 _SHARE_READ_WHOLE = 16
 _LEAST_READ_WHOLE = 500
 """Where more than one row in so many is asked for by a value, and at least so many are, the table is read once instead."""
@@ -309,13 +312,23 @@ class Snapshot:
         """
         import pyarrow.compute as pc
 
-        for batch in self._scan(layout.unit_table(kind), ["id", "title", "searchable"]):
+        for batch in self._scan(layout.unit_table(kind), _TEXT):
             texts = batch.column("searchable")
             likely = pc.invert(pc.string_is_ascii(texts))
             for pattern in patterns:
                 likely = pc.or_(likely, pc.match_substring_regex(texts, pattern=pattern, ignore_case=True))
-            for row in batch.filter(likely).to_pylist():
-                yield row["id"], layout.text_of(row["title"], row["searchable"])
+            found = batch.filter(likely)
+            yield from zip(found.column("id").to_pylist(), layout.texts_from_rows(found), strict=True)
+
+    def texts(self, kind: Kind, ids: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Ids and texts of some units, of those that there are, looked up without their sources."""
+        for batch in self._scan(layout.unit_table(kind), _TEXT, ids):
+            yield from zip(batch.column("id").to_pylist(), layout.texts_from_rows(batch), strict=True)
+
+    def texts_and_vectors(self, kind: Kind, ids: Collection[str]) -> Iterator[tuple[list[str], list[str], FloatMatrix]]:
+        """The same with vectors: of some at a time the ids, the texts, and a matrix of shape (len(ids), dimension)."""
+        for batch in self._scan(layout.unit_table(kind), [*_TEXT, "vector"], ids):
+            yield batch.column("id").to_pylist(), layout.texts_from_rows(batch), layout.vectors_from_rows(batch)
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind as a stream, in no particular order, without their texts."""
@@ -547,10 +560,8 @@ class Snapshot:
     def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
         """All vectors of a kind, or those of `ids`, as a stream in no order: for a walk over more than memory holds."""
         for batch in self._scan(layout.unit_table(kind), ["id", "vector"], ids):
-            if not batch.num_rows:  # of which no shape can be told
-                continue
-            matrix = batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
-            yield VectorMirror(tuple(batch.column("id").to_pylist()), matrix)
+            if batch.num_rows:  # else no shape can be told
+                yield VectorMirror(tuple(batch.column("id").to_pylist()), layout.vectors_from_rows(batch))
 
     def _read_all_vectors(self, kind: Kind) -> VectorMirror:
         ids = tuple(sorted(self.unit_ids(kind)))
@@ -597,6 +608,7 @@ class Snapshot:
         table = self._tables.get(name)
         if table is None:
             return
+        rows = layout.rows_at_once(name, rows, columns)
         with reading(self.place):
             if values is not None and len(values) > max(
                 _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE

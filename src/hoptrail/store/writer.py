@@ -13,7 +13,6 @@ that is done again cannot appear twice.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +36,7 @@ from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import (
     StorageSettings,
+    bound_memory,
     connect,
     one_of,
     open_tables,
@@ -406,7 +406,7 @@ class Writer:
         """
         import pyarrow as pa
 
-        rows = table.search().to_batches(batch_size=_REWRITE_BLOCK)
+        rows = table.search().to_batches(batch_size=layout.rows_at_once(name, _REWRITE_BLOCK))
         with self._changing(table):
             table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
         give_back()
@@ -542,8 +542,7 @@ def writing_to(
         StorageError: the disk or the object store refuses.
     """
     place, storage = Place.of(where), storage or StorageSettings()
-    # What the store reads ahead in a scan, 2 GiB by itself: one for all of a process, that of the first that writes.
-    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(storage.share))
+    bound_memory(storage)
     if place.is_local:
         with writing(place):
             place.folder.mkdir(parents=True, exist_ok=True)

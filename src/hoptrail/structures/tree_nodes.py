@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import compress, pairwise
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from hoptrail.types import Kind, Unit
 _READ = 4096
 """Units that are held as records while they are read,"""
 _SOURCES = 1 << 16
-"""and their sources: a summary high up has a thousand."""
+"""and their sources."""
 
 _NODE = np.dtype(
     [
@@ -95,13 +95,16 @@ class Nodes:
         found = self._rows[rows]
         return np.lexsort((rows, found["end"], found["start"], found["document"], groups))
 
-    def sources(self, rows: Rows) -> list[tuple[int, ...]]:
-        """The digests of the sources of each of some."""
-        found = self._rows[rows]
-        counts = found["sources"].astype(np.int64)
-        _, places = ranges(found["digests"], counts)
-        digests, bounds = self._digests[places].tolist(), [0, *np.cumsum(counts).tolist()]
-        return [tuple(digests[first:last]) for first, last in pairwise(bounds)]
+    def count_sources(self, rows: Rows) -> NDArray[np.uint32]:
+        """How many sources each of some has."""
+        counts: NDArray[np.uint32] = self._rows["sources"][rows]
+        return counts
+
+    def sources(self, rows: Rows) -> NDArray[np.int64]:
+        """The digests of the sources of some, one's after the other's."""
+        _, places = ranges(self._rows["digests"][rows], self.count_sources(rows).astype(np.int64))
+        digests: NDArray[np.int64] = self._digests[places]
+        return digests
 
     def of_at_most(self, words: int, vectors: Callable[[Ids], FloatMatrix]) -> Level:
         """Those of at most so many words."""

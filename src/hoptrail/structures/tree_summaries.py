@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import TaskFailed
+from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
@@ -28,7 +29,9 @@ from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
-"""Summaries made at a time; so many are kept together at least."""
+"""Summaries made at a time; so many are kept together at least,"""
+SOURCES = 1 << 18
+"""unless their sources, some 200 bytes each, are more: high up in a large tree a summary has tens of thousands."""
 _NAMED = 3
 """Children that a note names."""
 
@@ -48,29 +51,40 @@ def stale(groups: Grouped, nodes: Nodes, made: Nodes) -> Rows:
 
 def _outdated(groups: Grouped, nodes: Nodes, made: Nodes) -> NDArray[np.bool_]:
     """Of groups that have a summary: whether its sources are not those of the children."""
-    unions: list[dict[int, None]] = [{} for _ in range(len(groups))]
-    rows, numbers = _children(groups, nodes)
-    for number, sources in zip(numbers.tolist(), nodes.sources(rows), strict=True):
-        unions[number] |= dict.fromkeys(sources)
-    summaries = made.sources(made.rows_of(groups.ids))
-    return np.array([tuple(union) != own for union, own in zip(unions, summaries, strict=True)], np.bool_)
+    of_children = (_each_once(nodes.sources(rows)) for rows in _children(groups, nodes))
+    own = (made.sources(row) for row in made.rows_of(groups.ids).reshape(-1, 1))
+    return np.array([not np.array_equal(*both) for both in zip(of_children, own, strict=True)], np.bool_)
 
 
-def _children(groups: Grouped, nodes: Nodes) -> tuple[Rows, NDArray[np.intp]]:
-    """The rows of the children that have a text, in the order of what they were made from, and the numbers of their groups."""
+def _each_once(digests: NDArray[np.int64]) -> NDArray[np.int64]:
+    """In the order in which they come first."""
+    return digests[np.sort(np.unique(digests, return_index=True)[1])]
+
+
+def _children(groups: Grouped, nodes: Nodes) -> list[Rows]:
+    """Of each group the rows of the children that have a text, in the order of what they were made from."""
     rows, numbers = nodes.rows_of(groups.members), groups.numbers
     rows, numbers = rows[rows >= 0], numbers[rows >= 0]
     order = nodes.in_order(rows, numbers)
-    return rows[order], numbers[order]
+    return np.split(rows[order], np.searchsorted(numbers[order], np.arange(1, len(groups))))[: len(groups)]
+
+
+def _weighed(groups: Grouped, nodes: Nodes, numbers: Rows) -> Iterator[tuple[int, int]]:
+    """The numbers of some groups, each with how many sources its children have together."""
+    for start in range(0, len(numbers), TOGETHER):
+        here = numbers[start : start + TOGETHER]
+        some = groups.some(here)
+        rows = nodes.rows_of(some.members)
+        counts = np.where(rows >= 0, nodes.count_sources(rows), 0)
+        weights = np.bincount(some.numbers, counts, len(some)).astype(np.int64)
+        yield from zip(here.tolist(), weights.tolist(), strict=True)
 
 
 def _asked(groups: Grouped, grove: Grove, nodes: Nodes) -> dict[str, tuple[Unit, ...]]:
     """A few groups by id, with their children."""
-    rows, numbers = _children(groups, nodes)
-    units = grove.units(nodes, rows)
-    children = [units[id_] for id_ in texts(nodes.ids[rows])]
-    ends = np.searchsorted(numbers, np.arange(len(groups)), "right").tolist()
-    parts = (tuple(children[first:last]) for first, last in pairwise([0, *ends]))
+    children = _children(groups, nodes)
+    units = grove.units(nodes, np.concatenate(children))
+    parts = (tuple(units[id_] for id_ in texts(nodes.ids[rows])) for rows in children)
     return dict(zip(texts(groups.ids), parts, strict=True))
 
 
@@ -90,14 +104,16 @@ class Summariser:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
         waiting = stale(groups, nodes, grove.summaries(groups))
+        weight, done = itemgetter(1), 0
         at_once = kept_at_once(self.workshop, len(waiting), BATCH)
-        for start in range(0, len(waiting), at_once):
+        for kept in batched(_weighed(groups, nodes, waiting), at_once, weight, SOURCES):
             with self._kept(grove) as made:
-                for first in range(start, min(start + at_once, len(waiting)), BATCH):
-                    self._report(first, len(waiting))
-                    batch = groups.some(waiting[first : min(first + BATCH, start + at_once)])
+                for some in batched(kept, BATCH, weight, SOURCES):
+                    self._report(done, len(waiting))
+                    batch = groups.some(np.array([number for number, _ in some]))
                     for unit in self._made(_asked(batch, grove, nodes)):
                         made.append(unit)
+                    done += len(some)
                     self.workshop.pause()
         if len(waiting):
             self._report(len(waiting), len(waiting))

@@ -28,6 +28,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
 from hoptrail.structures.renewing import append_units, renew_units
@@ -44,7 +45,7 @@ READ_TOGETHER = 128
 """Passages whose facts are read together."""
 
 BATCH = 4096
-"""Triples written at a time: nothing is encoded for them."""
+"""Triples written at a time at least, and those whose vectors are made together."""
 
 RECENT = 65_536
 """Slots that are known to have just come: most come again and again."""
@@ -180,7 +181,7 @@ def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
 
 def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
     """What is encoded for a triple: its slots, and what else the settings ask for."""
-    triple = triple_of(unit)
+    triple = triple_in(unit.text)
     texts = [triple.subject, triple.relation, triple.object]
     if settings.lemmas:
         texts += [lemmatised(text) for text in texts]
@@ -200,9 +201,9 @@ def text_of(triple: Triple) -> str:
     return SEPARATOR.join(slots) if all(0 < len(slot) <= LONGEST_SLOT for slot in slots) else ""
 
 
-def triple_of(unit: Unit) -> Triple:
+def triple_in(text: str) -> Triple:
     """The way back."""
-    return Triple(*unit.text.split(SEPARATOR))
+    return Triple(*text.split(SEPARATOR))
 
 
 def said(triple: Triple) -> str:
@@ -251,13 +252,15 @@ def _write(
 ) -> None:
     """Write triples that are not there yet with their links, in batches that are each kept. Their slots are stored."""
     done = 0
-    for batch in batched(triples, BATCH):
+    for batch in batched(triples, kept_at_once(workshop, total, BATCH)):
         workshop.pause()
         slots = [_slots(found) for found in batch]
         known = vectors_of({name for three in slots for name in three})
         rows = {name: row for row, name in enumerate(known.ids)}
         places = np.array([[rows[name] for name in three] for three in slots])
-        workshop.writer.add_units([found.unit for found in batch], vectors_of_slots(known.matrix[places]))
+        parts = (places[first : first + BATCH] for first in range(0, len(places), BATCH))
+        vectors = np.concatenate([vectors_of_slots(known.matrix[part]) for part in parts])
+        workshop.writer.add_units([found.unit for found in batch], vectors)
         workshop.writer.add_links(
             [link for found, three in zip(batch, slots, strict=True) for link in _links(found, three)]
         )
