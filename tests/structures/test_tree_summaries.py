@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from hoptrail.store import layout
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_memberships import Group, Grouped
@@ -19,7 +21,12 @@ def unit(id_: str, *places: int) -> Unit:
     return Unit(id_, Kind.SUMMARY, "", "A text.", tuple(Span("d", place, place + 1) for place in places))
 
 
-NODES = Nodes([unit("c", 3, 1), unit("a", 5), unit("b", 1, 2), unit("e", 9)], ROOM)
+def nodes(*units: Unit) -> Nodes:
+    rows = layout.units_to_rows(units, np.zeros((len(units), 2), np.float32))
+    return Nodes([(Kind.SUMMARY, layout.origins_from_rows(batch)) for batch in rows.to_batches()], ROOM)
+
+
+NODES = nodes(unit("c", 3, 1), unit("a", 5), unit("b", 1, 2), unit("e", 9))
 GROUPS = Grouped.gathered([Group(f"s2{number}", ("a", "absent", "b", "c")) for number in range(7)], ROOM)
 IN_ORDER = (1, 2, 3, 5)
 """Places of the children, by where each child begins: b, c, a."""
@@ -40,14 +47,14 @@ def test_a_summary_is_due_where_it_is_missing_or_was_made_from_other_places() ->
         unit("s25", *IN_ORDER[::-1]),
         unit("s2other", *IN_ORDER),
     ]
-    assert stale(GROUPS, NODES, Nodes(made, ROOM)).tolist() == [1, 2, 3, 5, 6]
-    assert stale(GROUPS, NODES, Nodes([], ROOM)).tolist() == list(range(7))
+    assert stale(GROUPS, NODES, nodes(*made)).tolist() == [1, 2, 3, 5, 6]
+    assert stale(GROUPS, NODES, nodes()).tolist() == list(range(7))
 
 
 @pytest.mark.usefixtures("together")
 def test_without_a_finished_child_there_is_nothing_to_say() -> None:
     groups = Grouped.gathered([Group("s2x", ("absent", "gone")), Group("s2y", ("e", "gone"))], ROOM)
-    assert stale(groups, NODES, Nodes([unit("s2x", 1)], ROOM)).tolist() == [1]
-    assert stale(groups, NODES, Nodes([unit("s2x", 1), unit("s2y", 9)], ROOM)).tolist() == []
-    assert stale(groups, Nodes([], ROOM), Nodes([], ROOM)).tolist() == []
-    assert stale(Grouped.gathered([], ROOM), NODES, Nodes([], ROOM)).tolist() == []
+    assert stale(groups, NODES, nodes(unit("s2x", 1))).tolist() == [1]
+    assert stale(groups, NODES, nodes(unit("s2x", 1), unit("s2y", 9))).tolist() == []
+    assert stale(groups, nodes(), nodes()).tolist() == []
+    assert stale(Grouped.gathered([], ROOM), NODES, nodes()).tolist() == []

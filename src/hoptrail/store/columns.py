@@ -32,6 +32,22 @@ LINK = np.dtype([("source", ID), ("target", ID), ("weight", np.float64)])
 """A link in a row of columns: of links of one kind, those in order of their bytes are in order of their ends."""
 
 
+SPAN = np.dtype([("document", ID), ("start", np.int64), ("end", np.int64)])
+"""A place in a document in a row of columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What some units are made from, as arrays: of each unit its id, how many words its text has, and how many sources it has,
+    at least one; and the sources of all, rows of `SPAN`, one unit's after the other's.
+    """
+
+    ids: NDArray[np.bytes_]
+    words: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    spans: NDArray[np.void]
+
+
 def id_bytes(id_: str) -> bytes:
     """Raises: ValueError: the id is too long for a row."""
     packed = id_.encode()
@@ -43,6 +59,18 @@ def id_bytes(id_: str) -> bytes:
 def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
     """Raises: ValueError: an id is too long for a row."""
     return np.array(list(map(id_bytes, ids)), ID)
+
+
+def digests_of(rows: NDArray[np.void]) -> NDArray[np.int64]:
+    """Eight bytes for each row of a type of full words: the same for the same rows, and as good as drawn by lot for others."""
+    words = np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
+    digests = np.zeros(len(rows), np.uint64)
+    for word in words.T:  # each goes through the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
+        digests = (digests ^ word) + np.uint64(0x9E3779B97F4A7C15)
+        digests = (digests ^ (digests >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        digests = (digests ^ (digests >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        digests ^= digests >> np.uint64(31)
+    return digests.view(np.int64)
 
 
 def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:

@@ -20,10 +20,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds
+from hoptrail.store.columns import ID, SPAN, Directed, Origins, PackedIds, id_rows
 from hoptrail.store.vectors import vector_index
 from hoptrail.types import Document, Kind, Link, Span, Unit
 
@@ -273,6 +274,32 @@ def _parted(rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table | pa.RecordBat
     parts = np.cumsum(pc.list_value_length(rows.column("sources")).to_numpy(zero_copy_only=False)) // SOURCES_AT_ONCE
     for first, last in pairwise([0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), rows.num_rows]):
         yield rows.slice(first, last - first)
+
+
+def origins_from_rows(rows: pa.RecordBatch) -> Origins:
+    """Raises: ValueError: an id is too long for a row."""
+    import pyarrow.compute as pc
+
+    sources = rows.column("sources")
+    places = pc.list_flatten(sources)
+    spans = np.empty(len(places), SPAN)
+    spans["document"] = _id_rows(pc.struct_field(places, "document"))
+    for end in ("start", "end"):
+        spans[end] = pc.struct_field(places, end).to_numpy()
+    counts = pc.list_value_length(sources).to_numpy().astype(np.int64)
+    words = np.array([len(text.split()) for text in texts_from_rows(rows)], np.uint32)
+    return Origins(_id_rows(rows.column("id")), words, counts, spans)
+
+
+def _id_rows(ids: pa.Array) -> NDArray[np.bytes_]:
+    """What `id_rows` gives, of millions at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    longest = pc.max(pc.binary_length(ids)).as_py() or 0
+    if longest > ID.itemsize or not pc.all(pc.string_is_ascii(ids)).as_py():
+        return id_rows(ids.to_pylist())  # which says what is wrong
+    return np.array(pc.ascii_rpad(ids, ID.itemsize, "\0").cast(pa.binary(ID.itemsize)), ID)
 
 
 def texts_from_rows(rows: pa.RecordBatch) -> list[str]:

@@ -25,7 +25,7 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
-from hoptrail.store.columns import ID, LINK, Directed, PackedIds, id_rows, joined, packed, rows_among
+from hoptrail.store.columns import ID, LINK, Directed, Origins, PackedIds, id_rows, joined, packed, rows_among
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import FIRST, Head, newest_commit, read_head
 from hoptrail.store.integrity import verify
@@ -270,9 +270,9 @@ class Snapshot:
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, ids):
             yield from layout.units_from_rows(batch, kind)
 
-    def units_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Unit]:
-        """Those units of a kind that have one of very many ids (rising), as a stream in no particular order; reads all units
-        whose ids lie between theirs.
+    def origins_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Origins]:
+        """What the units of a kind with one of very many ids (rising) are made from, as a stream in no particular order; reads
+        all units whose ids lie between theirs.
         """
         import pyarrow as pa
 
@@ -282,7 +282,7 @@ class Snapshot:
         bounds = between("id", ids[0].decode(), ids[-1].decode()) if few else None
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, also=bounds):
             here = rows_among(id_rows(batch.column("id").to_pylist()), ids) >= 0
-            yield from layout.units_from_rows(batch.filter(pa.array(here)), kind)
+            yield layout.origins_from_rows(batch.filter(pa.array(here)))
 
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
         """Ids of all units of a kind with their first sources as a stream, in no particular order, without their texts."""

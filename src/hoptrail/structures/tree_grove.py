@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,8 @@ class Grove:
 
     def nodes(self, standing: Standing) -> Nodes:
         """Those that have a text."""
-        found = (self._snapshot.units_among(kind, standing.ids) for kind in standing.kinds)
-        return Nodes(chain.from_iterable(found), self.scratch)
+        found = ((kind, some) for kind in standing.kinds for some in self._snapshot.origins_among(kind, standing.ids))
+        return Nodes(found, self.scratch)
 
     def summaries(self, groups: Grouped) -> Nodes:
         """Those of some groups, where they are made."""

@@ -13,18 +13,15 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, Rows, id_bytes, id_rows, ranges, rows_among
+from hoptrail.store.columns import ID, SPAN, Origins, Rows, digests_of, id_rows, ranges, rows_among
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.clustering.parting import gathered
 from hoptrail.structures.tree_memberships import Ids, texts
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind
 
 _READ = 4096
-"""Units that are held as records while they are read,"""
-_SOURCES = 1 << 16
-"""and their sources."""
+"""Nodes that are looked at together."""
 
 _NODE = np.dtype(
     [
@@ -45,21 +42,23 @@ _KINDS = tuple(Kind)
 
 
 class Nodes:
-    """Right within one process only, because sources are known by their hashes."""
+    """Sources are known by their digests."""
 
-    def __init__(self, units: Iterable[Unit], scratch: Scratch) -> None:
-        """Of units in any order."""
+    def __init__(self, units: Iterable[tuple[Kind, Origins]], scratch: Scratch) -> None:
+        """Of units in any order, some of one kind at a time."""
         digests = scratch.column(np.int64)
 
         def rows() -> Iterator[NDArray[np.void]]:
             written = 0
-            for some in batched(units, _READ, lambda unit: len(unit.sources), _SOURCES):
-                hashes = [hash(span) for unit in some for span in unit.sources]
-                digests.extend(np.array(hashes))
-                counts = np.array([len(unit.sources) for unit in some])
-                found = np.array([_node(unit) for unit in some], _NODE)
-                found["digests"] = written + np.cumsum(counts) - counts
-                written += len(hashes)
+            for kind, some in units:
+                digests.extend(digests_of(some.spans))
+                starts = np.cumsum(some.counts) - some.counts
+                found = np.empty(len(some.ids), _NODE)
+                found["id"], found["kind"], found["words"] = some.ids, _KINDS.index(kind), some.words
+                for name in SPAN.names or ():
+                    found[name] = some.spans[starts][name]
+                found["digests"], found["sources"] = written + starts, some.counts
+                written += len(some.spans)
                 yield found
 
         self._scratch = scratch
@@ -118,12 +117,6 @@ class Nodes:
                 lengths.extend(np.ascontiguousarray(some["words"]))
             ids, counts = short.values(), lengths.values()
         return Level(ids, counts, lambda: vectors(ids), self._scratch)
-
-
-def _node(unit: Unit) -> tuple[object, ...]:
-    first, words = unit.sources[0], len(unit.text.split())
-    place = id_bytes(first.document), first.start, first.end
-    return id_bytes(unit.id), _KINDS.index(unit.kind), words, *place, 0, len(unit.sources)
 
 
 class Level:
