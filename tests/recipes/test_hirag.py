@@ -130,6 +130,10 @@ def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
         ("When was Ann Lee born?", "Where was Ann Lee born?", False),
         ("In which town was Ann Lee born?", "Ann Lee was born in what town?", True),
         ("Where was he?", "where  was HE?", True),
+        ("Who killed Ann Lee?", "Who was killed by Ann Lee?", False),
+        ("Who killed Ann Lee?", "Who was Ann Lee killed by?", True),
+        ("Who killed Ann Lee?", "Ann Lee was killed by whom?", True),
+        ("Which film was made by Ann Lee?", "Which film did Ann Lee make?", True),
         ("", "Who?", False),
     ],
 )

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
@@ -198,14 +199,14 @@ class Hirag(Hopwise):
 
 def repeats(question: str, earlier: str) -> float:
     """How much of their words two questions share, 0 to 1: those that carry meaning, in any form and order. None of them, where
-    one asks who and the other when.
+    one asks who and the other when, or one who did it and the other to whom it was done.
 
     Letters would not do: questions about two namesakes differ in one or two.
     """
     first, second = content_stems(question), content_stems(earlier)
     if not first or not second:
         return float(folded(question) == folded(earlier))
-    if _wanted(question) != _wanted(earlier):
+    if _wanted(question) != _wanted(earlier) or _done_by_another(question) != _done_by_another(earlier):
         return 0.0
     return len(first & second) / len(first | second)
 
@@ -214,3 +215,9 @@ def _wanted(question: str) -> set[str]:
     """What kind of thing is asked for: the question words, in one form each."""
     alike = {"whom": "who", "which": "what"}
     return {alike.get(word.lower, word.lower) for word in words(question) if word.lower in QUESTION_WORDS}
+
+
+def _done_by_another(question: str) -> bool:
+    """Whether it asks to whom it was done: of "Who was helped by Ann?", not of "Who was Ann helped by?"."""
+    said = [word.lower for word in words(question)]
+    return "who" in said and any(one == "by" and other not in QUESTION_WORDS for one, other in pairwise(said))

@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.text import content_stems, folded
+from hoptrail.language.offline.text import content_stems, folded, stands_in
 from hoptrail.language.tasks import Decompose, Finding, Integrate, Read, Reading, Recall
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder
@@ -235,6 +235,23 @@ def test_c8_accents_and_soft_hyphens_make_no_other_name() -> None:
 def test_c8_names_and_figures_go_on_over_any_space(space: str) -> None:
     found = find_mentions(f"It was built by Ada{space}Lunt for 2.5{space}million crowns.")
     assert [mention.text for mention in found] == ["Ada Lunt", "2.5 million"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence", "there"),
+    [
+        ("12", "the mill had 12 rooms, 3 of them dry.", True),
+        ("12", "it was built in 12.", True),
+        ("12", "the mill had 12,000 stones.", False),
+        ("000", "the mill had 12,000 stones.", False),
+        ("5", "it stands 3.5 miles away.", False),
+        ("12,000", "the mill had 12,000 stones.", True),
+        ("mill", "the miller came.", False),
+        ("mill", "the mill,3 came.", True),
+    ],
+)
+def test_an_answer_stands_in_a_sentence_as_a_whole_word_or_number(answer: str, sentence: str, *, there: bool) -> None:
+    assert stands_in(answer, sentence) is there
 
 
 def test_cells_of_a_table_are_names_of_their_own() -> None:

@@ -108,10 +108,12 @@ def folded(name: str) -> str:
 
 
 def stands_in(answer: str, sentence: str) -> bool:
-    """Whether a folded answer stands in a folded sentence, not inside another word."""
+    """Whether a folded answer stands in a folded sentence, not inside another word or number (12 in 12,000)."""
     if not answer.isascii():  # scripts without spaces have no word edges
         return bool(answer) and answer in sentence
-    return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", sentence) is not None
+    before = r"(?<!\d[.,])" if answer[:1].isdigit() else ""
+    after = r"(?![.,]\d)" if answer[-1:].isdigit() else ""
+    return bool(answer) and re.search(rf"(?<!\w){before}{re.escape(answer)}(?!\w){after}", sentence) is not None
 
 
 def without_article(text: str) -> str:
