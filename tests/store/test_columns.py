@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store import columns
+from hoptrail.store import columns, layout
 from hoptrail.store.columns import (
+    SPAN,
     Digests,
     as_bytes,
     bounds_of,
+    digests_of,
     distinct,
     id_rows,
     paired,
@@ -19,6 +21,7 @@ from hoptrail.store.columns import (
     rows_among,
     unpaired,
 )
+from hoptrail.types import Kind, Span, Unit
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=20), max_size=8), st.lists(st.text(max_size=3), max_size=20))
@@ -78,3 +81,38 @@ def test_rows_of_ids_are_their_places_among_those_that_rise(stored: set[str], as
     rising = sorted(stored)
     rows = rows_among(id_rows(asked), id_rows(rising)).tolist()
     assert rows == [rising.index(id_) if id_ in stored else -1 for id_ in asked]
+
+
+def test_what_units_are_made_from_is_read_as_it_was_written() -> None:
+    made_from = [
+        [Span("d1", 0, 5)],
+        [Span("ü2", 3, 9), Span("d1", 0, 5), Span(f"d{'0' * 20}1", 7, 8)],
+        [Span("", 1, 2)],
+    ]
+    units = [
+        Unit(f"s2{at}", Kind.SUMMARY, "A title" * at, "two  words", tuple(spans)) for at, spans in enumerate(made_from)
+    ]
+    [batch] = layout.units_to_rows(units, np.zeros((3, 2), np.float32)).to_batches()
+    for rows, expected in ((batch, units), (batch.slice(1, 1), units[1:2]), (batch.slice(0, 0), [])):
+        origins = layout.origins_from_rows(rows)
+        assert [id_.decode() for id_ in origins.ids.tolist()] == [unit.id for unit in expected]
+        assert origins.words.tolist() == [2] * len(expected)
+        assert origins.counts.tolist() == [len(unit.sources) for unit in expected]
+        spans = [span for unit in expected for span in unit.sources]
+        assert [(document.decode(), *ends) for document, *ends in origins.spans.tolist()] == [
+            (span.document, span.start, span.end) for span in spans
+        ]
+    long = Unit("s2", Kind.SUMMARY, "", "a", (Span("d" * 25, 0, 1),))
+    [batch] = layout.units_to_rows([long], np.zeros((1, 2), np.float32)).to_batches()
+    with pytest.raises(ValueError, match="at most 24 bytes"):
+        layout.origins_from_rows(batch)
+
+
+def test_rows_have_the_same_digest_where_they_are_the_same() -> None:
+    rows = np.array([(f"d{at // 100:020}", at % 100, at % 7) for at in range(100_000)], SPAN)
+    digests = digests_of(rows)
+    assert np.array_equal(digests_of(rows[::-1])[::-1], digests)
+    assert len(np.unique(digests)) == len(rows)
+    bits = np.unpackbits(digests.view(np.uint8)).reshape(len(rows), 64)
+    assert np.all(np.abs(bits.mean(axis=0) - 0.5) < 0.01)
+    assert len(digests_of(rows[:0])) == 0
