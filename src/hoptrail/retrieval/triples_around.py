@@ -34,7 +34,7 @@ REACHED = 1000
 SPEAKING = 100
 """Passages of likely triples of which all are taken."""
 
-SHARE = 1 / 256
+SHARE = 1 / 64
 FAMOUS = 20
 """A name with so many triples in such a share of all stands in thousands, of which these are enough."""
 
