@@ -55,6 +55,23 @@ def test_a_dead_holders_lease_runs_out_and_a_living_one_hears_that_it_was_taken(
             Lease(stored, 60, "three").take()
 
 
+def test_a_lease_of_a_store_that_failed_when_it_was_tried_is_given_back(
+    stored: Place, object_store: FaultyStore
+) -> None:
+    writes = []
+
+    def second(asked: Asked) -> Fault | None:
+        """The lease is written; the store fails while it is asked whether it keeps to conditions."""
+        if asked.method == "PUT":
+            writes.append(asked)
+        return Fault.REFUSED if asked.method == "PUT" and len(writes) == 2 else None
+
+    with object_store.failing(second), pytest.raises(StorageError):
+        Lease(stored, 60, "one").take()
+    with taken(stored, 60, "two"):
+        pass
+
+
 @pytest.mark.parametrize("fault", [Fault.LOST, Fault.CUT])
 def test_a_lease_whose_answers_are_lost_is_held_all_the_same(
     stored: Place, object_store: FaultyStore, fault: Fault

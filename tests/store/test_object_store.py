@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,9 +15,11 @@ from command import Hoptrail
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index
+from hoptrail.store import snapshot as snapshots
 from hoptrail.store import tables
 from hoptrail.store.files import StoredFiles, copy_files, files_of
-from hoptrail.store.head import Head, HeadRecord
+from hoptrail.store.head import Checksum, Head, HeadRecord
+from hoptrail.store.integrity import verify
 from hoptrail.store.lease import OBJECT
 from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
@@ -258,15 +260,32 @@ def test_a_lost_file_is_found_on_opening_and_an_altered_one_by_verifying(
     obstore.put(files._store, name, bytes(len(content)))
     snapshot = Snapshot.open(stored)
     with pytest.raises(IndexDamaged, match=f"{name} does not match its checksum"):
-        tables_verify(snapshot)
+        verify_all(snapshot)
     obstore.delete(files._store, name)
     with pytest.raises(IndexDamaged, match=f"{name} is missing"):
         Snapshot.open(stored)
 
 
-def tables_verify(snapshot: Snapshot) -> None:
-    from hoptrail.store.integrity import verify
+def test_what_a_later_commit_has_swept_while_a_state_was_opened_is_no_damage(
+    stored: Place, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(stored, documents[:2])
+    verified = []
 
+    def after_another_commit(place: Place, expected: Mapping[str, Checksum]) -> None:
+        verified.append(expected)
+        if len(verified) == 1:
+            with writing_to(place, ENCODER.identity, StorageSettings(keep_hours=0)) as writer:
+                put(writer, documents[2:])
+                writer.publish(Usage())
+        verify(place, expected)
+
+    monkeypatch.setattr(snapshots, "verify", after_another_commit)
+    assert titles(stored) == {document.title for document in documents}
+    assert len(verified) > 1
+
+
+def verify_all(snapshot: Snapshot) -> None:
     verify(snapshot.place, snapshot.head.checksums or {}, limit=None)
 
 
@@ -298,7 +317,7 @@ def test_an_index_copied_from_a_folder_to_an_object_store_works_there(
     files = StoredFiles(stored)
     for name in files_of(Place.of(tmp_path)).sizes():
         obstore.put(files._store, name, tmp_path / name)
-    tables_verify(Snapshot.open(stored))
+    verify_all(Snapshot.open(stored))
     publish(stored, documents[3:])
     assert titles(stored) == set(FACTS)
     copy_files(files, tmp_path / "back", lambda name: ".lance/" in name)

@@ -30,7 +30,8 @@ def test_versions_of_a_build_are_not_kept_in_mind(tmp_path: Path, monkeypatch: p
     table = connect(tmp_path).create_table("some", pa.table({"id": ["0"]}))
     for at in range(400):
         table.add(pa.table({"id": [str(at)]}))
-    assert [kept.size_bytes for kept in sessions] <= [METADATA_CACHE]
+    (kept,) = sessions
+    assert kept.size_bytes <= METADATA_CACHE
 
 
 def write(place: Place, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:

@@ -74,7 +74,11 @@ class Lease:
         except Outdated:
             self._take_over()
         else:
-            self._try_conditions()
+            try:
+                self._try_conditions()
+            except StorageError:
+                self.give_back()
+                raise
         Thread(target=self._renew_until_ended, name="lease", daemon=True).start()
 
     def check(self) -> None:

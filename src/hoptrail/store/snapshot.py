@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import IndexUnavailable
+from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store import layout
@@ -126,9 +126,21 @@ class Snapshot:
             StorageError: the object store cannot be reached, or refuses.
         """
         place = Place.of(where)
-        absent = f"there is no index at {place}. Make one with `hoptrail index SOURCE... --index {place}`."
         files = files_of(place)
-        if not (commit := newest_commit(files)):
+        commit = newest_commit(files)
+        while True:
+            try:
+                return cls._open(place, files, commit, storage)
+            except IndexDamaged:
+                # In an object store a later commit may have swept meanwhile what only earlier states needed.
+                opened, commit = commit, newest_commit(files)
+                if place.is_local or opened == commit:
+                    raise
+
+    @classmethod
+    def _open(cls, place: Place, files: Files, commit: str, storage: StorageSettings | None) -> Snapshot:
+        absent = f"there is no index at {place}. Make one with `hoptrail index SOURCE... --index {place}`."
+        if not commit:
             raise IndexUnavailable(absent)
         descriptor = join_readers(place)
         try:

@@ -220,8 +220,10 @@ def reading(place: Place) -> Iterator[None]:
     except HoptrailError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
-        raise known_refusal(place, error) or IndexDamaged(
-            f"{place} cannot be read: {first_line(error)}. Run `hoptrail repair --index {place}`."
+        raise (
+            _exhausted(place, error)
+            or known_refusal(place, error)
+            or IndexDamaged(f"{place} cannot be read: {first_line(error)}. Run `hoptrail repair --index {place}`.")
         ) from error
 
 
@@ -235,13 +237,22 @@ def writing(place: Place) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, ValueError) and place.is_local:
             raise
-        if "Resources exhausted" in str(error):
-            raise StorageError(
-                f"{place}: the store could not put the values of an index in order within what it may hold, because many are "
-                f"very long (titles of thousands of characters). The index is as it was last committed; shorten them, or raise "
-                f"storage.memory_mb, and run the same command again."
-            ) from error
-        raise known_refusal(place, error) or StorageError(
-            f"cannot write to {place}: {first_line(error)}. The index is as it was last committed; free space or mend the "
-            f"permissions, then run the same command again."
+        raise (
+            _exhausted(place, error)
+            or known_refusal(place, error)
+            or StorageError(
+                f"cannot write to {place}: {first_line(error)}. The index is as it was last committed; free space or mend the "
+                f"permissions, then run the same command again."
+            )
         ) from error
+
+
+def _exhausted(place: Place, error: Exception) -> StorageError | None:
+    """What to tell a user where the store was not let hold enough (`bound_memory`)."""
+    if "Resources exhausted" not in str(error):
+        return None
+    return StorageError(
+        f"{place}: the store could not put values in order within what it may hold, because many are very long (titles of "
+        f"thousands of characters). The index is as it was last committed; shorten them, or raise storage.memory_mb, and run "
+        f"the same command again."
+    )
