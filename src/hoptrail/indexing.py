@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hoptrail.documents.reading import ReadingLimits, read_sources
+from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.fingerprints import digest_of_code
@@ -47,9 +47,8 @@ class Watcher:
 
 @dataclass(slots=True)
 class IndexingReport:
-    """What a run did. `removed` documents had been read from these sources before, which now hold something else;
-    `failures` could not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what
-    language tasks cost.
+    """What a run did. `removed` documents had been read from these sources before, which no longer hold them; `failures` could
+    not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what language tasks cost.
     """
 
     added: int = 0
@@ -260,9 +259,9 @@ def repair_index(
 
 def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
-    report = IndexingReport()
+    report, findings = IndexingReport(), Findings()
     register = Register(workshop.writer)
-    read = _tell_failures(read_sources(sources, limits, workshop.executor), report)
+    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings), report)
     for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
         entered = register.enter(documents)
         report.added += len(entered.new)
@@ -279,6 +278,11 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
             workshop.pause()
     report.removed += register.write()
     workshop.pause()
+    for gone in batched(register.unread(findings.whole), BATCH_DOCUMENTS):
+        register.clear(gone)
+        report.removed += register.write()
+        workshop.pause()
+    report.notes += findings.notes
     return report
 
 

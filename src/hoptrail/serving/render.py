@@ -119,7 +119,7 @@ def render_contents(contents: Contents) -> RenderableType:
 def render_indexing(report: IndexingReport) -> RenderableType:
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
     if report.removed:
-        line += f", {report.removed:,} removed because their place now holds something else"
+        line += f", {report.removed:,} removed because their place no longer holds them"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
     if report.usage.calls:
         spent = report.usage

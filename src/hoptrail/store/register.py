@@ -1,12 +1,14 @@
 """Which document was read from which source, and what follows when that changes.
 
 The same content at two sources is one document with two sources. A source holds one document at a time: when something else
-is read there, the document before loses that source, and a document that has lost its last source goes.
+is read there, the document before loses that source, and a document that has lost its last source goes. So do lines of a JSONL
+file that are no longer in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -62,6 +64,23 @@ class Register:
         self._read.add(map(hash, read_here))
         noted.forget_unchanged()
         return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
+
+    def unread(self, files: Collection[str]) -> Iterator[str]:
+        """The sources of lines that these JSONL files have had, but not in this run. They wait in a file of their own."""
+        if not files or len(self._read) == len(self._sources):
+            return
+        with self._writer.scratch.records() as unread:
+            for _, sources in self._writer.snapshot().ids_and_sources():
+                for source in compress(sources, ~self._read.holding(map(hash, sources))):
+                    if any(source[: mark.start()] in files for mark in re.finditer("#", source)):
+                        unread.put(source)
+            yield from unread
+
+    def clear(self, sources: Sequence[str]) -> None:
+        """Note that nothing stands at these sources any more, for `write`."""
+        self._noted.remember(self._writer.snapshot().entries_at(sources))
+        for source in sources:
+            self._noted.clear(source)
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -164,6 +183,10 @@ class _Noted:
         self._before.setdefault(document, entry.sources)
         self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
         self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
+
+    def clear(self, source: str) -> None:
+        for document in self._documents_at.get(source, ()):
+            self.withdraw(document, source)
 
     def write(self, writer: Writer) -> int:
         """Write new documents and all that has been noted; how many documents went because they have no source left."""
