@@ -249,6 +249,30 @@ def test_a_reader_that_leaves_early_is_no_failure(harbour: Path, environment: di
     assert (ended.returncode, ended.stderr) == (1, b"")
 
 
+@pytest.mark.parametrize("command", ["recipes", "show --index {index} --json"])
+@pytest.mark.parametrize(("output", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_an_output_that_takes_nothing_is_a_failure(harbour: Path, command: str, output: str, reason: str) -> None:
+    line = f"{EXECUTABLE} {command.format(index=harbour)} {output}"
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, f"hoptrail: cannot write to standard output: {reason}.\n")
+
+
+def test_what_the_encoding_of_the_output_lacks_is_written_escaped(tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "a.md").write_text("# Zürich 🌊\n\nIt lies by a lake.", encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+
+    def run(*command: object) -> str:
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        ended = subprocess.run([EXECUTABLE, *command, *options], capture_output=True, check=False, env=environment)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.decode("ascii")
+
+    run("index", tmp_path / "a.md")
+    assert json.loads(run("show", "--json"))["documents"][0]["title"] == "Zürich 🌊"
+    assert r"Z\u00fcrich" in run("show")
+    assert r"Z\u00fcrich" in run("ask", "Where does Zürich lie?", "--recipe", "bm25")
+
+
 def test_an_endpoint_that_hangs_up_is_told_of_and_ends_nothing(tiny: Path, tmp_path: Path) -> None:
     """A peer that closes while we write to it: a signal would end the process without a word."""
     settings = write_settings(tiny, tmp_path / "settings.toml", attempts=1)

@@ -52,6 +52,8 @@ def _conclusion(answer: Answer) -> Text:
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  (confidence {answer.confidence:.2f})"
         return Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
+    if answer.failed:
+        return Text("No answer: a language task failed, so this says nothing of what is found here.", style="red")
     if answer.confidence:
         return Text(f"No answer: what was found is too unsure (confidence {answer.confidence:.2f}).", style="yellow")
     return Text("No answer: nothing found here settles the question.", style="yellow")
