@@ -18,9 +18,8 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
-from hoptrail.store.register import Register, withdraw
+from hoptrail.store.register import Register, Withdrawn, withdraw
 from hoptrail.store.repairing import set_damage_aside
-from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
@@ -204,8 +203,8 @@ def remove_documents(
     structures: Sequence[Structure],
     language: Language | None = None,
     storage: StorageSettings | None = None,
-) -> list[DocumentEntry]:
-    """Remove documents by id, path or title, with everything derived from them alone; gives what was meant by the names.
+) -> list[Withdrawn]:
+    """Remove documents by id, path or title, with everything derived from them alone; gives what became of those meant.
 
     A document that was read from several paths loses only the path that is named, and goes with the last. What another
     language than `language` has made is not made again: removing never spends.
@@ -216,11 +215,11 @@ def remove_documents(
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity, storage) as writer:
-        entries = withdraw(writer, names)
+        withdrawn = withdraw(writer, names)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
         settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
         writer.publish(Usage(seconds=time.perf_counter() - started), settled)
-    return entries
+    return withdrawn
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:

@@ -108,8 +108,8 @@ def remove(
 ) -> None:
     """Remove documents and everything derived from them alone."""
     few_pools()
-    for title in open_index(folder, settings).remove(documents):
-        console_of(error=True).print(render.plain(f"removed: {title}"), soft_wrap=True)
+    for withdrawn in open_index(folder, settings).withdraw(documents):
+        console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
 
 
 @app.command()

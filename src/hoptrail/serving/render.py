@@ -24,6 +24,7 @@ from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.doctor import Check
+from hoptrail.store.register import Withdrawn
 from hoptrail.types import Answer, Evidence, Hop, Ranking, Usage
 
 SHOWN_DOCUMENTS = 50
@@ -134,6 +135,13 @@ def render_indexing(report: IndexingReport) -> RenderableType:
     if len(report.notes) > SHOWN_NOTES:
         lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
     return Group(*lines, render_failures(report.failures))
+
+
+def render_withdrawn(document: Withdrawn) -> Text:
+    if not document.left:
+        return plain(f"removed: {document.title}")
+    lost, left = ", ".join(document.lost), ", ".join(document.left)
+    return plain(f"no longer read from {lost}: {document.title}; it stays, because it was also read from {left}")
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:

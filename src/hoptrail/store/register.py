@@ -107,10 +107,18 @@ class Register:
             noted.remember(self._writer.snapshot().entries_at(taken))
 
 
-def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
-    """Take documents away that a user means by ids, paths or titles; gives them as they stood.
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What became of a document that was meant: it is no longer read from `lost`, still from `left`; without any left it went."""
 
-    One that is named by a path stays where it has other sources.
+    id: str
+    title: str
+    lost: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
+    """Take documents away that a user means by ids, paths or titles. One that is named by a path stays where it has others.
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is written then.
@@ -119,10 +127,17 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
     places = [place for name in names for place in _places(snapshot, name)]
     entries = {entry.id: entry for entry, _ in places}
     noted.remember(entries.values())
+    lost: dict[str, set[str]] = {name: set() for name in entries}
     for entry, source in places:
         noted.withdraw(entry.id, source)
+        lost[entry.id].add(source)
     noted.write(writer)
-    return list(entries.values())
+    return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()]
+
+
+def _withdrawn(entry: DocumentEntry, lost: Collection[str]) -> Withdrawn:
+    left = tuple(source for source in entry.sources if source not in lost)
+    return Withdrawn(entry.id, entry.title, tuple(source for source in entry.sources if source in lost), left)
 
 
 class _Noted:
