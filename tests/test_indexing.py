@@ -37,7 +37,7 @@ class Desk:
     def remove(self, *names: object) -> list[str]:
         structures = [structures_by_name(PassageLimits())["passages"]]
         removed = remove_documents(self.folder, [str(name) for name in names], self.encoder, structures)
-        return [entry.title for entry in removed]
+        return [document.title for document in removed if not document.left]
 
     def titles(self) -> list[str]:
         return sorted(entry.title for entry in Snapshot.open(self.folder).entries)
@@ -130,6 +130,65 @@ def test_changed_lines_of_a_jsonl_file(desk: Desk, tmp_path: Path) -> None:
     lines(file, one="Alpha.", two="Delta.", three="Gamma.")
     assert counts(desk.index(file)) == (1, 2, 1, 3)
     assert desk.finds("beta delta") == ["Two"]
+
+
+def test_lines_taken_out_of_a_jsonl_file_go(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hoptrail.indexing.BATCH_DOCUMENTS", 2)
+    letters = {name: f"The letter {name}." for name in "abcdef"}
+    file, other = lines(tmp_path / "all#1.jsonl", **letters), lines(tmp_path / "other.jsonl", a=letters["a"], z="Last.")
+    assert counts(desk.index(file, other)) == (7, 1, 0, 7)
+    lines(file, e=letters["e"])
+    assert counts(desk.index(other)) == (0, 2, 0, 7)
+    assert counts(desk.index(file)) == (0, 1, 4, 3)
+    assert desk.sources() == [["all#1.jsonl#e"], ["other.jsonl#a"], ["other.jsonl#z"]]
+    assert desk.finds("letter") == ["A", "E"]
+    write(file, "")
+    assert counts(desk.index(tmp_path)) == (0, 2, 1, 2)
+
+
+def test_a_line_moved_to_another_file_keeps_its_document(desk: Desk, tmp_path: Path) -> None:
+    files = lines(tmp_path / "a.jsonl", one="Alpha.", two="Beta."), tmp_path / "b.jsonl"
+    desk.index(files[0])
+    lines(files[0], one="Alpha.")
+    lines(files[1], two="Beta.")
+    desk.encoder.texts.clear()
+    assert counts(desk.index(*files)) == (0, 2, 0, 2)
+    assert desk.sources() == [["a.jsonl#one"], ["b.jsonl#two"]]
+    assert desk.encoder.texts == []
+
+
+def test_nothing_goes_while_a_jsonl_file_cannot_be_read_to_its_end(desk: Desk, tmp_path: Path) -> None:
+    file = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.")
+    desk.index(file)
+    write(file, lines(file, one="Alpha.").read_text() + '\n{"id": "two", "te')
+    report = desk.index(file)
+    assert (len(report.failures), report.removed, report.documents) == (1, 0, 2)
+
+
+def test_an_index_is_no_source_wherever_it_is(world: Path) -> None:
+    within, below = Desk(world), Desk(world / "more/index")
+    assert counts(below.index(world)) == (6, 0, 0, 6)
+    assert counts(within.index(world)) == (6, 0, 0, 6)
+    (world / "more/index/writer.lock").unlink()
+    write(world / "more/index/replies.sqlite", "")
+    assert counts(within.index(world)) == (0, 6, 0, 6)
+    assert counts(below.index(world)) == (0, 6, 0, 6)
+
+
+def test_what_a_data_folder_leaves_out_is_noted_with_its_number(desk: Desk, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    lines(data / "corpus.jsonl", one="Alpha.")
+    lines(data / "questions.jsonl", one="Which?")
+    assert desk.index(tmp_path).notes == []
+    write(data / "notes/a.txt", "A.")
+    write(data / "b.md", "B.")
+    write(data / "picture.png", "")
+    (data / "loop").symlink_to(data)
+    report = desk.index(tmp_path)
+    assert counts(report) == (0, 1, 0, 1)
+    assert report.notes == [
+        f"{data.resolve()}: a data folder, of which corpus.jsonl is read; 2 other files that could be read were left out"
+    ]
 
 
 def test_the_same_text_under_two_names_is_one_document(desk: Desk, tmp_path: Path) -> None:
@@ -307,10 +366,10 @@ def test_removing_by_id_path_and_title(desk: Desk, world: Path) -> None:
 def test_one_of_two_paths_goes_and_the_document_with_the_last(desk: Desk, tmp_path: Path) -> None:
     first, second = (write(tmp_path / f"{name}.md", "# Isk\n\nA river.") for name in "ab")
     desk.index(first, second)
-    desk.remove(first)
+    assert desk.remove(first) == []
     assert desk.sources() == [["b.md"]]
     assert desk.finds("river") == ["Isk"]
-    desk.remove(second)
+    assert desk.remove(second) == ["Isk"]
     assert (desk.sources(), desk.finds("river")) == ([], [])
 
 

@@ -27,6 +27,7 @@ from hoptrail.store.files import copy_files, files_of
 from hoptrail.store.head import FORMAT
 from hoptrail.store.integrity import verify
 from hoptrail.store.place import Place
+from hoptrail.store.register import Withdrawn
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
@@ -169,7 +170,15 @@ class Index:
             )
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
-        """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives their titles.
+        """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives the titles of
+        those that went. `withdraw` tells also of those that stay, because they were read from other paths too.
+
+        Raises: as `withdraw` does.
+        """
+        return [document.title for document in self.withdraw(documents) if not document.left]
+
+    def withdraw(self, documents: str | Iterable[str]) -> list[Withdrawn]:
+        """Remove as `remove` does; gives what became of each document that was named, or of which a path was.
 
         What a chat model made from them and from others is taken away and made again by the next `add`: removing is free.
 
@@ -181,9 +190,11 @@ class Index:
         structures = self._structures(())
         self._close()
         language, storage = self._free_language, self.settings.storage
-        removed = remove_documents(self.place, _one_or_several(documents), self.encoder, structures, language, storage)
+        withdrawn = remove_documents(
+            self.place, _one_or_several(documents), self.encoder, structures, language, storage
+        )
         self._forget_replies()
-        return [entry.title for entry in removed]
+        return withdrawn
 
     def sweep(self) -> bool:
         """Remove from the folder what only earlier states needed, deleted text included.

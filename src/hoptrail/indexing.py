@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hoptrail.documents.reading import ReadingLimits, read_sources
+from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, Interrupted, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
-from hoptrail.store.register import Register, withdraw
+from hoptrail.store.register import Register, Withdrawn, withdraw
 from hoptrail.store.repairing import set_damage_aside
-from hoptrail.store.snapshot import DocumentEntry
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
@@ -47,9 +46,8 @@ class Watcher:
 
 @dataclass(slots=True)
 class IndexingReport:
-    """What a run did. `removed` documents had been read from these sources before, which now hold something else;
-    `failures` could not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what
-    language tasks cost.
+    """What a run did. `removed` documents had been read from these sources before, which no longer hold them; `failures` could
+    not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what language tasks cost.
     """
 
     added: int = 0
@@ -205,8 +203,8 @@ def remove_documents(
     structures: Sequence[Structure],
     language: Language | None = None,
     storage: StorageSettings | None = None,
-) -> list[DocumentEntry]:
-    """Remove documents by id, path or title, with everything derived from them alone; gives what was meant by the names.
+) -> list[Withdrawn]:
+    """Remove documents by id, path or title, with everything derived from them alone; gives what became of those meant.
 
     A document that was read from several paths loses only the path that is named, and goes with the last. What another
     language than `language` has made is not made again: removing never spends.
@@ -217,11 +215,11 @@ def remove_documents(
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity, storage) as writer:
-        entries = withdraw(writer, names)
+        withdrawn = withdraw(writer, names)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
         settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
         writer.publish(Usage(seconds=time.perf_counter() - started), settled)
-    return entries
+    return withdrawn
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
@@ -260,9 +258,9 @@ def repair_index(
 
 def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
-    report = IndexingReport()
+    report, findings = IndexingReport(), Findings()
     register = Register(workshop.writer)
-    read = _tell_failures(read_sources(sources, limits, workshop.executor), report)
+    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings), report)
     for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
         entered = register.enter(documents)
         report.added += len(entered.new)
@@ -279,6 +277,11 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
             workshop.pause()
     report.removed += register.write()
     workshop.pause()
+    for gone in batched(register.unread(findings.whole), BATCH_DOCUMENTS):
+        register.clear(gone)
+        report.removed += register.write()
+        workshop.pause()
+    report.notes += findings.notes
     return report
 
 

@@ -235,3 +235,8 @@ class Answer:
     @property
     def abstained(self) -> bool:
         return self.text is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it abstains and a language task failed on the way: then that says nothing of the documents."""
+        return self.abstained and any(hop.verdict is Verdict.FAILED for hop in self.trail)

@@ -211,8 +211,10 @@ def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: st
     assert errors == []
 
 
-def test_a_corpus_alone_hides_nothing(tmp_path: Path) -> None:
-    assert len(read(put(tmp_path, corpus__jsonl='{"text": "A."}', notes__txt="B."))[0]) == 2
+@pytest.mark.parametrize("name", ["notes.txt", "questions-for-later.txt", "queries.md", "extra_thoughts.html"])
+def test_a_corpus_beside_no_data_hides_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("B.")
+    assert len(read(put(tmp_path, corpus__jsonl='{"text": "A."}'))[0]) == 2
 
 
 def test_a_broken_line_is_named_with_file_and_number(tmp_path: Path) -> None:

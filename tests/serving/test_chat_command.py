@@ -231,10 +231,29 @@ def test_a_task_that_fails_is_told_on_standard_error(
     hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake.always = "500"
-    answer = ask(hoptrail, built, quick).json
-    assert answer["abstained"]
-    assert answer["trail"][0]["verdict"] == "failed"
+    ended = ask(hoptrail, built, quick)
+    assert (ended.code, ended.json["abstained"]) == (1, True)
+    assert ended.json["trail"][0]["verdict"] == "failed"
     assert "decompose: fake at http://127.0.0.1" in caplog.text
+
+
+@pytest.mark.parametrize("recipe", ["selfask", "trail", "hybrid"])
+def test_an_abstention_because_a_task_failed_says_nothing_of_the_documents(
+    hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path, recipe: str
+) -> None:
+    fake.always = "500"
+    options = ["--index", built, "--settings", quick, "--recipe", recipe]
+    ended = hoptrail("ask", QUESTION, "--language", "chat", *options)
+    assert ended.code == 1
+    assert "No answer: a language task failed" in ended.out
+    ended = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", *options)
+    assert (ended.code, "settles the question" in ended.out) == (0, True)
+
+
+def test_a_conclusion_that_fails_is_a_failed_hop(hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path) -> None:
+    fake.choose = lambda _, body: "500" if task_of(body) == "integrate" else None
+    ended = ask(hoptrail, built, quick)
+    assert (ended.code, ended.json["trail"][-1]["verdict"]) == (1, "failed")
 
 
 @pytest.mark.parametrize(

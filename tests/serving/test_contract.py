@@ -127,6 +127,12 @@ def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe
     assert scores == sorted(scores, reverse=True)
 
 
+def test_search_gives_the_question_as_it_was_searched(hoptrail: Hoptrail, harbour: Path) -> None:
+    """A byte of an argument that is no UTF-8 arrives as half a code point, which JSON cannot hold."""
+    ended = hoptrail("search", "the river\n\udce9 Vane", "--index", harbour, "--recipe", "bm25", "--json")
+    assert ended.json["question"] == "the river Vane"
+
+
 def test_search_finds_nothing_where_nothing_is(hoptrail: Hoptrail, harbour: Path) -> None:
     assert hoptrail("search", "zqxj", "--index", harbour, "--recipe", "bm25", "--json").json["hits"] == []
 

@@ -53,6 +53,17 @@ def test_index_search_remove_verify_and_repair(hoptrail: Hoptrail, world: Path, 
     assert hoptrail("show", "--json", *options).json["units"] == {"passage": 4, "sentence": 8}
 
 
+def test_a_document_that_was_read_from_two_paths_goes_with_the_last(
+    hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path
+) -> None:
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    shutil.copy(world / "Isk.txt", world / "River.txt")
+    hoptrail("index", world, *options)
+    stays = f"no longer read from {world}/Isk.txt: Isk; it stays, because it was also read from {world}/River.txt\n"
+    assert hoptrail("remove", world / "Isk.txt", *options).err == stays
+    assert hoptrail("remove", world / "River.txt", *options).err == "removed: Isk\n"
+
+
 def test_structures_may_be_named_without_sources(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:
     options = ["--index", tmp_path / "index", "--settings", tiny]
     assert hoptrail("index", world, "--for", "bm25,dense", *options).code == 0
@@ -124,7 +135,11 @@ def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, tmp_path: Path, tin
     (data / "questions.jsonl").write_text('{"id": "q", "question": "Isk?", "answers": ["x"]}\n', encoding="utf-8")
     (tmp_path / "file").write_text("", encoding="utf-8")
     command = ["evaluate", data, "--recipes", "bm25", "--settings", tiny]
-    check(hoptrail(*command, "--out", tmp_path / "file" / "out.json"), 1, "cannot write")
+    for out in (tmp_path / "file" / "out.json", tmp_path, tmp_path / "dir" / f"{'x' * 300}.json"):
+        for measuring in (command, ["probe", "tree-coverage", data, "--settings", tiny]):
+            ended = hoptrail(*measuring, "--work", tmp_path / "work", "--out", out)
+            check(ended, 1, "cannot write")
+    assert not (tmp_path / "work").exists()
     check(hoptrail(*command, "--work", tmp_path / "file"), 1, "file")
 
 
@@ -247,6 +262,30 @@ def test_a_reader_that_leaves_early_is_no_failure(harbour: Path, environment: di
             env={**os.environ, **environment},
         )
     assert (ended.returncode, ended.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("command", ["recipes", "show --index {index} --json"])
+@pytest.mark.parametrize(("output", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_an_output_that_takes_nothing_is_a_failure(harbour: Path, command: str, output: str, reason: str) -> None:
+    line = f"{EXECUTABLE} {command.format(index=harbour)} {output}"
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, f"hoptrail: cannot write to standard output: {reason}.\n")
+
+
+def test_what_the_encoding_of_the_output_lacks_is_written_escaped(tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "a.md").write_text("# Zürich 🌊\n\nIt lies by a lake.", encoding="utf-8")
+    options: list[str | Path] = ["--index", tmp_path / "index", "--settings", tiny]
+
+    def run(*command: str | Path) -> str:
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        ended = subprocess.run([EXECUTABLE, *command, *options], capture_output=True, check=False, env=environment)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.decode("ascii")
+
+    run("index", tmp_path / "a.md")
+    assert json.loads(run("show", "--json"))["documents"][0]["title"] == "Zürich 🌊"
+    assert r"Z\u00fcrich" in run("show")
+    assert r"Z\u00fcrich" in run("ask", "Where does Zürich lie?", "--recipe", "bm25")
 
 
 def test_an_endpoint_that_hangs_up_is_told_of_and_ends_nothing(tiny: Path, tmp_path: Path) -> None:

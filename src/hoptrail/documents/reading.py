@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -23,12 +23,12 @@ from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
 from hoptrail.documents.splitting import sentence_ends, shortened_ends
 from hoptrail.documents.text import Parsed, Unreadable, cleaned, decode
-from hoptrail.documents.walking import files_of, shown
+from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.types import Document, content_id
 
-__all__ = ["DEFAULT_LIMITS", "FORMS", "ReadingLimits", "form_of", "read_sources", "snapshot"]
+__all__ = ["DEFAULT_LIMITS", "FORMS", "Findings", "ReadingLimits", "form_of", "read_sources", "snapshot"]
 
 FORMS = {
     ".txt": "text",
@@ -63,6 +63,16 @@ _NAMED = re.compile(
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
+@dataclass(slots=True)
+class Findings:
+    """What reading finds out beside documents and failures. `notes` say what was left out; `whole` are the JSONL files, as
+    source strings, that were read to their end without a failure: what was read from them before is there now, or gone.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    whole: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """The content of a file that is one document."""
@@ -84,15 +94,18 @@ _Content = _File | _LineOf | DocumentError
 
 
 def read_sources(
-    sources: Sequence[str | Path], limits: ReadingLimits = DEFAULT_LIMITS, executor: Executor = HERE
+    sources: Sequence[str | Path],
+    limits: ReadingLimits = DEFAULT_LIMITS,
+    executor: Executor = HERE,
+    findings: Findings | None = None,
 ) -> Iterator[Document | DocumentError]:
     """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
 
     A stream: one document is held at a time, or, where `executor` is another process, the batches under way there. The source
     of a document is its resolved path, for a line of a JSONL file `path#id` (or `path#line-N`). Documents with the same content
-    are yielded each with its own source.
+    are yielded each with its own source. `findings` are complete when the stream has ended.
     """
-    contents = _contents(sources, limits)
+    contents = _contents(sources, limits, findings or Findings())
     if executor is HERE:  # as each is asked for, with one parser for all
         with Parsing(limits) as parsing:
             for content in contents:
@@ -109,14 +122,23 @@ def form_of(path: Path) -> str | None:
     return next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
 
 
-def _contents(sources: Sequence[str | Path], limits: ReadingLimits) -> Iterator[_Content]:
+def _contents(sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings) -> Iterator[_Content]:
     """What is in the files, not yet understood."""
     for source in sources:
         for found in files_of(Path(source)):
             if isinstance(found, DocumentError):
                 yield found
+            elif isinstance(found, LeftOut):
+                findings.notes += _left_out(found)
             else:
-                yield from _read_file(found, limits)
+                yield from _read_file(found, limits, findings)
+
+
+def _left_out(found: LeftOut) -> list[str]:
+    number = sum(form_of(path) is not None for path in found.files)
+    what = "another file that could be read was" if number == 1 else f"{number:,} other files that could be read were"
+    folder = shown(found.corpus.parent)
+    return [f"{folder}: a data folder, of which {found.corpus.name} is read; {what} left out"] if number else []
 
 
 def _size(content: _Content) -> int:
@@ -151,13 +173,14 @@ def _document_of(content: _Content, parsing: Parsing, limits: ReadingLimits) -> 
         return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
 
 
-def _read_file(path: Path, limits: ReadingLimits) -> Iterator[_Content]:
+def _read_file(path: Path, limits: ReadingLimits, findings: Findings) -> Iterator[_Content]:
     form = form_of(path)
     try:
         if form is None:
             raise Unreadable(f"has an ending that is not read ({path.suffix or 'none'}); read are {', '.join(FORMS)}")
         if form == "jsonl":
-            yield from _read_jsonl(path, limits)
+            if (yield from _read_jsonl(path, limits)):
+                findings.whole.add(shown(path))
         else:
             yield _File(path, form, snapshot(path, limits.file if form in ("pdf", "docx") else limits.text))
     except Unreadable as refusal:
@@ -189,16 +212,20 @@ def _true_form(form: str, path: Path, data: bytes) -> tuple[str, tuple[str, ...]
     return true, () if true == form else (f"named {path.suffix}, read as {true.upper()} by its content",)
 
 
-def _read_jsonl(path: Path, limits: ReadingLimits) -> Iterator[_LineOf | DocumentError]:
-    before = _state(path)
+def _read_jsonl(path: Path, limits: ReadingLimits) -> Generator[_LineOf | DocumentError, None, bool]:
+    """Gives in the end whether nothing failed."""
+    before, whole = _state(path), True
     for line in read_lines(path, limits):
         if isinstance(line, BadLine):
             place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
+            whole = False
             yield DocumentError(place, line.reason)
         else:
             yield _LineOf(path, line)
     if _state(path) != before:
+        whole = False
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
+    return whole
 
 
 def _from_line(content: _LineOf, limits: ReadingLimits) -> Document:

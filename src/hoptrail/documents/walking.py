@@ -2,19 +2,32 @@
 
 Hidden files and folders are skipped. Links that lead out of the folder are named, not followed; links that stay inside need not
 be followed, because what they point to is read where it stands. In hidden places, files that they point to are read and folders
-named. A folder of evaluation data gives its corpus file alone.
+named. A folder of evaluation data gives its corpus file alone, and what else could have been read there is told. What hoptrail
+itself keeps in the folder of an index is passed over.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail.errors import DocumentError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
-_BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*")
+_BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
+_SIGNS_OF_AN_INDEX = frozenset({"writer.lock", "head.lance"})
+"""The first is there from the moment on that an index is made, and goes where one is copied without its locks."""
+_OF_AN_INDEX = re.compile(r".+\.lance|(writer|readers)\.lock|writer\.json|replies\.sqlite.*")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Files that are not read because their folder is one of evaluation data, whose `corpus` is read. None of those are data."""
+
+    corpus: Path
+    files: tuple[Path, ...]
 
 
 def shown(path: Path) -> str:
@@ -22,8 +35,10 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def files_of(source: Path) -> Iterator[Path | DocumentError]:
-    """The files to read for one source, resolved, and what in it can not be read. A stream; each folder is listed once."""
+def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut]:
+    """The files to read for one source, resolved, what in it can not be read, and what is left out. A stream; each folder is
+    listed once.
+    """
     try:
         resolved = source.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -39,7 +54,10 @@ def files_of(source: Path) -> Iterator[Path | DocumentError]:
             if place.is_symlink():
                 yield from _link(place, resolved)
             elif place.is_dir():
-                waiting += reversed(_children(place))
+                children = _children(place)
+                if corpus := _corpus(children):
+                    yield _left_out(corpus, children)
+                waiting += [corpus] if corpus else reversed(children)
             elif place.is_file():
                 yield place
             else:
@@ -49,12 +67,23 @@ def files_of(source: Path) -> Iterator[Path | DocumentError]:
 
 
 def _children(folder: Path) -> list[Path]:
-    """What to visit in a folder, sorted by name."""
+    """What may be read in a folder, sorted by name."""
     names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
-    corpus = next((name for name in _CORPUS if name in names), None)
-    if corpus and any(_BESIDE_A_CORPUS.fullmatch(name) for name in names):
-        names = [corpus]
+    if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
+        names = [name for name in names if not _OF_AN_INDEX.fullmatch(name)]
     return [folder / name for name in names]
+
+
+def _corpus(children: list[Path]) -> Path | None:
+    """The corpus file, if these are what is in a folder of evaluation data."""
+    corpus = next((child for name in _CORPUS for child in children if child.name == name), None)
+    return corpus if any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children) else None
+
+
+def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
+    others = (child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name))
+    found = (path for child in others if not child.is_symlink() for path in files_of(child))
+    return LeftOut(corpus, tuple(path for path in found if isinstance(path, Path)))
 
 
 def _link(link: Path, root: Path) -> Iterator[Path | DocumentError]:

@@ -160,7 +160,9 @@ def integrated(
 def concluded(
     question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, or the task fails."""
+    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, and
+    with a hop that says so where the task fails.
+    """
     if all(cited.hop.answer is None for cited in hops):
         return None, []
     packed = pack(found, tokens)
@@ -168,7 +170,7 @@ def concluded(
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
         return integrated(task, hops, packed, meter)
     except TaskFailed:
-        return None, []
+        return None, [failed(question, question, packed)]
 
 
 def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:

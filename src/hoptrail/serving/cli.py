@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 stopped but resumable, 4 done but
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -14,6 +13,7 @@ import typer
 
 from hoptrail.errors import HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
+from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_comparing,
     cli_corpus,
@@ -39,6 +39,7 @@ from hoptrail.serving.options import (
     print_json,
     watching,
 )
+from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
 from hoptrail.store.allocator import few_pools
 from hoptrail.store.place import Place as IndexPlace
@@ -107,8 +108,8 @@ def remove(
 ) -> None:
     """Remove documents and everything derived from them alone."""
     few_pools()
-    for title in open_index(folder, settings).remove(documents):
-        console_of(error=True).print(render.plain(f"removed: {title}"), soft_wrap=True)
+    for withdrawn in open_index(folder, settings).withdraw(documents):
+        console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
 
 
 @app.command()
@@ -126,6 +127,8 @@ def ask(
         print_json(contract.answer_json(answer))
     else:
         console_of().print(render.render_answer(answer))
+    if answer.failed:
+        raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -141,7 +144,7 @@ def search(
     opened = open_index(folder, settings)
     ranking = opened.search(question, recipe, limit)
     if as_json:
-        print_json(contract.search_json(question, recipe or opened.settings.recipe, ranking))
+        print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 
@@ -260,22 +263,25 @@ def settings(settings: SettingsFile = None) -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process with one of the five exit codes."""
-    code = _run()
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read us closed the pipe early (`| head`). What is left goes nowhere, else the interpreter complains at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with standard_output():
+            code = _run()
+    except BrokenPipeError:  # whoever read us closed the pipe early (`| head`)
+        silence()
         code = FAILED
+    except OutputRefused as error:
+        silence()
+        code = _told(error)
     sys.exit(code)
 
 
 def _run() -> str | int | None:
     try:
         app(standalone_mode=True)
+    except OutputRefused:
+        raise
     except HoptrailError as error:
-        console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
-        return _exit_code(error)
+        return _told(error)
     except SystemExit as ended:
         return STOPPED if ended.code == INTERRUPTED else ended.code
     except KeyboardInterrupt:
@@ -283,7 +289,9 @@ def _run() -> str | int | None:
     return 0
 
 
-def _exit_code(error: HoptrailError) -> int:
+def _told(error: HoptrailError) -> int:
+    """The exit code, once the message is out."""
+    console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):
         return WRONG_USAGE
     return STOPPED if isinstance(error, Interrupted) else FAILED

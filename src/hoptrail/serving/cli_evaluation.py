@@ -19,6 +19,7 @@ from hoptrail.serving.options import (
     IndexFolder,
     LanguageName,
     SettingsFile,
+    check_writable,
     console_of,
     named,
     open_index,
@@ -66,6 +67,7 @@ def evaluate(
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
 
+    check_writable(out)
     dataset = load_dataset(data, questions, limit)
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
         folder = work or Path(temporary)
@@ -77,13 +79,12 @@ def evaluate(
         names = named(recipes)
         performer = language or opened.settings.language
         report = run(dataset, names, opened, folder, performer, watcher, retrieval_only=retrieval_only, threads=threads)
-    if out is not None:
-        write_text(out, contract.to_text(report.to_json()) + "\n")
     for line in render.failures(report):
         console_of(error=True).print(line, soft_wrap=True)
     console_of().print(render.render_evaluation(report.to_json()))
     if work is not None:
         console_of().print(render.render_runs(report, work / RUNS_FOLDER), soft_wrap=True)
+    _write_results(report.to_json(), out)
 
 
 @probe.command("lost-in-retrieval")
@@ -97,6 +98,7 @@ def probe_lost_in_retrieval(
     """How much worse a later sub-question is found without the name that an earlier answer gives, and how well completed."""
     from hoptrail.evaluation.lost_in_retrieval import probe_lost_in_retrieval as measure
 
+    check_writable(out)
     with _probed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
         found = measure(corpus, dataset, names, limit)
     _show_probe(found.to_json(), render.render_lost_in_retrieval(found), out)
@@ -107,6 +109,7 @@ def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, se
     """Which pairs of gold passages the groups of the similarity tree and of the relatedness tree bring together."""
     from hoptrail.evaluation.tree_coverage import measure_tree_coverage
 
+    check_writable(out)
     with _probed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
     _show_probe(found.to_json(), render.render_tree_coverage(found), out)
@@ -129,9 +132,13 @@ def _probed(
 
 
 def _show_probe(content: contract.Json, shown: RenderableType, out: Path | None) -> None:
+    console_of().print(shown)
+    _write_results(content, out)
+
+
+def _write_results(content: contract.Json, out: Path | None) -> None:
     if out is not None:
         write_text(out, contract.to_text(content) + "\n")
-    console_of().print(shown)
 
 
 def score(

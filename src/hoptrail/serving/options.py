@@ -13,10 +13,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from hoptrail.errors import StorageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.opening import LanguageContext, open_language
-from hoptrail.replacing import replace_file
+from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
 from hoptrail.settings import load_settings
@@ -103,11 +104,27 @@ def print_json(content: contract.Json | list[contract.Json]) -> None:
     print(contract.to_text(content))  # noqa: T201
 
 
-def write_text(path: Path, text: str) -> None:
-    from hoptrail.errors import StorageError
+def check_writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written, before there is anything to lose.
 
+    Raises:
+        StorageError: it cannot be written.
+    """
+    if path is not None:
+        with _writing(path):
+            refuse_unwritable(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises: StorageError: it cannot be written."""
+    with _writing(path):
+        replace_file(path, text.encode())
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text.encode())
+        yield
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error

@@ -24,6 +24,7 @@ from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.doctor import Check
+from hoptrail.store.register import Withdrawn
 from hoptrail.types import Answer, Evidence, Hop, Ranking, Usage
 
 SHOWN_DOCUMENTS = 50
@@ -52,6 +53,8 @@ def _conclusion(answer: Answer) -> Text:
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  (confidence {answer.confidence:.2f})"
         return Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
+    if answer.failed:
+        return Text("No answer: a language task failed, so this says nothing of what is found here.", style="red")
     if answer.confidence:
         return Text(f"No answer: what was found is too unsure (confidence {answer.confidence:.2f}).", style="yellow")
     return Text("No answer: nothing found here settles the question.", style="yellow")
@@ -119,7 +122,7 @@ def render_contents(contents: Contents) -> RenderableType:
 def render_indexing(report: IndexingReport) -> RenderableType:
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
     if report.removed:
-        line += f", {report.removed:,} removed because their place now holds something else"
+        line += f", {report.removed:,} removed because their place no longer holds them"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
     if report.usage.calls:
         spent = report.usage
@@ -132,6 +135,13 @@ def render_indexing(report: IndexingReport) -> RenderableType:
     if len(report.notes) > SHOWN_NOTES:
         lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
     return Group(*lines, render_failures(report.failures))
+
+
+def render_withdrawn(document: Withdrawn) -> Text:
+    if not document.left:
+        return plain(f"removed: {document.title}")
+    lost, left = ", ".join(document.lost), ", ".join(document.left)
+    return plain(f"no longer read from {lost}: {document.title}; it stays, because it was also read from {left}")
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:

@@ -1,12 +1,14 @@
 """Which document was read from which source, and what follows when that changes.
 
 The same content at two sources is one document with two sources. A source holds one document at a time: when something else
-is read there, the document before loses that source, and a document that has lost its last source goes.
+is read there, the document before loses that source, and a document that has lost its last source goes. So do lines of a JSONL
+file that are no longer in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -63,6 +65,23 @@ class Register:
         noted.forget_unchanged()
         return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
 
+    def unread(self, files: Collection[str]) -> Iterator[str]:
+        """The sources of lines that these JSONL files have had, but not in this run. They wait in a file of their own."""
+        if not files or len(self._read) == len(self._sources):
+            return
+        with self._writer.scratch.records() as unread:
+            for _, sources in self._writer.snapshot().ids_and_sources():
+                for source in compress(sources, ~self._read.holding(map(hash, sources))):
+                    if any(source[: mark.start()] in files for mark in re.finditer("#", source)):
+                        unread.put(source)
+            yield from unread
+
+    def clear(self, sources: Sequence[str]) -> None:
+        """Note that nothing stands at these sources any more, for `write`."""
+        self._noted.remember(self._writer.snapshot().entries_at(sources))
+        for source in sources:
+            self._noted.clear(source)
+
     @property
     def waiting(self) -> tuple[int, int]:
         """How many documents there is something to write of, and how many characters the new ones have."""
@@ -88,10 +107,18 @@ class Register:
             noted.remember(self._writer.snapshot().entries_at(taken))
 
 
-def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
-    """Take documents away that a user means by ids, paths or titles; gives them as they stood.
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What became of a document that was meant: it is no longer read from `lost`, still from `left`; without any left it went."""
 
-    One that is named by a path stays where it has other sources.
+    id: str
+    title: str
+    lost: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
+    """Take documents away that a user means by ids, paths or titles. One that is named by a path stays where it has others.
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is written then.
@@ -100,10 +127,17 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[DocumentEntry]:
     places = [place for name in names for place in _places(snapshot, name)]
     entries = {entry.id: entry for entry, _ in places}
     noted.remember(entries.values())
+    lost: dict[str, set[str]] = {name: set() for name in entries}
     for entry, source in places:
         noted.withdraw(entry.id, source)
+        lost[entry.id].add(source)
     noted.write(writer)
-    return list(entries.values())
+    return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()]
+
+
+def _withdrawn(entry: DocumentEntry, lost: Collection[str]) -> Withdrawn:
+    left = tuple(source for source in entry.sources if source not in lost)
+    return Withdrawn(entry.id, entry.title, tuple(source for source in entry.sources if source in lost), left)
 
 
 class _Noted:
@@ -164,6 +198,10 @@ class _Noted:
         self._before.setdefault(document, entry.sources)
         self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
         self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
+
+    def clear(self, source: str) -> None:
+        for document in self._documents_at.get(source, ()):
+            self.withdraw(document, source)
 
     def write(self, writer: Writer) -> int:
         """Write new documents and all that has been noted; how many documents went because they have no source left."""

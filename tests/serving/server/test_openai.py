@@ -20,7 +20,7 @@ from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.openai_shapes import UNSETTLED, harmless, text_of
+from hoptrail.serving.server.openai_shapes import UNSETTLED, UNTOLD, harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
@@ -146,6 +146,7 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     told = client.chat.completions.create(model="bm25", messages=asked)
     assert (told.choices[0].message.content or "").startswith(UNSETTLED)
     assert extra_of(told)["abstained"] is True
+    assert text_of({"answer": None, "evidence": [], "trail": [{"verdict": "failed"}]}) == UNTOLD
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}}

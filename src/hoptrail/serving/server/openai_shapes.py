@@ -18,8 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.types import Verdict
 
 UNSETTLED = "The documents do not settle this question."
+UNTOLD = "A step failed, so there is no answer."
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """What Markdown could take for markup, a link or an address."""
 
@@ -101,7 +103,9 @@ def text_of(answer: Json) -> str:
     """The answer with its citations as [1], and the cited sentences below. `answer` as `contract.answer_json` gives it."""
     citations = citations_of(answer)
     marks = "".join(f"[{citation['number']}]" for citation in citations)
-    head = UNSETTLED if answer["answer"] is None else harmless(answer["answer"])
+    failed = any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"])
+    abstention = UNTOLD if failed else UNSETTLED
+    head = abstention if answer["answer"] is None else harmless(answer["answer"])
     lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
     return "\n".join([f"{head} {marks}".strip(), *([""] if lines else []), *lines])
 
