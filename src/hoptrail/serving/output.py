@@ -27,9 +27,6 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-codecs.register_error(ESCAPED, _escape)
-
-
 @contextmanager
 def standard_output() -> Iterator[None]:
     """What the body prints is written, or fails in it; a reader that has left (`| head`) stays a BrokenPipeError.
@@ -39,6 +36,7 @@ def standard_output() -> Iterator[None]:
     """
     if sys.stdout is None:
         raise OutputRefused("cannot write to standard output: it is closed.")
+    codecs.register_error(ESCAPED, _escape)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=ESCAPED)
     output = _Output(sys.stdout)
