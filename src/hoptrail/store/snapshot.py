@@ -422,6 +422,14 @@ class Snapshot:
         batches = self._scan(layout.LINKS, ["kind"])
         return Counter(kind for batch in batches for kind in batch.column("kind").to_pylist())
 
+    def count_links_of(self, kind: str) -> int:
+        """How many links there are of one kind, counted by the store."""
+        table = self._tables.get(layout.LINKS)
+        if table is None:
+            return 0
+        with reading(self.place):
+            return int(table.count_rows(one_of("kind", [kind])))
+
     def link_rows(self, kind: str, ids: Sequence[str]) -> Directed:
         """Links of one kind with both ends among `ids`, in no particular order: for graphs too large for records."""
         import pyarrow as pa
