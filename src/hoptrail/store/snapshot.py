@@ -616,7 +616,7 @@ class Snapshot:
         table = self._tables.get(name)
         if table is None:
             return
-        rows = layout.rows_at_once(name, rows, columns)
+        rows = layout.rows_at_once(table, rows, columns)
         with reading(self.place):
             if values is not None and len(values) > max(
                 _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE
