@@ -18,16 +18,12 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
-from hoptrail.store.register import Register, Withdrawn, withdraw
+from hoptrail.store.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, Withdrawn, withdraw
 from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
 from hoptrail.types import Document, Usage, content_id
-
-BATCH_DOCUMENTS = 8192
-BATCH_CHARACTERS = 4_000_000
-"""Documents are stored in batches of at most this many, or about this many characters: what reading holds in memory."""
 
 
 def never() -> bool:

@@ -147,3 +147,18 @@ def test_equal_scores_come_in_order_of_id(tmp_path: Path, encoder: HashingEncode
     assert len(ids) == 40
     assert ids == sorted(ids)
     assert [hit.unit.id for hit in keyword_search(corpus, "same words", 40)] == ids
+
+
+def test_which_of_very_many_equals_come_does_not_hang_on_the_order_of_adding(
+    tmp_path: Path, encoder: HashingEncoder
+) -> None:
+    equal = [make_document(f"A{number}", "Same words here.") for number in range(500)]
+    better = [make_document(f"B{number}", "Same rare words.") for number in range(2)]
+    best, rest = (sorted(make_passage(document).id for document in some) for some in (better, equal))
+    for name, documents in (("one", [*equal, *better]), ("other", [*better, *equal[::-1]])):
+        publish(tmp_path / name, encoder, documents, [])
+        snapshot = Snapshot.open(tmp_path / name)
+        for limit in (1, 2, 3, 20, 501):
+            found = snapshot.search_keywords("same rare", limit)
+            assert [unit.id for unit, _ in found] == [*best, *rest][:limit]
+            assert {unit for unit, _ in found} <= {make_passage(document) for document in documents}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hoptrail.errors import UsageError
+from hoptrail.store import register
 from hoptrail.store.register import Register, _places, withdraw
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Usage
@@ -55,6 +56,31 @@ def test_a_changed_text_takes_the_place_of_the_old(writer: Writer) -> None:
     enter(writer, OLD)
     assert enter(writer, NEW) == (1, 1)
     assert stored(writer) == {NEW.text: NEW.sources}
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "expected"), [("BATCH_DOCUMENTS", 3, [3, 3, 1]), ("BATCH_CHARACTERS", 30, [2, 2, 2, 1])]
+)
+def test_moved_documents_are_written_in_batches(
+    limit: str, most: int, expected: list[int], writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [make_document("", f"The text number {number}.") for number in range(7)]
+    enter(writer, *(at(document, f"/a/{number}") for number, document in enumerate(documents)))
+    writer.publish(Usage())
+    sizes: list[int] = []
+    put = writer.put_documents
+
+    def noting(some: Sequence[Document]) -> None:
+        sizes.append(len(some))
+        put(some)
+
+    monkeypatch.setattr(writer, "put_documents", noting)
+    monkeypatch.setattr(register, limit, most)
+    assert enter(writer, *(at(document, f"/b/{number}") for number, document in enumerate(documents))) == (0, 0)
+    assert sizes == expected
+    assert stored(writer) == {
+        document.text: (f"/a/{number}", f"/b/{number}") for number, document in enumerate(documents)
+    }
 
 
 def test_the_old_text_stays_where_it_still_stands(writer: Writer) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+from collections.abc import Collection
 from pathlib import Path
 
 import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.table import Table
 
 from hoptrail.errors import IndexMismatch, IndexUnavailable
+from hoptrail.store import layout
 from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import METADATA_CACHE, connect
@@ -65,6 +70,48 @@ def test_what_is_published_is_read_back_as_it_was(
     expected = encoder.encode([units[name].searchable for name in mirror.ids])
     assert np.array_equal(mirror.matrix, expected)
     assert snapshot.head.spent == Usage(calls=2, prompt_tokens=7, seconds=1.5)
+
+
+def test_long_documents_are_read_and_written_few_at_a_time(
+    tmp_path: Path, encoder: HashingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[tuple[int, int]] = []
+    choose = layout.rows_at_once
+
+    def noting(table: Table, rows: int, columns: Collection[str] | None = None) -> int:
+        fitting = choose(table, rows, columns)
+        if table.name == layout.DOCUMENTS and columns is None:
+            chosen.append((rows, fitting))
+        return fitting
+
+    monkeypatch.setattr(layout, "rows_at_once", noting)
+    for name, characters in (("long", 400_000), ("short", 400)):
+        texts = [random.Random(number).randbytes(characters // 2).hex() for number in range(40)]
+        documents = [make_document(name, text) for text in texts]
+        with writing_to(tmp_path / name, encoder.identity) as writer:
+            writer.add_documents(documents)
+            writer.publish(Usage())
+            writer.renew_index(layout.DOCUMENTS)
+            writer.publish(Usage())
+        assert {document.text for document in Snapshot.open(tmp_path / name).documents()} == set(texts)
+        if name == "long":
+            assert {rows for rows, _ in chosen} == {1024, 4096}
+            assert all(2 <= fitting <= 16 for _, fitting in chosen)
+        else:
+            assert all(rows == fitting for rows, fitting in chosen)
+        chosen.clear()
+
+
+def test_rows_of_long_documents_become_documents_one_after_the_other() -> None:
+    long = [make_document(f"T{number}", f"{number}" * 1_000_000) for number in range(1, 9)]
+    rows = layout.documents_to_rows([*long, *(make_document(f"S{number}", "Short.") for number in range(100))])
+    tracemalloc.start()
+    found = [document.id for document in layout.documents_from_rows(rows)]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == rows["id"].to_pylist()
+    assert peak < 3_000_000
+    assert not list(layout.documents_from_rows(rows.slice(0, 0)))
 
 
 def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, documents: list[Document]) -> None:

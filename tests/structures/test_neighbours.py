@@ -31,6 +31,7 @@ from hoptrail.structures.neighbours import (
     DenseNeighbourSettings,
     dearest_words,
 )
+from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Link, Usage
 from structures.site import Site
 from world import FACTS, HashingEncoder, make_document
@@ -325,6 +326,40 @@ def test_passages_cut_anew_are_linked_anew(tmp_path: Path) -> None:
     assert len(ids) > 4
     assert {name for link in links(other, dense(2)) for name in (link.source, link.target)} <= ids
     assert len(links(other, dense(2))) == 2 * len(ids)
+
+
+@pytest.mark.parametrize("graph", [dense(2), bm25(2)])
+def test_links_of_documents_that_are_cut_otherwise_are_those_of_an_index_made_anew(
+    graph: Graph, tmp_path: Path
+) -> None:
+    documents = [
+        *(make_document(f"L{n}", " ".join(f"Alder birch {n} {m}." for m in range(40))) for n in range(4)),
+        *make_documents(6),
+    ]
+    site = built(tmp_path / "site", graph, documents)
+    before = set(site.units(Kind.PASSAGE))
+    with writing_to(site.folder, site.encoder.identity) as writer:
+        Passages(site.limits).discard(writer)
+        writer.publish(Usage())
+    cut, anew = (
+        Site(tmp_path / name, limits=PassageLimits(words=20, short_document_words=0)) for name in ("site", "anew")
+    )
+    cut.build(graph)
+    anew.build(graph, add=documents)
+    assert 0 < len(before & set(cut.units(Kind.PASSAGE))) < len(before), "short documents keep their passages"
+    assert set(cut.snapshot.links(graph.name)) == set(anew.snapshot.links(graph.name))
+
+
+@pytest.mark.parametrize("graph", [dense(), bm25()])
+def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked(graph: Graph, tmp_path: Path) -> None:
+    site = built(tmp_path, graph, make_documents(9))
+    whole = links(site, graph)
+    one = next(iter(whole))
+    with writing_to(site.folder, site.encoder.identity) as writer:
+        writer.add_links([Link(one.source, "gone", graph.name, 1.0), Link("gone", one.target, graph.name, 1.0)])
+        writer.publish(Usage())
+    site.build(graph)
+    assert links(site, graph) == whole
 
 
 def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from hoptrail.types import Document, Kind, Link, Span, Unit
 if TYPE_CHECKING:
     import pyarrow as pa
     from lancedb.index import FTS, Bitmap, BTree, IvfFlat, IvfRq
+    from lancedb.table import Table
 
     Index = FTS | IvfRq | IvfFlat | BTree | Bitmap
 
@@ -209,15 +210,18 @@ def documents_to_rows(documents: Sequence[Document]) -> pa.Table:
 
 
 def documents_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Document]:
-    for row in rows.to_pylist():
-        yield Document(
-            row["id"],
-            row["title"],
-            row["text"],
-            tuple(row["sentence_ends"]),
-            tuple(row["sources"]),
-            tuple(row["notes"]),
-        )
+    import pyarrow.compute as pc
+
+    for part in _parted(rows, pc.binary_length(rows.column("text")), TEXT_AT_ONCE):
+        for row in part.to_pylist():
+            yield Document(
+                row["id"],
+                row["title"],
+                row["text"],
+                tuple(row["sentence_ends"]),
+                tuple(row["sources"]),
+                tuple(row["notes"]),
+            )
 
 
 def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
@@ -252,26 +256,46 @@ SUMMARIES_AT_ONCE = 64
 memory to read and 1,606 to write by the thousands, and 560 and 734 so.
 """
 
+TEXT_AT_ONCE = 1 << 20
+"""Bytes of text that become documents at a time, or one document."""
 
-def rows_at_once(table: str, rows: int, columns: Collection[str] | None = None) -> int:
+DOCUMENTS_AT_ONCE = 2 << 20
+"""Bytes of documents, as they are stored, that are read or written at a time where their texts are; of text some three times as
+many.
+"""
+
+LEAST_DOCUMENTS = 2
+"""Documents that are read or written at a time at least: one by one the store reads ahead of whoever takes them. Reading 16 of
+20 MB took 943 MB of memory so, and 425 two by two.
+"""
+
+
+def rows_at_once(table: Table, rows: int, columns: Collection[str] | None = None) -> int:
     """How many rows of a table to have in memory where `rows` of most tables are few; `columns`: all, or those that are read."""
-    long = table == unit_table(Kind.SUMMARY) and (columns is None or "sources" in columns)
-    return min(rows, SUMMARIES_AT_ONCE) if long else rows
+    if table.name == unit_table(Kind.SUMMARY) and (columns is None or "sources" in columns):
+        return min(rows, SUMMARIES_AT_ONCE)
+    if table.name == DOCUMENTS and (columns is None or "text" in columns):
+        stored = cast("Mapping[str, int]", table.stats())  # a plain mapping, which its own types do not tell
+        fitting = DOCUMENTS_AT_ONCE * stored["num_rows"] // max(1, stored["total_bytes"])
+        return min(rows, max(LEAST_DOCUMENTS, fitting))
+    return rows
 
 
 def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
-    for part in _parted(rows.select(UNIT_COLUMNS)):
+    import pyarrow.compute as pc
+
+    for part in _parted(rows.select(UNIT_COLUMNS), pc.list_value_length(rows.column("sources")), SOURCES_AT_ONCE):
         for row in part.to_pylist():
             text = _text_of(row["title"], row["searchable"])
             spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
             yield Unit(row["id"], kind, row["title"], text, spans)
 
 
-def _parted(rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table | pa.RecordBatch]:
-    """Parts with about SOURCES_AT_ONCE sources each."""
-    import pyarrow.compute as pc
-
-    parts = np.cumsum(pc.list_value_length(rows.column("sources")).to_numpy(zero_copy_only=False)) // SOURCES_AT_ONCE
+def _parted(
+    rows: pa.Table | pa.RecordBatch, sizes: pa.Array | pa.ChunkedArray, most: int
+) -> Iterator[pa.Table | pa.RecordBatch]:
+    """Parts whose sizes come to about `most` each."""
+    parts = np.cumsum(np.asarray(sizes), dtype=np.int64) // most
     for first, last in pairwise([0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), rows.num_rows]):
         yield rows.slice(first, last - first)
 

@@ -14,9 +14,14 @@ from itertools import compress
 from pathlib import Path
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import DocumentEntry, Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.types import Document
+
+BATCH_DOCUMENTS = 8192
+BATCH_CHARACTERS = 4_000_000
+"""Documents are stored in batches of at most this many, or about this many characters: what reading holds in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +215,9 @@ class _Noted:
         gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
         moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - gone - new
         if moved:
-            writer.put_documents(self._as_noted(writer.snapshot().documents(moved)))
+            standing = writer.snapshot().documents(moved)
+            for some in batched(standing, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
+                writer.put_documents(self._as_noted(some))
         if gone:
             writer.remove_documents(gone)
         return len(gone)

@@ -59,6 +59,11 @@ _LEAST_READ_WHOLE = 500
 _SHARE_BETWEEN = 4
 """Of very many rows, fewer than one in so many are sought between the first and the last of their ids."""
 
+_MORE_EQUALS = 16
+"""How many times as many matches are asked for where the last has the score of one that is wanted: the best ten of 20,000 equal
+passages take 34 CPU ms so, 44 with eight times as many, and 75 with twice.
+"""
+
 _LINK_BATCHES = 512
 """Batches of links that become rows at a time at least: half a million links, each some 100 bytes until then."""
 
@@ -435,6 +440,14 @@ class Snapshot:
         batches = self._scan(layout.LINKS, ["kind"])
         return Counter(kind for batch in batches for kind in batch.column("kind").to_pylist())
 
+    def count_links_of(self, kind: str) -> int:
+        """How many links there are of one kind, counted by the store."""
+        table = self._tables.get(layout.LINKS)
+        if table is None:
+            return 0
+        with reading(self.place):
+            return int(table.count_rows(one_of("kind", [kind])))
+
     def link_rows(self, kind: str, ids: Sequence[str]) -> Directed:
         """Links of one kind with both ends among `ids`, in no particular order: for graphs too large for records."""
         import pyarrow as pa
@@ -542,18 +555,28 @@ class Snapshot:
 
         The words are looked up as they are: no operator, quote or wildcard has a meaning. Statistics are those of all
         passages; units of other kinds have no keyword index. The store breaks ties as it likes, so somewhat more is read than
-        is returned.
+        is returned, and where the last of that is as good as what is returned, more and more.
         """
+        import pyarrow.compute as pc
+
         table = self._tables.get(layout.unit_table(Kind.PASSAGE))
-        limit = min(limit, self.count(Kind.PASSAGE))  # the store breaks on limits far above what there is
+        count = self.count(Kind.PASSAGE)
+        limit = min(limit, count)  # the store breaks on limits far above what there is
         if table is None or limit < 1:
             return []
+        asked = 2 * limit + 16
         with reading(self.place):
-            query = table.search(_matching(words)).select([*layout.UNIT_COLUMNS, "_score"])
-            rows = query.limit(2 * limit + 16).to_arrow()
-        scores = rows.column("_score").to_pylist()
-        found = list(zip(layout.units_from_rows(rows, Kind.PASSAGE), scores, strict=True))
-        return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:limit]
+            rows = _best_matches(table, words, asked, layout.UNIT_COLUMNS)
+            best = _first(rows, limit)
+            while rows.num_rows == asked < count and pc.min(rows["_score"]) == best["_score"][-1]:
+                asked = min(_MORE_EQUALS * asked, count)
+                rows = _best_matches(table, words, asked, ["id"])
+                best = _first(rows, limit)
+        ids = best["id"].to_pylist()
+        whole = set(layout.UNIT_COLUMNS) <= set(best.column_names)
+        found = layout.units_from_rows(best, Kind.PASSAGE) if whole else self.units(Kind.PASSAGE, ids)
+        units = {unit.id: unit for unit in found}
+        return [(units[id_], score) for id_, score in zip(ids, best["_score"].to_pylist(), strict=True)]
 
     def keyword_scores(self, words: str, ids: Collection[str]) -> dict[str, float]:
         """What `search_keywords` gives some passages as score; one that shares no word has none."""
@@ -621,7 +644,7 @@ class Snapshot:
         table = self._tables.get(name)
         if table is None:
             return
-        rows = layout.rows_at_once(name, rows, columns)
+        rows = layout.rows_at_once(table, rows, columns)
         with reading(self.place):
             if values is not None and len(values) > max(
                 _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE
@@ -644,6 +667,19 @@ def _link_rows(links: pa.Table, known: pa.Array) -> Directed:
     ends = [pc.fill_null(pc.index_in(links[end], value_set=known), -1).to_numpy() for end in ("source", "target")]
     whole = (ends[0] >= 0) & (ends[1] >= 0)
     return Directed(ends[0][whole], ends[1][whole], links["weight"].to_numpy()[whole])
+
+
+def _best_matches(table: Table, words: str, limit: int, columns: list[str]) -> pa.Table:
+    """The rows that match best, and their scores; of equals whichever the store comes upon."""
+    return table.search(_matching(words)).select([*columns, "_score"]).limit(limit).to_arrow()
+
+
+def _first(rows: pa.Table, limit: int) -> pa.Table:
+    """Those of the highest scores, by falling score, then rising id."""
+    import pyarrow.compute as pc
+
+    keys = [("_score", "descending"), ("id", "ascending")]
+    return rows.take(pc.select_k_unstable(rows, k=limit, sort_keys=keys))
 
 
 def _matching(words: str) -> MatchQuery:

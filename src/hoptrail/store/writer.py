@@ -406,7 +406,7 @@ class Writer:
         """
         import pyarrow as pa
 
-        rows = table.search().to_batches(batch_size=layout.rows_at_once(name, _REWRITE_BLOCK))
+        rows = table.search().to_batches(batch_size=layout.rows_at_once(table, _REWRITE_BLOCK))
         with self._changing(table):
             table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
         give_back()

@@ -205,7 +205,7 @@ class DenseNeighbours:
     A new passage brings its own links and takes the place of farther neighbours of the passages that stand; a passage
     that lost a neighbour by removal finds its nearest again; no other is touched. Where neighbours are sought in cells,
     links that stand are kept as they were found, and a newcomer takes a place only among those it is compared with. Removal
-    of links to what is gone is the writer's.
+    of links to what is gone is the writer's; where documents were cut into other passages, all are linked anew.
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
@@ -266,14 +266,15 @@ def _bring_up_to_date(
     snapshot = workshop.writer.snapshot()
     ids = snapshot.ids_in_order(Kind.PASSAGE)
     stored = snapshot.link_rows(name, ids)  # with what closes a list (`ByKeywords`)
+    if len(stored.sources) < snapshot.count_links_of(name):  # some join passages that have since been cut anew
+        workshop.writer.drop_links(name)
+        stored = joined([])
     degrees = np.bincount(stored.sources, minlength=len(ids))
     lacking = degrees < min(count, len(ids) - 1)
     lacking[stored.sources[stored.sources == stored.targets]] = False
     pending = np.flatnonzero(lacking).astype(np.int32)
     if not len(pending):
         return
-    if not len(stored.sources) and next(snapshot.links(name), None):
-        workshop.writer.drop_links(name)  # they join passages that have since been cut anew
     likeness = open_likeness(snapshot, ids)
     standing = _of_sources(stored, ~lacking)
     done = 0
