@@ -19,7 +19,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import made_by_rules, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
@@ -105,9 +105,9 @@ class Index:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
-        recipe that gains nothing by a model they are made by rules, unless a model has made them before. `on` says where: in
-        this process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before. Where no
+        recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
+        process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
         settings, for sources that have passed these before.
 
         Raises:
@@ -304,7 +304,10 @@ class Index:
         wanted = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.place):
             wanted |= set(self._snapshot().head.structures)
-        return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
+        return self._with_foundations(wanted)
+
+    def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
+        return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
 
     def _performer(
         self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
@@ -322,10 +325,11 @@ class Index:
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
         """Whether building for these recipes is a chat model's affair."""
-        if rebuild:
+        if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
         makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.place) else set()
-        return self.settings.language == CHAT and not (made_by_rules(recipes) and makers <= {OFFLINE})
+        wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
+        return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
 
     @property
     def _free_language(self) -> Language:

@@ -291,6 +291,20 @@ def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny:
     assert (report["n"], report["em"], report["failed"]) == (3, 1.0, 0)
 
 
+def test_evaluate_leaves_what_rules_have_made_and_names_another_work_folder_where_a_model_is_wanted(
+    hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path
+) -> None:
+    command = ["evaluate", data_folder(tmp_path), "--settings", quick, "--work", tmp_path / "work", "--recipes"]
+    assert hoptrail(*command, "trail").code == 0
+    ended = hoptrail(*command, "bm25", "--language", "chat", "--retrieval-only")
+    assert ended.code == 0, ended.err
+    refused = hoptrail(*command, "sirerag", "--language", "chat")
+    assert (refused.code, fake.log) == (2, [])
+    assert "made by offline, not by chat" in refused.err
+    assert "another folder as `--work`" in refused.err
+    assert "--rebuild" not in refused.err
+
+
 # --- doctor
 
 
