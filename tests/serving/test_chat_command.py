@@ -324,11 +324,17 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in ("schema", "json", "prompt"):
         assert f"works replies by {rung}: works" in says
-    assert "100 questions: by recipe trail: 100 to " in says
+    assert "100 questions: by recipe trail: 100 to 3,243 calls" in says, "15 readings, 12 others, and what is repaired"
     assert "in money unknown" in says
     assert replies_in(tmp_path / "index").ledger().calls == fake.bill.calls == 3
     doctor(hoptrail, quick, "--index", tmp_path / "index")
     assert fake.bill.calls == 6, "it asks anew each time"
+
+
+def test_doctor_tells_no_number_where_none_is_known(hoptrail: Hoptrail, fake: FakeAI, quick: Path) -> None:
+    fake.brain = checking
+    quick.write_text(f'recipe = "sunar:paper"\n{quick.read_text()}')
+    assert "by recipe sunar:paper: how many calls cannot be told before; limit_calls" in doctor(hoptrail, quick)[1]
 
 
 def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptrail, fake: FakeAI, quick: Path) -> None:
