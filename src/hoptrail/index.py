@@ -95,7 +95,7 @@ class Index:
     def add(
         self,
         sources: str | Path | Iterable[str | Path],
-        recipes: Sequence[str] = (),
+        recipes: str | Sequence[str] = (),
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
@@ -116,7 +116,7 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        recipes = recipes or (self.settings.recipe,)
+        recipes = _one_or_several(recipes or self.settings.recipe)
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
@@ -138,7 +138,7 @@ class Index:
     def estimate(
         self,
         sources: str | Path | Iterable[str | Path],
-        recipes: Sequence[str] = (),
+        recipes: str | Sequence[str] = (),
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
@@ -148,7 +148,7 @@ class Index:
 
         Raises: as `add` does.
         """
-        recipes = recipes or (self.settings.recipe,)
+        recipes = _one_or_several(recipes or self.settings.recipe)
         structures = self._structures(recipes)
         if not any(structure.needs_language for structure in structures) or not self._asks_model(
             recipes, rebuild=rebuild
@@ -203,8 +203,11 @@ class Index:
         """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`.
 
         Raises:
-            UsageError: there is no such recipe or language, or the index lacks a structure that the recipe needs.
+            UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
+                no number of hits.
         """
+        if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
+            raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         name = name or self.settings.recipe
         needed = needed_structures([name], self.settings.recipes)
         corpus = Corpus(self._snapshot(), lambda: self.encoder)
@@ -238,8 +241,6 @@ class Index:
     def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
         """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
         question = checked_question(question)
-        if limit is not None and limit < 1:
-            raise UsageError(f"at least one hit must be asked for, not {limit}.")
         return self.recipe(recipe, limit=limit).retrieve(question)
 
     def contents(self) -> Contents:
