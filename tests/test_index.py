@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -228,10 +229,20 @@ def pool_size(index: Index, recipe: str) -> int:
     return opened_recipe.settings.pool.size(opened_recipe.corpus.snapshot)
 
 
-@pytest.mark.parametrize("limit", [0, -1])
-def test_fewer_than_one_hit_cannot_be_asked_for(shared: Index, limit: int) -> None:
-    with pytest.raises(UsageError, match=f"at least one hit must be asked for, not {limit}"):
-        shared.search("Isk", limit=limit)
+@pytest.mark.parametrize("limit", [0, -1, "3", 2.5])
+def test_fewer_than_one_hit_cannot_be_asked_for_nor_what_is_no_number_of_hits(shared: Index, limit: Any) -> None:
+    for ask in (lambda: shared.search("Isk", limit=limit), lambda: shared.recipe("trail", limit=limit)):
+        with pytest.raises(UsageError, match=f"at least one hit must be asked for, not {limit!r}: limit is"):
+            ask()
+
+
+def test_a_lone_text_is_one_recipe_not_its_letters(tmp_path: Path, world: Path) -> None:
+    index = opened(tmp_path / "index")
+    index.estimate(world, "bm25")
+    index.add(world, "bm25")
+    assert "passages" in index.contents().structures
+    with pytest.raises(UsageError, match="there is no recipe nope"):
+        index.add(world, "nope")
 
 
 @pytest.mark.parametrize("limit", [10**6, 2**31, 2**62, 2**64, 10**30])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from command import Hoptrail
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.recipes.catalogue import RecipeSettings
+from hoptrail.models.chat import ChatSettings
+from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml
 
@@ -74,6 +76,7 @@ def test_one_key_changes_one_setting_and_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text("[recipes.hybrid.search]\ndense_weight = 1\n", encoding="utf-8")
     settings = load_settings(file)
+    assert load_settings(str(file)) == settings
     assert settings.recipes.hybrid.search.dense_weight == 1.0
     changed = [path for path in paths(Settings()) if value_at(settings, path) != value_at(Settings(), path)]
     assert changed == ["recipes.hybrid.search.dense_weight"]
@@ -157,6 +160,50 @@ def test_numbers_without_end_are_refused(value: str) -> None:
     for name in ("dense_weight", "rrf_constant"):
         with pytest.raises(UsageError, match=name):
             settings_from(tomllib.loads(f"[recipes.hybrid.search]\n{name} = {value}\n"), "my.toml")
+
+
+@pytest.mark.parametrize("path", [path for path in paths(Settings()) if type(value_at(Settings(), path)) is float])
+def test_no_number_without_end_passes(path: str) -> None:
+    """A limit of `nan` would be none: no comparison holds."""
+    with pytest.raises(UsageError, match=f" {path}: must be a finite number, not nan"):
+        settings_from(nested(path, math.nan), "my.toml")
+
+
+@pytest.mark.parametrize("name", ["limit_money", "prompt_price", "completion_price"])
+def test_limits_and_prices_made_by_hand_are_finite_too(name: str) -> None:
+    for value in (math.nan, math.inf):
+        made: dict[str, Any] = {name: value}
+        with pytest.raises(UsageError, match=f"{name} must be finite"):
+            ChatSettings(**made)
+
+
+@pytest.mark.parametrize("value", ["1979-05-27", "1979-05-27T07:32:00Z", "07:32:00", "[1979-05-27]"])
+def test_a_date_is_no_text(value: str) -> None:
+    for name in ("encoder", "chat.model", "recipes.lightrag.levels", "passages.words"):
+        with pytest.raises(UsageError, match=f"{name}: no setting is a date or a time"):
+            settings_from(tomllib.loads(f"{name} = {value}\n"), "my.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, trail\. `hoptrail"),
+        ('recipe = "sirerag:nope"', r"recipe: recipe sirerag has no preset 'nope'\. There are: sirerag:paper"),
+        ('language = "nobody"', r"language: there is no language 'nobody'; available: offline, scripted:FILE"),
+        ('language = "replay"', r"language: there is no language 'replay'"),
+        ('language = "chat:fake"', r"language: there is no language 'chat:fake'"),
+    ],
+)
+def test_a_name_of_nothing_is_refused_where_it_is_read(content: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        settings_from(tomllib.loads(content), "my.toml")
+
+
+def test_every_name_that_can_be_used_somewhere_is_a_setting() -> None:
+    for name in [*RECIPES, "sirerag:paper", "trail:verified"]:
+        assert settings_from({"recipe": name}, "here").recipe == name
+    for name in ("offline", "chat", "scripted:replies.jsonl", "replay:a:b.jsonl", "oracle"):
+        assert settings_from({"language": name}, "here").language == name
 
 
 # --- fingerprints

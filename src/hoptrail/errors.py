@@ -2,6 +2,7 @@
 
 HoptrailError
 ├── UsageError               wrong call: an unknown name, an impossible value (exit code 2)
+│   └── MadeByAnother        another language has made what this one was to make
 ├── DocumentError            one document could not be read; the others go on (exit code 4)
 ├── IndexUnavailable         there is no index here, or it cannot be used
 │   ├── NotBuilt             it is sound, and lacks what a recipe searches
@@ -37,6 +38,14 @@ class UsageError(HoptrailError, ValueError):
 
     Also a ValueError, so that settings classes may raise it and the checking library gathers it with the other faults.
     """
+
+
+class MadeByAnother(UsageError):
+    """Another language has made structures of an index. `fact` says which; what to do hangs on who wanted them made."""
+
+    def __init__(self, fact: str, advice: str) -> None:
+        super().__init__(f"{fact}. {advice}")
+        self.fact = fact
 
 
 class DocumentError(HoptrailError):

@@ -19,7 +19,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import made_by_rules, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
@@ -96,7 +96,7 @@ class Index:
     def add(
         self,
         sources: str | Path | Iterable[str | Path],
-        recipes: Sequence[str] = (),
+        recipes: str | Sequence[str] = (),
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
@@ -106,9 +106,9 @@ class Index:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before. For a
-        recipe that gains nothing by a model they are made by rules, unless a model has made them before. `on` says where: in
-        this process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before. Where no
+        recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
+        process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
         settings, for sources that have passed these before.
 
         Raises:
@@ -117,7 +117,7 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        recipes = recipes or (self.settings.recipe,)
+        recipes = _one_or_several(recipes or self.settings.recipe)
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
@@ -139,7 +139,7 @@ class Index:
     def estimate(
         self,
         sources: str | Path | Iterable[str | Path],
-        recipes: Sequence[str] = (),
+        recipes: str | Sequence[str] = (),
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
@@ -149,7 +149,7 @@ class Index:
 
         Raises: as `add` does.
         """
-        recipes = recipes or (self.settings.recipe,)
+        recipes = _one_or_several(recipes or self.settings.recipe)
         structures = self._structures(recipes)
         if not any(structure.needs_language for structure in structures) or not self._asks_model(
             recipes, rebuild=rebuild
@@ -214,8 +214,11 @@ class Index:
         """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`.
 
         Raises:
-            UsageError: there is no such recipe or language, or the index lacks a structure that the recipe needs.
+            UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
+                no number of hits.
         """
+        if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
+            raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         name = name or self.settings.recipe
         needed = needed_structures([name], self.settings.recipes)
         corpus = Corpus(self._snapshot(), lambda: self.encoder)
@@ -249,8 +252,6 @@ class Index:
     def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
         """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
         question = checked_question(question)
-        if limit is not None and limit < 1:
-            raise UsageError(f"at least one hit must be asked for, not {limit}.")
         return self.recipe(recipe, limit=limit).retrieve(question)
 
     def contents(self) -> Contents:
@@ -315,7 +316,10 @@ class Index:
         wanted = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.place):
             wanted |= set(self._snapshot().head.structures)
-        return with_foundations(wanted, structures_by_name(self.settings.passages, self.settings.structures))
+        return self._with_foundations(wanted)
+
+    def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
+        return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
 
     def _performer(
         self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
@@ -333,10 +337,11 @@ class Index:
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
         """Whether building for these recipes is a chat model's affair."""
-        if rebuild:
+        if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
         makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.place) else set()
-        return self.settings.language == CHAT and not (made_by_rules(recipes) and makers <= {OFFLINE})
+        wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
+        return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
 
     @property
     def _free_language(self) -> Language:

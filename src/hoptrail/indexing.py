@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, Interrupted, UsageError
+from hoptrail.errors import DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
@@ -83,7 +83,7 @@ def update_index(
     What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
     Raises:
-        UsageError: a structure was made by another language than the performer's; nothing was changed.
+        MadeByAnother: a structure was made by another language than the performer's; nothing was changed.
         Interrupted: the watcher asked to stop; what was finished is kept.
         WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
@@ -186,9 +186,10 @@ def _check_makers(writer: Writer, structures: Iterable[Structure], language: str
     others = {name: maker for name, maker in makers.items() if maker != language}
     if others:
         name, maker = next(iter(others.items()))
-        raise UsageError(
-            f"{', '.join(others)} of this index: made by {maker}, not by {language}. Go on with "
-            f"`--language {maker.partition(':')[0]}`, or say `--rebuild` to have {language} make {name} and the like anew."
+        raise MadeByAnother(
+            f"{', '.join(others)} of this index: made by {maker}, not by {language}",
+            f"Go on with `--language {maker.partition(':')[0]}`, or say `--rebuild` to have {language} make {name} and the "
+            f"like anew.",
         )
 
 

@@ -7,8 +7,11 @@ impossible values are refused together, each with its full path.
 from __future__ import annotations
 
 import json
+import math
 import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, is_dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +19,9 @@ from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.opening import check_language
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings
+from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings, recipe_settings
 from hoptrail.server_limits import ServerLimits
 from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings
@@ -43,7 +47,14 @@ class Settings:
     server: ServerLimits = field(default_factory=ServerLimits)
 
 
-def load_settings(path: Path | None) -> Settings:
+_NAMES: dict[str, Callable[[str], object]] = {
+    "recipe": lambda name: recipe_settings(name, RecipeSettings()),
+    "language": check_language,
+}
+"""Settings that name something, and who refuses what is no name of it."""
+
+
+def load_settings(path: str | Path | None) -> Settings:
     """The settings in a TOML file; the defaults where there is no file to read.
 
     Raises:
@@ -52,7 +63,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read the settings file {path}: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -69,6 +80,7 @@ def settings_from(content: dict[str, Any], origin: str) -> Settings:
     from pydantic import TypeAdapter, ValidationError
 
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
+    faults += [f"{key}: {fault}" for key, value in _values(content) if (fault := _fault(key, value))]
     settings = Settings()
     try:
         # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
@@ -95,6 +107,33 @@ def to_toml(settings: DataclassInstance, path: str = "") -> str:
             values.append(f"{key} = {text}\n")
     header = f"\n[{path[:-1]}]\n" if path and values else ""
     return header + "".join(values) + "".join(tables)
+
+
+def _values(content: dict[str, Any], path: str = "") -> Iterator[tuple[str, object]]:
+    """Every value with the path of its key, those of a list one by one."""
+    for key, value in content.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict):
+                yield from _values(one, f"{path}{key}.")
+            else:
+                yield path + key, one
+
+
+def _fault(key: str, value: object) -> str:
+    """What is wrong with a value that the checking library lets pass; empty where nothing is.
+
+    It gets dates as text, does not know what names there are, and takes `nan`, with which no comparison holds: a limit neither.
+    """
+    if isinstance(value, date | time):
+        return "no setting is a date or a time; put text into quotes"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"must be a finite number, not {value}"
+    if isinstance(value, str) and key in _NAMES:
+        try:
+            _NAMES[key](value)
+        except UsageError as error:
+            return str(error).rstrip(".")
+    return ""
 
 
 def _unknown_keys(content: dict[str, Any], default: DataclassInstance, path: str = "") -> list[str]:

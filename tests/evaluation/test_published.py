@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -209,3 +210,26 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     ended = hoptrail("reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work")
     assert ended.code == 0, ended.err
     assert not (tmp_path / "work").exists()
+
+
+def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_settings(
+    hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "musique").mkdir()
+    settings = tmp_path / "mine.toml"
+    settings.write_text('[chat]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "fake"\n', encoding="utf-8")
+    command = ["reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work"]
+    runs: list[list[str]] = []
+
+    def run(arguments: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        runs.append(arguments)
+        return subprocess.CompletedProcess(arguments, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert hoptrail(*command, "--settings", settings).code == 0
+    monkeypatch.setenv("HOPTRAIL_SETTINGS", str(settings))
+    assert hoptrail(*command).code == 0
+    assert runs
+    assert all("chat" in arguments and arguments[-2:] == ["--settings", str(settings)] for arguments in runs)

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.language.tasks import Decomposition, Reading, Step
+from hoptrail.language.tasks import (
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Entail,
+    Integrate,
+    Read,
+    Reading,
+    Relation,
+    Reply,
+    Sample,
+    Samples,
+    Step,
+    Summarise,
+    Task,
+)
 from hoptrail.recipes.answering import check_support
-from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, needed_structures, open_recipe, settings_key
+from hoptrail.recipes.catalogue import (
+    RECIPES,
+    RecipeSettings,
+    needed_structures,
+    open_recipe,
+    presets_of,
+    recipe_settings,
+    settings_key,
+)
+from hoptrail.recipes.trail import TrailRecipe, TrailSettings
+from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.types import Answer, Span, Verdict
+from hoptrail.types import Answer, Span, Usage, Verdict
 
 SINGLE_PASS = ["bm25", "dense", "hybrid"]
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
@@ -148,3 +176,74 @@ def test_selfask_fails_openly_in_the_middle(corpus: Corpus) -> None:
     answer = open_recipe("selfask", corpus, language, RecipeSettings()).answer(QUESTION)
     assert answer.abstained
     assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED, Verdict.FAILED]
+
+
+@dataclass
+class Laborious:
+    """A language that always finds something else to ask, and is never sure: of `answers`, taken in turns, none is believed."""
+
+    answers: tuple[bool, ...]
+    name: str = "laborious"
+    readings: int = 0
+    others: int = 0
+    said: list[str] = field(default_factory=list)
+
+    def perform(self, task: Task[Any]) -> Reply[Any]:
+        drawn = task.samples if isinstance(task, Sample) else 1
+        handed = isinstance(task, Read | Assess | Sample | Integrate | Summarise)
+        self.readings, self.others = self.readings + drawn * handed, self.others + drawn * (not handed)
+        return Reply(self._reply(task), Usage(calls=drawn))
+
+    def _reply(self, task: Task[Any]) -> Any:
+        match task:
+            case Decompose(one_at_a_time=alone):
+                return Decomposition(tuple(self._new() for _ in range(1 if alone else 9)))
+            case Complete(question=question, findings=findings):
+                return f"{question} {findings[-1].answer or ''}"
+            case Assess():
+                return 0.0
+            case Sample(samples=samples):
+                return Samples(tuple(self._new() for _ in range(samples)))
+            case Entail():
+                return Relation.NEUTRAL
+            case Summarise():
+                return "In short."
+        return (
+            Reading(self._new(), confidence=0.01) if self.answers[self.readings % len(self.answers)] else Reading(None)
+        )
+
+    def _new(self) -> str:
+        self.said.append(
+            f"What is it that Orla{'abcdefghijklmnopqrstuvwxyz'[len(self.said) % 26] * 3} {len(self.said)} did?"
+        )
+        return self.said[-1]
+
+
+PRESETS = [f"{recipe}:{preset}" for recipe in RECIPES for preset in presets_of(recipe)]
+WITHOUT_WEIGHTS = [name for name in PRESETS if not name.endswith(("late-interaction", "cross-encoder", ":bge"))]
+
+
+@pytest.mark.parametrize("answers", [(True,), (False, True)])
+@pytest.mark.parametrize("name", [*RECIPES, *WITHOUT_WEIGHTS])
+def test_no_question_takes_more_tasks_than_its_settings_tell(
+    name: str, answers: tuple[bool, ...], corpus: Corpus
+) -> None:
+    effort = recipe_settings(name, RecipeSettings()).effort
+    if effort is None or (":" in name and effort == Effort()):
+        return
+    language = Laborious(answers)
+    open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION)
+    assert language.readings <= effort.readings[1]
+    assert language.others <= effort.others[1]
+
+
+def test_the_default_recipe_can_take_all_that_its_settings_tell(corpus: Corpus) -> None:
+    settings = TrailSettings(chain=ChainSettings(search=1, path_read=1, rethink=1))
+    language = Laborious((False, True))
+    TrailRecipe(corpus, language, settings).answer(QUESTION)
+    assert settings.effort == TrailSettings().effort == Effort((1, 15), (0, 12))
+    assert (language.readings, language.others) == (15, 11), (
+        "the question that finds nothing left to ask is the twelfth"
+    )
+    few = TrailSettings(tasks=9, chain=settings.chain)
+    assert few.effort == Effort((1, 9), (0, 0))

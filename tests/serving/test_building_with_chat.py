@@ -199,10 +199,11 @@ def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
     assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1
 
 
-def test_the_default_recipe_is_built_without_asking_a_model(
-    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+@pytest.mark.parametrize("more", [(), ("--for", "trail,bm25,selfask")])
+def test_the_default_recipe_is_built_without_asking_a_model_also_beside_recipes_that_need_none(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
-    command = ["index", EXAMPLES, "--index", tmp_path / "index", "--settings", settings, "--language", "chat"]
+    command = ["index", EXAMPLES, "--index", tmp_path / "index", "--settings", settings, "--language", "chat", *more]
     estimate = hoptrail(*command, "--estimate")
     assert estimate.out.startswith("About 0 model calls"), estimate.err
     for _ in range(2):
@@ -235,3 +236,12 @@ def test_what_rules_have_made_is_not_replaced_unasked(
     assert "--rebuild" in refused.err
     assert build(hoptrail, folder, settings, "--rebuild", sources=()).code == 0
     assert fake.bill.calls > 0
+
+
+def test_a_recipe_that_needs_no_model_is_added_to_what_rules_have_made(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    command = ["index", EXAMPLES, "--index", tmp_path / "index", "--settings", settings]
+    assert hoptrail(*command).code == 0
+    ended = hoptrail(*command, "--for", "bm25", "--language", "chat")
+    assert (ended.code, fake.log) == (0, []), ended.err

@@ -310,6 +310,20 @@ def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny:
     assert (report["n"], report["em"], report["failed"]) == (3, 1.0, 0)
 
 
+def test_evaluate_leaves_what_rules_have_made_and_names_another_work_folder_where_a_model_is_wanted(
+    hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path
+) -> None:
+    command = ["evaluate", data_folder(tmp_path), "--settings", quick, "--work", tmp_path / "work", "--recipes"]
+    assert hoptrail(*command, "trail").code == 0
+    ended = hoptrail(*command, "bm25", "--language", "chat", "--retrieval-only")
+    assert ended.code == 0, ended.err
+    refused = hoptrail(*command, "sirerag", "--language", "chat")
+    assert (refused.code, fake.log) == (2, [])
+    assert "made by offline, not by chat" in refused.err
+    assert "another folder as `--work`" in refused.err
+    assert "--rebuild" not in refused.err
+
+
 # --- doctor
 
 
@@ -329,11 +343,17 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in ("schema", "json", "prompt"):
         assert f"works replies by {rung}: works" in says
-    assert "100 questions: by recipe trail: 100 to " in says
+    assert "100 questions: by recipe trail: 100 to 3,243 calls" in says, "15 readings, 12 others, and what is repaired"
     assert "in money unknown" in says
     assert replies_in(tmp_path / "index").ledger().calls == fake.bill.calls == 3
     doctor(hoptrail, quick, "--index", tmp_path / "index")
     assert fake.bill.calls == 6, "it asks anew each time"
+
+
+def test_doctor_tells_no_number_where_none_is_known(hoptrail: Hoptrail, fake: FakeAI, quick: Path) -> None:
+    fake.brain = checking
+    quick.write_text(f'recipe = "sunar:paper"\n{quick.read_text()}')
+    assert "by recipe sunar:paper: how many calls cannot be told before; limit_calls" in doctor(hoptrail, quick)[1]
 
 
 def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptrail, fake: FakeAI, quick: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.walking import shown
-from hoptrail.errors import DataError, Interrupted, UsageError
+from hoptrail.errors import DataError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.asking import Asking, corpus_ids
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.in_parallel import results_of
@@ -96,9 +96,13 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
     """Have `index` hold the corpus, nothing else, and what the recipes need.
 
     Raises:
+        UsageError: another language has made what the recipes need.
         DataError: a passage of the corpus could not be read.
     """
-    failures = index.add([dataset.corpus], recipes, watcher).failures
+    try:
+        failures = index.add([dataset.corpus], recipes, watcher).failures
+    except MadeByAnother as error:
+        raise UsageError(f"{error.fact}. Name another folder as `--work`.") from error
     if failures:
         raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
     _leave_only_the_corpus(index, dataset)

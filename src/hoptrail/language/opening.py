@@ -73,12 +73,22 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
             f"the language {name} exists in `hoptrail evaluate` only: it answers from the gold annotations of a data set. "
             "For your own questions use offline or chat"
         )
-    kind, colon, argument = name.partition(":")
-    opened = _LANGUAGES.get(kind)
-    if opened is None or bool(colon) != (kind in _WITH_ARGUMENT):
+    check_language(name)
+    kind, _, argument = name.partition(":")
+    return _LANGUAGES[kind](argument, context or LanguageContext())
+
+
+def check_language(name: str) -> None:
+    """Whether there is a language of that name, in evaluations at least; whether it can be used shows when it is opened.
+
+    Raises:
+        UsageError: there is none.
+    """
+    kind, colon, _ = name.partition(":")
+    known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)
+    if not known and name != EVALUATED_ONLY:
         available = ", ".join(f"{known}:FILE" if known in _WITH_ARGUMENT else known for known in _LANGUAGES)
         raise UsageError(f"there is no language {name!r}; available: {available}")
-    return opened(argument, context or LanguageContext())
 
 
 def _offline(_argument: str, context: LanguageContext) -> Language:

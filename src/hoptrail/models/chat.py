@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import cached_property
@@ -70,6 +71,10 @@ class ChatSettings:
     limit_money: float = 0.0
 
     def __post_init__(self) -> None:
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        endless = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
+        if endless:  # with nan no comparison holds, so that a limit would not either
+            raise UsageError(f"{', '.join(endless)} must be finite")
         if min(self.max_output_tokens, self.concurrency, self.attempts) < 1:
             raise UsageError("max_output_tokens, concurrency and attempts are at least 1")
         if self.context_window < 2 * self.max_output_tokens:

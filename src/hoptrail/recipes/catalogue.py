@@ -132,9 +132,9 @@ def needed_structures(names: Iterable[str], settings: RecipeSettings) -> set[str
     return {structure for name in names for structure in recipe_settings(name, settings).structures}
 
 
-def made_by_rules(names: Iterable[str]) -> bool:
-    """Whether rules make all that these recipes, by name, have to be asked of a language."""
-    return {name.partition(":")[0] for name in names} <= MADE_BY_RULES
+def gaining_by_model(names: Iterable[str]) -> list[str]:
+    """Those of these recipes, by name, for whose structures a model may be asked."""
+    return [name for name in names if name.partition(":")[0] not in MADE_BY_RULES]
 
 
 def _check_kinds(kinds: Iterable[str]) -> None:

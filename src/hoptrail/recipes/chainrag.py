@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.completing import complete
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Summarise
@@ -85,6 +86,13 @@ class ChainragSettings:
     def pool(self) -> Pool:
         """The units that are searched."""
         return Pool((self.search.kind,))
+
+    @property
+    def effort(self) -> Effort | None:
+        """A sub-question is read, what it found is judged before every step of expansion, and summarised for the next."""
+        most = self.sub_questions if self.decompose else 1
+        readings = most * (2 + (self.search.expansions if self.search.walks else 0)) + 1
+        return Effort((1, readings), (int(self.decompose), most + int(self.decompose)))
 
 
 def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:

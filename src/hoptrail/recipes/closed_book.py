@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, remembered
@@ -20,6 +21,10 @@ from hoptrail.types import Ranking
 @dataclass(frozen=True, slots=True)
 class ClosedBookSettings(PassageSettings):
     """Those of every single pass; none of them matters here."""
+
+    @property
+    def effort(self) -> Effort | None:
+        return FROM_MEMORY
 
 
 @dataclass(frozen=True)

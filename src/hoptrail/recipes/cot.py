@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -29,6 +30,10 @@ class CotSettings(PassageSettings):
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     voting: VotingSettings = field(default_factory=lambda: VotingSettings(replies=5))
+
+    @property
+    def effort(self) -> Effort | None:
+        return Effort((1, self.voting.replies), (0, self.voting.most_judged))
 
 
 @dataclass(frozen=True)

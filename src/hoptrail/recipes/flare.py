@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, remembered
@@ -44,6 +45,13 @@ class FlareSettings(PassageSettings):
             raise ValueError("steps is at least 1")
         if not 0 <= self.sure <= 1:
             raise ValueError(f"sure lies between 0 and 1, not at {self.sure}")
+
+    @property
+    def effort(self) -> Effort | None:
+        """A step is drafted and, where the draft is not sure, read anew."""
+        if self.draft == "memory":
+            return Effort((1, self.steps + 1), (3, 3 * self.steps))
+        return Effort.of_hops(self.steps, readings=2)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.tasks import Assess
@@ -61,6 +62,11 @@ class HipporagSettings(PassageSettings):
     @property
     def structures(self) -> tuple[str, ...]:
         return (TRIPLES,)
+
+    @property
+    def effort(self) -> Effort | None:
+        """Recognition reads each of the facts."""
+        return Effort((1, 1 + self.facts)) if self.start == "triples" and self.recognition else Effort()
 
 
 TWO = HipporagSettings(start="triples", passage_weight=0.05)

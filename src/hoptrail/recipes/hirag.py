@@ -29,6 +29,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.lexicon import QUESTION_WORDS
 from hoptrail.language.offline.text import content_stems, folded, words
@@ -83,6 +84,13 @@ class HiragSettings:
     def pool(self) -> Pool:
         """The units that are searched."""
         return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
+
+    @property
+    def effort(self) -> Effort | None:
+        """A turn is planned, completed, and settled; without retrieval it is settled by memory alone."""
+        turns = self.turns if self.decompose else 1
+        readings, others = self.rethink.most_tasks if self.retrieval else (0, 1)
+        return Effort((1, turns * readings + 1), (int(self.decompose), turns * (2 + others)))
 
 
 def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
@@ -44,6 +45,10 @@ class IrcotSettings(PassageSettings):
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if min(self.per_step, self.steps) < 1:
             raise ValueError("per_step and steps are at least 1")
+
+    @property
+    def effort(self) -> Effort | None:
+        return Effort.of_hops(self.steps)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading
 from hoptrail.recipes.answering import CitedHop, tell
@@ -35,6 +36,10 @@ class IterRetgenSettings(PassageSettings):
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if self.rounds < 1:
             raise ValueError("rounds is at least 1")
+
+    @property
+    def effort(self) -> Effort | None:
+        return Effort((1, self.rounds))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hoptrail.language.effort import Effort
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import PASSAGES
 from hoptrail.types import Kind
@@ -25,6 +26,11 @@ class PassageSettings:
     def pool(self) -> Pool:
         """The units that are searched."""
         return Pool((Kind.PASSAGE,))
+
+    @property
+    def effort(self) -> Effort | None:
+        """What a question takes; None where its most cannot be told before."""
+        return Effort()
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.evidence_tokens < 1:

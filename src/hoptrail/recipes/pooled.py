@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -25,6 +26,16 @@ class PooledSettings(PassageSettings):
     scorer: Scorer = "dense"
     reader: Reader = "direct"
     question_suffix: str = ""
+
+    @property
+    def effort(self) -> Effort | None:
+        match self.reader:
+            case "direct":
+                return Effort()
+            case "self-ask":
+                return Effort((2, 2))
+            case "closed-book":
+                return FROM_MEMORY
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
+from hoptrail.language.effort import Effort
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pool import Pool
 from hoptrail.types import Answer, Ranking
@@ -17,6 +18,16 @@ class OneRecipeSettings(Protocol):
     @property
     def k(self) -> int:
         """How many units are retrieved."""
+        ...
+
+    @property
+    def evidence_tokens(self) -> int:
+        """How much is read at a time."""
+        ...
+
+    @property
+    def effort(self) -> Effort | None:
+        """What a question takes; None where its most cannot be told before."""
         ...
 
     @property

@@ -88,6 +88,16 @@ class RethinkSettings:
         if self.fallback == "online" and self.online.engine == "off":
             raise ValueError("fallback online needs an engine under online")
 
+    @property
+    def most_tasks(self) -> tuple[int, int]:
+        """How many tasks settle a sub-question, at the most: with evidence, and without. The fallback is one attempt more; an
+        attempt draws the replies that vote and judges what they say; memory is asked after each that failed.
+        """
+        tries = self.attempts + (self.fallback != "none")
+        return tries * (self.voting.replies + 1), tries * self.voting.most_judged + (
+            self.attempts if self.memory else 0
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

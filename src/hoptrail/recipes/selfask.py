@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, concluded, next_questions, read_packed
@@ -30,6 +31,10 @@ class SelfAskSettings(PassageSettings):
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if self.hops < 1:
             raise ValueError("hops is at least 1")
+
+    @property
+    def effort(self) -> Effort | None:
+        return Effort.of_hops(self.hops)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate
 from hoptrail.models.entailment import EntailmentModel, open_entailment
@@ -79,6 +80,13 @@ class SunarSettings(PassageSettings):
     def structures(self) -> tuple[str, ...]:
         """What must have been built; what that stands on is understood."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
+
+    @property
+    def effort(self) -> Effort | None:
+        """How many answers feedback draws, and how many pairs of them are judged, hangs on what is found."""
+        if self.nar == "guided":
+            return None
+        return Effort.of_hops(self.hops) if self.decompose else Effort((1, 2))
 
 
 PAPER = SunarSettings(nar="guided", uncertainty=UncertaintySettings(equivalence="entailment", abstentions=True))

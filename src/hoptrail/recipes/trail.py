@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
@@ -69,6 +70,16 @@ class TrailSettings(PassageSettings):
     def structures(self) -> tuple[str, ...]:
         """What must have been built; what that stands on is understood."""
         return STRUCTURES
+
+    @property
+    def effort(self) -> Effort | None:
+        """One reading at the least; at the most every stage, as far as `tasks` go."""
+        readings, others = self.chain.most_tasks
+        readings += 2 if self.wide and self.k > self.first_read else 1
+        if self.tasks:
+            readings = min(readings, self.tasks)
+            others = min(others, self.tasks - readings)
+        return Effort((1, readings), (0, others))
 
 
 NO_CHAIN = ChainSettings(most_hops=0)

@@ -62,6 +62,15 @@ class ChainSettings:
         if not 0 <= self.doubt <= 1:
             raise ValueError("doubt lies between 0 and 1")
 
+    @property
+    def most_tasks(self) -> tuple[int, int]:
+        """How many tasks a chain takes, at the most: with evidence, and without."""
+        if not self.most_hops:
+            return 0, 0
+        tries = 2 if self.rethink else 1
+        concluding = 2 if self.conclude == "both" else 1
+        return self.most_hops * tries * (2 if self.verify else 1) + concluding, 2 * self.most_hops
+
 
 @dataclass(frozen=True, slots=True)
 class Tried:

@@ -36,6 +36,11 @@ class VotingSettings:
         if self.replies < 1:
             raise ValueError(f"replies is at least 1, not {self.replies}")
 
+    @property
+    def most_judged(self) -> int:
+        """How often the language is asked, at the most, whether one reply follows from another."""
+        return self.replies * (self.replies - 1) if self.equivalence == "entailment" else 0
+
 
 def voted(
     reading: Reading, question: str, evidence: Sequence[Unit], corpus: Corpus, settings: VotingSettings, meter: Meter

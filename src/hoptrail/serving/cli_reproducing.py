@@ -14,7 +14,7 @@ from rich.text import Text
 from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.serving.cli_comparing import show_table
-from hoptrail.serving.options import AsJson, console_of, print_json
+from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
 from hoptrail.settings import load_settings
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def reproduce(
         Path | None, typer.Option("--work", metavar="DIR", help="Keep runs, and read what they gave.")
     ] = None,
     as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """The papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.evaluation.published import cells_of, tables_named
@@ -43,7 +44,7 @@ def reproduce(
         if data is None or work is None or not tables:
             raise UsageError("to run, name the tables, --data (the folder with the data sets) and --work.")
         for table in named:
-            _run(table, data, work)
+            _run(table, data, work, settings)
     cells = {table.id: cells_of(table, found_values(table, work) if work else None) for table in named}
     if as_json:
         print_json([asdict(cell) for own in cells.values() for cell in own])
@@ -54,24 +55,26 @@ def reproduce(
         _show_counts(named, cells)
 
 
-def _run(table: Table, data: Path, work: Path) -> None:
+def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Every run that is not finished, one after the other."""
     from hoptrail.evaluation.reproducing import planned_runs
 
-    endpoint = _has_endpoint()
+    endpoint = _has_endpoint(settings)
+    chosen = ["--settings", str(settings)] if settings else []
     for planned in planned_runs(table, data, work):
         if planned.out.is_file() or (planned.asks_model and not endpoint):
             continue
-        console_of(error=True).print(Text(f"hoptrail {' '.join(planned.arguments)}"), soft_wrap=True)
-        ended = subprocess.run([sys.executable, "-m", "hoptrail.serving.cli", *planned.arguments], check=False)
+        arguments = [*planned.arguments, *chosen]
+        console_of(error=True).print(Text(f"hoptrail {' '.join(arguments)}"), soft_wrap=True)
+        ended = subprocess.run([sys.executable, "-m", "hoptrail.serving.cli", *arguments], check=False)
         if ended.returncode:
             raise typer.Exit(ended.returncode)
 
 
-def _has_endpoint() -> bool:
+def _has_endpoint(settings: Path | None) -> bool:
     from hoptrail.models.environment import find_address
 
-    chat = load_settings(None).chat
+    chat = load_settings(settings).chat
     try:
         find_address("reproducing", chat.base_url, chat.model, chat.api_key_variable)
     except HoptrailError:

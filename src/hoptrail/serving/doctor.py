@@ -110,6 +110,9 @@ def _index(place: Place) -> Check:
 
 def _estimate(settings: Settings) -> Check:
     own = recipe_settings(settings.recipe, settings.recipes)
-    evidence, hops = getattr(own, "evidence_tokens", 6000), getattr(own, "hops", 0)
-    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=evidence, hops=hops)
+    if own.effort is None:
+        estimate = "how many calls cannot be told before; limit_calls and limit_money under [chat] bound them"
+    else:
+        tokens = own.evidence_tokens
+        estimate = str(estimate_asking(QUESTIONS, settings.chat, evidence_tokens=tokens, effort=own.effort))
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

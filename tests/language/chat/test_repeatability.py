@@ -17,6 +17,7 @@ from fakeai.clients import quick_settings, replies_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import RecordingError, TaskFailed, UsageError
 from hoptrail.language.chat.estimating import Interval, estimate_asking
+from hoptrail.language.effort import Effort
 from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.language.tasks import (
     Assess,
@@ -198,7 +199,7 @@ def test_e3_the_estimate_holds_what_was_really_spent(fake: FakeAI, speaking: Spe
         for number in range(5):
             language.perform(Read(f"question {number}", units))
         spent = replies_in(tmp_path).ledger()
-        estimate = estimate_asking(5, quick_settings(fake), evidence_tokens=4000)
+        estimate = estimate_asking(5, quick_settings(fake), evidence_tokens=4000, effort=Effort())
         inside += (
             spent.calls - before.calls in estimate.calls
             and spent.prompt_tokens - before.prompt_tokens in estimate.prompt_tokens
@@ -208,10 +209,14 @@ def test_e3_the_estimate_holds_what_was_really_spent(fake: FakeAI, speaking: Spe
 
 
 def test_e2_an_estimate_says_when_it_knows_no_price() -> None:
-    assert "in money unknown, because prompt_price" in str(estimate_asking(10, ChatSettings(), evidence_tokens=6000))
-    free = estimate_asking(10, ChatSettings(prompt_price=0.0, completion_price=0.0), evidence_tokens=6000)
+    assert "in money unknown, because prompt_price" in str(
+        estimate_asking(10, ChatSettings(), evidence_tokens=6000, effort=Effort())
+    )
+    free = estimate_asking(
+        10, ChatSettings(prompt_price=0.0, completion_price=0.0), evidence_tokens=6000, effort=Effort()
+    )
     assert "the prices are set to 0" in str(free)
-    priced = estimate_asking(10, PRICED, evidence_tokens=6000, hops=6)
+    priced = estimate_asking(10, PRICED, evidence_tokens=6000, effort=Effort.of_hops(6))
     assert priced.money is not None
     assert 0 < priced.money.low < priced.money.high
     assert priced.calls.low == 40

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hoptrail.language.chat.context import MARGIN
+from hoptrail.language.effort import Effort
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import cost_of
 
@@ -53,16 +54,11 @@ class Estimate:
         return f"{tokens}; {self.money} in money{free}"
 
 
-def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, hops: int = 0) -> Estimate:
-    """For asking `questions` questions with a recipe that reads up to `evidence_tokens` at a time.
-
-    `hops` is 0 for a recipe that reads once, else the most sub-questions it asks one at a time: each is planned, completed
-    from the second on, and read; one more is planned in vain; then it concludes.
-    """
-    reads = (2, hops + 1) if hops else (1, 1)
-    plans = (2, 2 * hops) if hops else (0, 0)
+def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
+    """For asking `questions` questions that take `effort` each, up to `evidence_tokens` being read at a time."""
+    reads, others = effort.readings, effort.others
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    calls = Interval(questions * (reads[0] + plans[0]), questions * (reads[1] + plans[1]) * REPAIRED + 3)
+    calls = Interval(questions * (reads[0] + others[0]), questions * (reads[1] + others[1]) * REPAIRED + 3)
     prompt = Interval(
         calls.low * PROMPT_TOKENS[0] + questions * reads[0] * evidence * EVIDENCE_SHARE[0],
         calls.high * PROMPT_TOKENS[1] + questions * reads[1] * evidence * EVIDENCE_SHARE[1] * REPAIRED,
