@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import IndexingReport, Watcher, remove_documents, update_index
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures import passages
+from hoptrail.structures import passages, renewing
 from hoptrail.structures.building import Report, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
@@ -29,15 +30,25 @@ class Desk:
     encoder: Counting = field(default_factory=Counting)
 
     def index(
-        self, *sources: Path, limits: PassageLimits | None = None, watcher: Watcher | None = None
+        self,
+        *sources: Path,
+        limits: PassageLimits | None = None,
+        watcher: Watcher | None = None,
+        names: Sequence[str] = ("passages",),
     ) -> IndexingReport:
-        structures = [structures_by_name(limits or PassageLimits())["passages"]]
+        known = structures_by_name(limits or PassageLimits())
+        structures = [known[name] for name in names]
         return update_index(self.folder, sources, self.encoder, structures, ReadingLimits(), watcher or Watcher())
 
     def remove(self, *names: object) -> list[str]:
         structures = [structures_by_name(PassageLimits())["passages"]]
         removed = remove_documents(self.folder, [str(name) for name in names], self.encoder, structures)
         return [document.title for document in removed if not document.left]
+
+    def structures(self) -> tuple[list[str], list[str]]:
+        """Those that are present and those that are not, though there may be rows of them."""
+        head = Snapshot.open(self.folder).head
+        return list(head.structures), list(head.unfinished)
 
     def titles(self) -> list[str]:
         return sorted(entry.title for entry in Snapshot.open(self.folder).entries)
@@ -341,6 +352,65 @@ def test_a_stopped_change_shows_readers_the_old_state(desk: Desk, world: Path) -
     assert desk.finds("dried") == []
     desk.index(world)
     assert (desk.finds("Hills"), desk.finds("dried")) == ([], ["Isk"])
+
+
+SENTENCES = ("passages", "sentences")
+
+
+@pytest.mark.parametrize("calls", [3, 5, 7])
+@pytest.mark.parametrize("remove", [False, True])
+def test_a_structure_that_was_only_begun_is_not_published_by_a_run_for_others_and_gone_on_with_later(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch, calls: int, remove: bool
+) -> None:
+    """The last call comes when every sentence has been written."""
+    monkeypatch.setattr(renewing, "BATCH", 2)
+    desk.index(world)
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(calls), names=SENTENCES)
+    if remove:
+        desk.remove("Isk")
+    else:
+        write(world / "Arrow.txt", "The Arrow is a brook. It is short.")
+        desk.index(world)
+    assert desk.structures() == (["passages"], ["sentences"])
+    assert Snapshot.open(desk.folder).count(Kind.SENTENCE) > 0
+    desk.index(world, names=SENTENCES)
+    assert desk.structures() == (["passages", "sentences"], [])
+    assert Snapshot.open(desk.folder).count(Kind.SENTENCE) == (12 if remove else 14)
+    twice = len(desk.encoder.texts) - len(set(desk.encoder.texts))
+    assert twice <= 3 * remove, "only the Isk, which had gone, and its sentences"
+
+
+def test_what_was_begun_with_other_settings_is_recognised_after_another_run_has_published(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "BATCH", 1)
+    small = PassageLimits(words=5, short_document_words=0)
+    with pytest.raises(Interrupted):
+        desk.index(world, limits=small, watcher=stopping_after(3))
+    desk.index(world, names=())
+    assert desk.structures() == ([], ["passages"])
+    desk.index(world)
+    assert desk.structures() == (["passages"], [])
+    assert sorted(unit.text for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE)) == sorted(FACTS.values())
+
+
+def test_removing_ends_what_a_stopped_run_has_begun_to_make_anew(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the settings of now: what is there would not be whole otherwise."""
+    monkeypatch.setattr(passages, "BATCH", 1)
+    desk.index(world)
+    with pytest.raises(Interrupted):
+        desk.index(world, limits=PassageLimits(words=5, short_document_words=0), watcher=stopping_after(3))
+    desk.remove("Isk")
+    assert desk.structures() == (["passages"], [])
+    assert {unit.text for unit in Snapshot.open(desk.folder).units(Kind.PASSAGE)} == set(FACTS.values()) - {
+        FACTS["Isk"]
+    }
+    desk.encoder.texts.clear()
+    desk.index(world / "Dunmere.txt")
+    assert desk.encoder.texts == []
 
 
 def test_progress_names_what_is_done(desk: Desk, world: Path) -> None:

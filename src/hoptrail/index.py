@@ -277,6 +277,8 @@ class Index:
     def repair(self, watcher: Watcher | None = None) -> list[str]:
         """Rebuild what is damaged from the stored documents; the names of the files that were.
 
+        What a chat model has made is not made again here: repairing is free. `unfinished` names it afterwards.
+
         Raises:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
@@ -284,6 +286,10 @@ class Index:
         self._close()
         language, storage = self._free_language, self.settings.storage
         return repair_index(self.place, self.encoder, structures, watcher or Watcher(), language, storage)
+
+    def unfinished(self) -> tuple[str, ...]:
+        """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
+        return tuple(self._snapshot().head.unfinished)
 
     @cached_property
     def _language_context(self) -> LanguageContext:

@@ -122,8 +122,8 @@ def update_index(
 def build(
     structures: Iterable[Structure], workshop: Workshop, settled: Mapping[str, str], *, as_built: bool = False
 ) -> dict[str, str]:
-    """Bring structures up to date; one whose settings or language have changed is built anew, unless they are to stay
-    `as_built`.
+    """Bring structures up to date; one whose settings or language have changed is built anew, unless those that are whole are
+    to stay `as_built`.
 
     Without a language, those that need one keep what they have, except what removed documents have left behind.
 
@@ -150,10 +150,13 @@ def build(
                 now[structure.name] = hangs_on
                 continue
         waits = structure.needs_language and not maker
-        if not waits and not as_built:
+        stays = as_built and structure.name not in workshop.writer.unfinished
+        if hangs_on and not waits and not stays:
             _discard_outdated(structure, workshop.writer, maker)
         notes = len(workshop.account.notes)
         structure.update(replace(workshop, change=since))
+        if hangs_on and not waits:
+            _finish(structure, workshop.writer)
         whole = since is not None or not (waits or as_built)
         if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
@@ -167,13 +170,21 @@ def _hangs_on(structure: Structure, maker: str) -> str:
 
 def _discard_outdated(structure: Structure, writer: Writer, maker: str) -> None:
     """Take away what other settings or another language have made, and enter those that go on."""
-    changed = writer.structures.get(structure.name, structure.fingerprint) != structure.fingerprint
-    if changed or writer.languages.get(structure.name, maker) != maker:
+    made = (writer.structures | writer.unfinished).get(structure.name, structure.fingerprint)
+    if made != structure.fingerprint or writer.languages.get(structure.name, maker) != maker:
         structure.discard(writer)
-    writer.structures[structure.name] = structure.fingerprint
+        writer.structures.pop(structure.name, None)
+    if structure.name not in writer.structures:
+        writer.unfinished[structure.name] = structure.fingerprint
     writer.languages.pop(structure.name, None)
     if maker:
         writer.languages[structure.name] = maker
+
+
+def _finish(structure: Structure, writer: Writer) -> None:
+    """Enter one that is up to date as present, if all that it stands on is."""
+    if structure.name in writer.unfinished and writer.structures.keys() >= set(structure.built_from):
+        writer.structures[structure.name] = writer.unfinished.pop(structure.name)
 
 
 def _check_makers(writer: Writer, structures: Iterable[Structure], language: str) -> None:
@@ -235,21 +246,26 @@ def repair_index(
     """Make damaged tables anew from the stored documents; the names of the files that were damaged.
 
     A damaged keyword index is made again from its rows; a table with any other damage is dropped, and the structures that
-    the index holds bring themselves up to date, as far as `language` has made them.
+    the index holds bring themselves up to date, as far as `language` has made them. What an earlier run has left
+    unfinished is gone on with.
 
     Raises:
         IndexDamaged: the documents themselves, or the head, are damaged; nothing is touched.
+        Interrupted: the watcher asked to stop; what was finished is kept.
     """
     started = time.perf_counter()
     damage = set_damage_aside(where, storage)
     with writing_to(where, encoder.identity, storage) as writer:
         for table in damage.stale:
             writer.renew_index(table)
-        maker = _sole_maker(writer, language)
-        workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
-        build((structure for name, structure in structures.items() if name in damage.structures), workshop, {})
-        if damage.files:
-            writer.publish(Usage(seconds=time.perf_counter() - started))
+        unfinished = writer.head.unfinished
+        if damage.files or damage.stale or unfinished:
+            held = writer.head.structures | unfinished
+            maker = _sole_maker(writer, language)
+            workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
+            build([structure for name, structure in structures.items() if name in held], workshop, {})
+            if damage.files or damage.stale or unfinished.keys() & writer.structures.keys():
+                writer.publish(Usage(seconds=time.perf_counter() - started))
     return list(damage.files)
 
 

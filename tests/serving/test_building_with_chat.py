@@ -166,6 +166,26 @@ def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(
         assert path.is_dir() or b"Quillback" not in path.read_bytes(), path
 
 
+def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_makes_it(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    repairing = ("repair", "--index", folder, "--settings", settings)
+    assert build(hoptrail, folder, settings).code == 0
+    before, whole, paid = texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls
+    victim = next((folder / "extractions.lance" / "data").iterdir())
+    victim.write_bytes(victim.read_bytes()[:-7])
+    ended = hoptrail(*repairing)
+    assert ended.code == 0, ended.err
+    said = " ".join(ended.err.split())
+    assert "1 damaged files; not rebuilt, because repairing asks no model: " in said
+    assert "extractions" in said
+    assert "extractions" not in Snapshot.open(folder).head.structures
+    assert build(hoptrail, folder, settings).code == 0
+    assert (texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls) == (before, whole, paid)
+    assert "0 damaged files; the index is whole." in " ".join(hoptrail(*repairing).err.split())
+
+
 def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path
 ) -> None:

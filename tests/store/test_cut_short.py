@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, Interrupted, StorageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher, repair_index, update_index
 from hoptrail.store.files import StoredFiles, files_of
 from hoptrail.store.head import Head, HeadRecord, _row
 from hoptrail.store.layout import HEAD
 from hoptrail.store.place import Place
+from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings, connect
 from hoptrail.store.writer import Writer, writing_to
+from hoptrail.structures import renewing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Document, Kind, Link, Usage
 from object_store import Asked, Fault, FaultyStore
@@ -229,6 +233,95 @@ def test_a_sweep_that_failed_is_made_good_by_the_same_command(
         made.verify()
     index(place, world)
     assert made.verify() > 0
+
+
+# --- repairing
+
+
+NAMES = ("passages", "sentences", "dense-neighbours")
+
+
+def indexed(place: Place, world: Path, limits: PassageLimits | None = None, names: Sequence[str] = NAMES) -> None:
+    known = structures_by_name(limits or PassageLimits())
+    update_index(place, [world], ENCODER, [known[name] for name in names], ReadingLimits(), Watcher())
+
+
+def truncate(place: Place, files: str) -> str:
+    """Harm the first of these files; its name."""
+    path = min(place.folder.glob(files))
+    path.write_bytes(path.read_bytes()[:-7])
+    return path.relative_to(place.folder).as_posix()
+
+
+def stopping_after(calls: int) -> Watcher:
+    asked = count()
+    return Watcher(stopped=lambda: next(asked) >= calls)
+
+
+def stand(place: Place) -> tuple[dict[str, str], dict[str, str], dict[Kind, int], dict[str, int]]:
+    """Structures that are present and that are not, units and links."""
+    snapshot = Snapshot.open(place)
+    units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
+    return snapshot.head.structures, snapshot.head.unfinished, units, dict(snapshot.count_links())
+
+
+@pytest.mark.parametrize("calls", [-1, 0, 1, 3])
+def test_a_repair_that_was_killed_or_stopped_is_gone_on_with(
+    tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    """Killed when damage had been set aside, or stopped at one of its steps."""
+    monkeypatch.setattr(renewing, "BATCH", 2)
+    place = Place.of(tmp_path / "index")
+    indexed(place, world)
+    before = stand(place)
+    truncate(place, "unit-sentence.lance/data/*")
+    if calls < 0:
+        set_damage_aside(place)
+    else:
+        with pytest.raises(Interrupted, match="Run the same command again"):
+            repair_index(place, ENCODER, STRUCTURES, stopping_after(calls))
+    assert Snapshot.open(place).head.structures == {}
+    assert repair_index(place, ENCODER, STRUCTURES, Watcher()) == []
+    assert stand(place) == before
+    made = Index(place)
+    assert made.verify() > 0
+    assert made.unfinished() == ()
+
+
+def test_indexing_after_a_repair_that_was_killed_builds_what_it_names_and_repairing_the_rest(
+    tmp_path: Path, world: Path
+) -> None:
+    place = Place.of(tmp_path / "index")
+    indexed(place, world)
+    structures, _, units, links = stand(place)
+    truncate(place, "unit-sentence.lance/data/*")
+    set_damage_aside(place)
+    indexed(place, world, names=["passages"])
+    head = Snapshot.open(place).head
+    assert (set(head.structures), set(head.unfinished)) == ({"passages"}, {"sentences", "dense-neighbours"})
+    repair_index(place, ENCODER, STRUCTURES, Watcher())
+    assert stand(place) == (structures, {}, units, links)
+
+
+def test_a_keyword_index_that_a_killed_repair_was_to_renew_is_renewed_by_the_next(tmp_path: Path, world: Path) -> None:
+    place = Place.of(tmp_path / "index")
+    indexed(place, world)
+    name = truncate(place, "unit-passage.lance/_indices/*/*")
+    assert set_damage_aside(place).files == (name,)
+    assert repair_index(place, ENCODER, STRUCTURES, Watcher()) == []
+    assert not (place.folder / name).exists()
+    assert Index(place).verify() > 0
+    assert titles(place) == set(FACTS)
+
+
+def test_a_repair_under_other_settings_takes_no_old_passage_for_one_of_its_own(tmp_path: Path, world: Path) -> None:
+    small = PassageLimits(words=5, short_document_words=0)
+    place, other = Place.of(tmp_path / "index"), Place.of(tmp_path / "other")
+    indexed(place, world)
+    truncate(place, "unit-sentence.lance/data/*")
+    repair_index(place, ENCODER, structures_by_name(small), Watcher())
+    indexed(other, world, small)
+    assert stand(place) == stand(other)
 
 
 # --- looking

@@ -252,13 +252,28 @@ def test_structures_are_those_of_the_rows_written(
 ) -> None:
     with writing_to(place, encoder.identity) as writer:
         writer.structures["passages"] = "one"
+        writer.unfinished["sentences"] = "two"
         put(writer, encoder, documents)
         writer.checkpoint()
-    assert Snapshot.open(place).head.structures == {}
-    with writing_to(place, encoder.identity) as writer:
-        assert writer.structures == {"passages": "one"}
+        assert Snapshot.open(place).head.structures == {}
         writer.publish(Usage())
-    assert Snapshot.open(place).head.structures == {"passages": "one"}
+    head = Snapshot.open(place).head
+    assert (head.structures, head.unfinished) == ({"passages": "one"}, {"sentences": "two"})
+
+
+def test_what_was_built_and_not_published_is_unfinished_to_the_next_writer(
+    place: Place, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    """Documents may come before it is published."""
+    for built in ("passages", "sentences"):
+        with writing_to(place, encoder.identity) as writer:
+            writer.structures[built] = "one"
+            put(writer, encoder, documents)
+            writer.checkpoint()
+            if built == "passages":
+                writer.publish(Usage())
+    with writing_to(place, encoder.identity) as writer:
+        assert (writer.structures, writer.unfinished) == ({"passages": "one"}, {"sentences": "one"})
 
 
 def test_an_empty_index_can_be_published_and_searched(place: Place, encoder: HashingEncoder) -> None:

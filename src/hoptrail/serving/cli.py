@@ -171,10 +171,12 @@ def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Rebuild what is damaged in an index from its stored documents."""
     few_pools()
     with watching() as watcher:
-        damaged = open_index(folder, settings).repair(watcher)
+        index = open_index(folder, settings)
+        damaged, unfinished = index.repair(watcher), ", ".join(index.unfinished())
     for name in damaged:
         console_of(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
-    console_of(error=True).print(f"{len(damaged)} damaged files; the index is whole.")
+    left = f"not rebuilt, because repairing asks no model: {unfinished}. `hoptrail index --for RECIPE` builds them"
+    console_of(error=True).print(f"{len(damaged)} damaged files; {left if unfinished else 'the index is whole'}.")
 
 
 app.command()(cli_evaluation.evaluate)

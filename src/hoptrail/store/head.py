@@ -44,7 +44,9 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`structures` maps each structure present to the fingerprint of its settings, `pending_structures` those of `pending`;
+    """`structures` maps each structure present to the fingerprint of its settings, `unfinished` those of which there may be
+    rows though they were not brought up to date, because a run was stopped or something was lost: these are not present, and
+    whoever builds one goes on with its rows. `pending_structures` and `pending_unfinished` are the same of `pending`.
     `languages` maps those that a language made (published or pending) to its name; `spent` is what building cost so far.
 
     `settled` maps those that wanted nothing more when they were last brought up to date to what they hung on; it holds for
@@ -54,9 +56,11 @@ class Head:
 
     encoder: EncoderIdentity
     structures: dict[str, str] = field(default_factory=dict)
+    unfinished: dict[str, str] = field(default_factory=dict)
     tables: dict[str, int] = field(default_factory=dict)
     pending: dict[str, int] = field(default_factory=dict)
     pending_structures: dict[str, str] = field(default_factory=dict)
+    pending_unfinished: dict[str, str] = field(default_factory=dict)
     languages: dict[str, str] = field(default_factory=dict)
     settled: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
@@ -70,7 +74,7 @@ class Head:
     @property
     def published(self) -> Head:
         """What readers go by: the same while a writer works."""
-        return replace(self, pending={}, pending_structures={}, languages={}, settled={})
+        return replace(self, pending={}, pending_structures={}, pending_unfinished={}, languages={}, settled={})
 
 
 class _Payload(RootModel[Head]):

@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """`files` were missing or altered; `structures` the index held; `stale` are tables whose keyword index to renew."""
+    """`files` were missing or altered; `stale` are tables whose keyword index to renew."""
 
     files: tuple[str, ...]
-    structures: frozenset[str]
     stale: frozenset[str]
 
 
 def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None) -> Damage:
-    """Make the index at a place open again. Where anything is lost, it holds no structure until those are built again.
+    """Make the index at a place open again. Where anything is lost, all its structures are unfinished until they are built again.
 
     Raises:
         IndexUnavailable: there is no index.
@@ -58,14 +57,26 @@ def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None
             )
         stale = {table for table, names in damaged.items() if all("/_indices/" in name for name in names)}
         lost = set(damaged) - stale
+        if head.checksums is None:  # whoever was cut short may have been about to renew any of them
+            stale = set(head.tables) - lost
         if lost:
             kept = {name: version for name, version in head.tables.items() if name not in lost}
             record.commit(
-                replace(head, tables=kept, structures={}, settled={}, pending={}, pending_structures={}, checksums=None)
+                replace(
+                    head,
+                    tables=kept,
+                    structures={},
+                    unfinished=head.unfinished | head.structures,
+                    settled={},
+                    pending={},
+                    pending_structures={},
+                    pending_unfinished={},
+                    checksums=None,
+                )
             )
         elif broken or stale:
             record.commit(replace(head, checksums=None))
-        return Damage((*broken, *damaged_names), frozenset(head.structures), frozenset(stale))
+        return Damage((*broken, *damaged_names), frozenset(stale))
 
 
 def _last_readable_head(database: DBConnection, place: Place, files: Files) -> tuple[HeadRecord, Head, tuple[str, ...]]:

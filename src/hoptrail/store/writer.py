@@ -97,8 +97,10 @@ class Change:
 class Writer:
     """The one process that changes an index. Use `writing_to`.
 
-    `structures` maps the structures that the rows written so far belong to, to the fingerprints of their settings, and
-    `languages` those that a language made to its name; whoever builds one enters it before its first row.
+    `structures` maps the structures that readers are to find after `publish` to the fingerprints of their settings: those that
+    are published, which whoever publishes brings up to date, and those that this run has built. `unfinished` maps the others
+    that there may be rows of, and `languages` those that a language made to its name; whoever builds one enters it there
+    before its first row, and in `structures` after its last.
     """
 
     def __init__(
@@ -117,7 +119,10 @@ class Writer:
         self._held = held
         self.storage = storage
         self.scratch = Scratch(place, storage.held)
-        self.structures = dict(head.pending_structures if head.pending else head.structures)
+        built = head.pending_structures if head.pending else head.structures
+        begun = head.pending_unfinished if head.pending else head.unfinished
+        self.structures = {name: made for name, made in built.items() if name in head.structures}
+        self.unfinished = begun | {name: made for name, made in built.items() if name not in head.structures}
         self.languages = dict(head.languages)
         self._tables: dict[str, Table] = {}
         self._untidy = {name for name, version in head.pending.items() if version != head.tables.get(name)}
@@ -279,6 +284,7 @@ class Writer:
                     self.head,
                     pending=versions,
                     pending_structures=dict(self.structures),
+                    pending_unfinished=dict(self.unfinished),
                     languages=dict(sorted(self.languages.items())),
                 )
             )
@@ -301,9 +307,11 @@ class Writer:
             replace(
                 self.head,
                 structures=dict(sorted(self.structures.items())),
+                unfinished=dict(sorted(self.unfinished.items())),
                 tables=self._versions(),
                 pending={},
                 pending_structures={},
+                pending_unfinished={},
                 languages=dict(sorted(self.languages.items())),
                 settled=dict(settled or {}),
                 spent=self.head.spent + spent,
