@@ -102,6 +102,7 @@ class Index:
         rebuild: bool = False,
         on: Executor = HERE,
         limits: ReadingLimits | None = None,
+        keep_lines: bool = False,
     ) -> IndexingReport:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
@@ -109,7 +110,8 @@ class Index:
         a language are made by that of the settings; with `rebuild`, also where another one has made them before. Where no
         recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
         process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
-        settings, for sources that have passed these before.
+        settings, for sources that have passed these before. Documents whose lines a JSONL file no longer has go, unless
+        `keep_lines` says otherwise.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
@@ -132,6 +134,7 @@ class Index:
             performer,
             on,
             self.settings.storage,
+            keep_lines=keep_lines,
         )
         self._forget_replies()
         return report

@@ -77,8 +77,12 @@ def update_index(
     performer: Performer | None = None,
     executor: Executor = HERE,
     storage: StorageSettings | None = None,
+    *,
+    keep_lines: bool = False,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
+
+    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise.
 
     What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
@@ -103,7 +107,7 @@ def update_index(
             account,
             executor,
         )
-        report = _read_all(sources, limits, workshop)
+        report = _read_all(sources, limits, workshop, keep_lines=keep_lines)
         anew = performer is not None and performer.rebuild
         settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -269,7 +273,9 @@ def repair_index(
     return list(damage.files)
 
 
-def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop) -> IndexingReport:
+def _read_all(
+    sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop, *, keep_lines: bool
+) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
     report, findings = IndexingReport(), Findings()
     register = Register(workshop.writer)
@@ -290,7 +296,8 @@ def _read_all(sources: Sequence[str | Path], limits: ReadingLimits, workshop: Wo
             workshop.pause()
     report.removed += register.write()
     workshop.pause()
-    for gone in batched(register.unread(findings.whole), BATCH_DOCUMENTS):
+    whole = set[str]() if keep_lines else findings.whole
+    for gone in batched(register.unread(whole), BATCH_DOCUMENTS):
         register.clear(gone)
         report.removed += register.write()
         workshop.pause()

@@ -288,6 +288,6 @@ def unescaped(markdown: str) -> str:
 
 def test_numbers_in_brackets_are_ours_alone() -> None:
     item = {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
-    told = text_of({"answer": "So [9]", "evidence": [item, item, {**item, "start": 1}]})
+    told = text_of({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]})
     assert told.splitlines()[0] == "So \\[9\\] [1][2]"
     assert told.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

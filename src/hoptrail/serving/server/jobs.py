@@ -278,7 +278,8 @@ class Jobs:
         paths = [self.uploads.prepared(upload) for _, upload in prepared]
         watcher = Watcher(job.report, job.stop.is_set)
         limits = self.uploads.limits(upload for _, upload in prepared)
-        report = self._workspace.index.add(paths, self._workspace.recipes, watcher, limits=limits)
+        # A line that could not be read is not among those that were prepared, and what it said before stays.
+        report = self._workspace.index.add(paths, self._workspace.recipes, watcher, limits=limits, keep_lines=True)
         for item, upload in prepared:
             reason = self.uploads.lost(upload, report.failures)
             self.uploads.discard(upload)
