@@ -111,11 +111,13 @@ def run_forked(arguments: Sequence[str], journal: Path, ready: Connection) -> No
     """In a forked process: the command line as it is, but for the encoder and the size of its steps."""
     import hoptrail.index
     import hoptrail.indexing
+    import hoptrail.store.register
     import hoptrail.structures.passages
     from hoptrail.serving import cli
 
     vars(hoptrail.index)["open_encoder"] = lambda _: NotingEncoder(journal)
-    hoptrail.indexing.BATCH_DOCUMENTS = BATCH
+    for module in (hoptrail.indexing, hoptrail.store.register):
+        vars(module)["BATCH_DOCUMENTS"] = BATCH
     hoptrail.structures.passages.BATCH = BATCH
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.argv = ["hoptrail", *arguments]

@@ -213,19 +213,20 @@ def _true_form(form: str, path: Path, data: bytes) -> tuple[str, tuple[str, ...]
 
 
 def _read_jsonl(path: Path, limits: ReadingLimits) -> Generator[_LineOf | DocumentError, None, bool]:
-    """Gives in the end whether nothing failed."""
-    before, whole = _state(path), True
+    """Gives in the end whether there was something and nothing failed: a file without a line may be about to be written."""
+    before, found, failed = _state(path), False, False
     for line in read_lines(path, limits):
+        found = True
         if isinstance(line, BadLine):
             place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
-            whole = False
+            failed = True
             yield DocumentError(place, line.reason)
         else:
             yield _LineOf(path, line)
     if _state(path) != before:
-        whole = False
+        failed = True
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
-    return whole
+    return found and not failed
 
 
 def _from_line(content: _LineOf, limits: ReadingLimits) -> Document:
