@@ -18,6 +18,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_memberships import level_of
+from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
@@ -260,9 +261,9 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
     kept: list[int] = []
     put_summaries = Grove.put_summaries
 
-    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix, standing: Nodes) -> None:
         kept.append(len(units))
-        put_summaries(grove, units, vectors)
+        put_summaries(grove, units, vectors, standing)
 
     monkeypatch.setattr(Grove, "put_summaries", counting)
     grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Digests
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
@@ -35,7 +35,7 @@ def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], *, by_id
         still = units.digests()
         writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still})
         for batch, vectors in _encoded(workshop, units):
-            _write(writer, batch, vectors, known)
+            write_units(writer, batch, vectors, np.array([hash(unit.id) in known for unit in batch]))
 
 
 def renew_by_document(
@@ -66,11 +66,10 @@ def _encoded(workshop: Workshop, units: Sifted[Unit]) -> Iterator[tuple[Sequence
     return encode_batches(workshop, batched(new, kept_at_once(workshop, total, BATCH)), total)
 
 
-def _write(writer: Writer, batch: Sequence[Unit], vectors: FloatMatrix, known: Digests) -> None:
-    """Replace units whose ids are known and add the others, which costs less."""
-    old = np.array([hash(unit.id) in known for unit in batch])
+def write_units(writer: Writer, units: Sequence[Unit], vectors: FloatMatrix, old: NDArray[np.bool_]) -> None:
+    """Replace the `old` ones, whose ids are stored, and add the others, which costs less."""
     for rows, write in ((np.flatnonzero(~old), writer.add_units), (np.flatnonzero(old), writer.put_units)):
-        write([batch[row] for row in rows.tolist()], vectors[rows])
+        write([units[row] for row in rows.tolist()], vectors[rows])
 
 
 def encode_units(workshop: Workshop, units: list[Unit]) -> None:
