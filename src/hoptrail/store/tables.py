@@ -27,7 +27,7 @@ LEAST_MEMORY = 256
 """MiB: libraries and an encoder take most of it."""
 
 SHARES = 16
-"""Of `memory_mb`: one for what is read ahead, one for a batch of units with its vectors, two or three for libraries."""
+"""Of `memory_mb`: one for a batch of units with its vectors, two or three for libraries."""
 
 ARRAYS = 32
 """Parts of `memory_mb`, one for an array that is kept in memory: the sentence graph of millions has some twenty."""
@@ -35,6 +35,11 @@ ARRAYS = 32
 METADATA_CACHE = 16 << 20
 """Bytes of manifests and file footers that the store keeps in mind, 1 GiB by itself. Those of an index take one or two; but
 every version that a build writes names all files of its table, and 1,200 versions took 354 MiB, for nothing.
+"""
+
+READ_AHEAD = 4
+"""Parts of `memory_mb`, one for what the store reads ahead. It waits for ever where a page of a table does not fit: summaries of
+a million passages, with tens of thousands of sources each, wanted more than 16 to 64 MiB, and 256 cost 256 more than 64.
 """
 
 LEAST_SORTED = 32 << 20
@@ -72,7 +77,7 @@ class StorageSettings:
 
     @property
     def share(self) -> int:
-        """Bytes that a batch may take, or what is read ahead."""
+        """Bytes that a batch may take."""
         return (self.memory_mb << 20) // SHARES
 
     @property
@@ -105,7 +110,7 @@ def bound_memory(storage: StorageSettings) -> None:
 
     It takes both from the environment: one for all of a process, that of the first that writes, or of whoever has set them.
     """
-    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(storage.share))
+    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str((storage.memory_mb << 20) // READ_AHEAD))
     os.environ.setdefault("LANCE_MEM_POOL_SIZE", str(max(storage.held, LEAST_SORTED)))
 
 
