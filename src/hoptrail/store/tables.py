@@ -38,8 +38,8 @@ every version that a build writes names all files of its table, and 1,200 versio
 """
 
 READ_AHEAD = 4
-"""Parts of `memory_mb`, one for what the store reads ahead. It waits for ever where a page of a table does not fit: summaries of
-a million passages, with tens of thousands of sources each, wanted more than 16 to 64 MiB, and 256 cost 256 more than 64.
+"""Parts of `memory_mb`, one for what the store reads ahead. It waits for ever where what it needs at once does not fit: summaries
+of a million passages, with tens of thousands of sources each, wanted more than 24 MiB, once perhaps more than 64.
 """
 
 LEAST_SORTED = 32 << 20
