@@ -307,23 +307,29 @@ def origins_from_rows(rows: pa.RecordBatch) -> Origins:
     sources = rows.column("sources")
     places = pc.list_flatten(sources)
     spans = np.empty(len(places), SPAN)
-    spans["document"] = _id_rows(pc.struct_field(places, "document"))
+    spans["document"] = ids_from_column(pc.struct_field(places, "document"))
     for end in ("start", "end"):
         spans[end] = pc.struct_field(places, end).to_numpy()
     counts = pc.list_value_length(sources).to_numpy().astype(np.int64)
     words = np.array([len(text.split()) for text in texts_from_rows(rows)], np.uint32)
-    return Origins(_id_rows(rows.column("id")), words, counts, spans)
+    return Origins(ids_from_column(rows.column("id")), words, counts, spans)
 
 
-def _id_rows(ids: pa.Array) -> NDArray[np.bytes_]:
-    """What `id_rows` gives, of millions at a time."""
+def ids_from_column(ids: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
+    """What `id_rows` gives, in a tenth of its time: 10 ns an id. Not to be written to.
+
+    Raises:
+        ValueError: an id is too long for a row.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    longest = pc.max(pc.binary_length(ids)).as_py() or 0
-    if longest > ID.itemsize or not pc.all(pc.string_is_ascii(ids)).as_py():
+    longest = pc.max(pc.binary_length(ids)).as_py()
+    if not longest or longest > ID.itemsize or not pc.all(pc.string_is_ascii(ids)).as_py():
         return id_rows(ids.to_pylist())  # which says what is wrong
-    return np.array(pc.ascii_rpad(ids, ID.itemsize, "\0").cast(pa.binary(ID.itemsize)), ID)
+    whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    fixed = pc.ascii_rpad(whole, ID.itemsize, "\0").cast(pa.binary(ID.itemsize))
+    return np.frombuffer(fixed.buffers()[1], ID)[fixed.offset : fixed.offset + len(fixed)]
 
 
 def texts_from_rows(rows: pa.RecordBatch) -> list[str]:

@@ -298,7 +298,7 @@ class Snapshot:
         few = len(ids) < self.count(kind) // _SHARE_BETWEEN
         bounds = between("id", ids[0].decode(), ids[-1].decode()) if few else None
         for batch in self._scan(layout.unit_table(kind), layout.UNIT_COLUMNS, also=bounds):
-            here = rows_among(id_rows(batch.column("id").to_pylist()), ids) >= 0
+            here = rows_among(layout.ids_from_column(batch.column("id")), ids) >= 0
             yield layout.origins_from_rows(batch.filter(pa.array(here)))
 
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
@@ -359,7 +359,7 @@ class Snapshot:
     def ids_in_order(self, kind: Kind) -> PackedIds:
         """Ids of all units of a kind, rising."""
         batches = self._scan(layout.unit_table(kind), ["id"])
-        rows = (id_rows(batch.column("id").to_pylist()) for batch in batches)
+        rows = (layout.ids_from_column(batch.column("id")) for batch in batches)
         return PackedIds(self.scratch.in_order(ID, rows))
 
     def stored_ids(self, kind: Kind, ids: Collection[str]) -> set[str]:
@@ -397,7 +397,7 @@ class Snapshot:
             for batch in self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind"):
                 rows = np.zeros(batch.num_rows, LINK)
                 for end in ("source", "target"):
-                    rows[end] = id_rows(batch.column(end).to_pylist())
+                    rows[end] = layout.ids_from_column(batch.column(end))
                 rows["weight"] = batch.column("weight").to_numpy()
                 yield rows
 
@@ -468,7 +468,7 @@ class Snapshot:
         batches = self._scan(layout.LINKS, ["source", "target", "weight"], [kind], by="kind")
         while some := list(islice(batches, _LINK_BATCHES)):
             table = pa.Table.from_batches(some)
-            ends = [rows_among(id_rows(table[end].to_pylist()), known) for end in ("source", "target")]
+            ends = [rows_among(layout.ids_from_column(table[end]), known) for end in ("source", "target")]
             whole = (ends[0] >= 0) & (ends[1] >= 0)
             yield Directed(ends[0][whole], ends[1][whole], table["weight"].to_numpy()[whole])
 
