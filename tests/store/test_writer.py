@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import lancedb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from lancedb.table import Table
 
@@ -112,6 +113,39 @@ def test_rows_of_long_documents_become_documents_one_after_the_other() -> None:
     assert found == rows["id"].to_pylist()
     assert peak < 3_000_000
     assert not list(layout.documents_from_rows(rows.slice(0, 0)))
+
+
+def test_summaries_are_written_and_read_by_their_sources(
+    tmp_path: Path, encoder: HashingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layout, "SOURCES_AT_ONCE", 200)
+    monkeypatch.setattr(layout, "SUMMARIES_AMONG", 120)
+    written: list[tuple[int, int]] = []
+    part = layout.small_parts
+
+    def noting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in part(batches):
+            written.append((batch.num_rows, pc.sum(pc.list_value_length(batch.column("sources"))).as_py()))
+            yield batch
+
+    monkeypatch.setattr(layout, "small_parts", noting)
+    sizes = [*[1] * 30, *[250] * 6, *[40] * 4]
+    places = [tuple(Span("d", at, at + 1) for at in range(size)) for size in sizes]
+    units = [Unit(f"s{at:02}", Kind.SUMMARY, "", f"Text {at}.", spans) for at, spans in enumerate(places)]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
+        writer.publish(Usage())
+        writer.renew_index(layout.unit_table(Kind.SUMMARY))
+        written.clear()
+        writer.publish(Usage())
+    assert sum(rows for rows, _ in written) == len(units)
+    assert all(rows <= 3 and (rows == 1 or sources <= 200) for rows, sources in written)
+    snapshot = Snapshot.open(tmp_path)
+    assert {unit.id: unit for unit in snapshot.units(Kind.SUMMARY)} == {unit.id: unit for unit in units}
+    table = connect(tmp_path).open_table(layout.unit_table(Kind.SUMMARY))
+    assert layout.rows_at_once(table, 4096) == 3
+    assert layout.rows_at_once(table, 2) == 2
+    assert layout.rows_at_once(table, 4096, ["id", "title"]) == 4096
 
 
 def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, documents: list[Document]) -> None:

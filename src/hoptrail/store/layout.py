@@ -249,11 +249,16 @@ UNIT_COLUMNS = ["id", "title", "searchable", "sources"]
 
 
 SOURCES_AT_ONCE = 1 << 16
-"""Sources that become records at a time: those of a single summary high up in the tree of a million passages."""
+"""Sources that become records or are written at a time: those of a single summary high up in the tree of a million passages."""
 
 SUMMARIES_AT_ONCE = 64
-"""Summaries that are read or written at a time where their sources are: 254,314 of them with 44 million sources took 1,140 MB of
-memory to read and 1,606 to write by the thousands, and 560 and 734 so.
+"""Summaries that are read at a time where their sources are, at the most: 254,314 of them with 44 million sources took 1,140 MB
+of memory to read and 1,606 to write by the thousands, and 560 and 734 so.
+"""
+
+SUMMARIES_AMONG = 1 << 25
+"""Summaries of a table among which one is read at a time: one high up has a seventh as many sources as the table has rows (67,936
+among 490,097).
 """
 
 TEXT_AT_ONCE = 1 << 20
@@ -273,7 +278,7 @@ LEAST_DOCUMENTS = 2
 def rows_at_once(table: Table, rows: int, columns: Collection[str] | None = None) -> int:
     """How many rows of a table to have in memory where `rows` of most tables are few; `columns`: all, or those that are read."""
     if table.name == unit_table(Kind.SUMMARY) and (columns is None or "sources" in columns):
-        return min(rows, SUMMARIES_AT_ONCE)
+        return min(rows, SUMMARIES_AT_ONCE, max(1, SUMMARIES_AMONG // max(1, int(table.count_rows()))))
     if table.name == DOCUMENTS and (columns is None or "text" in columns):
         stored = cast("Mapping[str, int]", table.stats())  # a plain mapping, which its own types do not tell
         fitting = DOCUMENTS_AT_ONCE * stored["num_rows"] // max(1, stored["total_bytes"])
@@ -281,14 +286,26 @@ def rows_at_once(table: Table, rows: int, columns: Collection[str] | None = None
     return rows
 
 
-def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
-    import pyarrow.compute as pc
+def small_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, as many at a time as have few sources, to be written: the store makes a page of what it is given, and has to
+    hold a page to read from it.
+    """
+    for batch in batches:
+        yield from _by_sources(batch) if "sources" in batch.schema.names else [batch]
 
-    for part in _parted(rows.select(UNIT_COLUMNS), pc.list_value_length(rows.column("sources")), SOURCES_AT_ONCE):
+
+def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
+    for part in _by_sources(rows.select(UNIT_COLUMNS)):
         for row in part.to_pylist():
             text = _text_of(row["title"], row["searchable"])
             spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
             yield Unit(row["id"], kind, row["title"], text, spans)
+
+
+def _by_sources(rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table | pa.RecordBatch]:
+    import pyarrow.compute as pc
+
+    return _parted(rows, pc.list_value_length(rows.column("sources")), SOURCES_AT_ONCE)
 
 
 def _parted(

@@ -37,9 +37,10 @@ METADATA_CACHE = 16 << 20
 every version that a build writes names all files of its table, and 1,200 versions took 354 MiB, for nothing.
 """
 
-READ_AHEAD = 4
-"""Parts of `memory_mb`, one for what the store reads ahead. It waits for ever where what it needs at once does not fit: summaries
-of a million passages, with tens of thousands of sources each, wanted more than 24 MiB, once perhaps more than 64.
+READ_AHEAD = 128 << 20
+"""Bytes that the store reads ahead in a scan, 2 GiB by itself. It waits for ever where what it needs at once does not fit: a page
+of each of up to seven columns, which has 8 MiB or what was written at a time. Summaries of a million passages wanted more than 16
+MiB and at most 28 (ways of writing them differ), once perhaps more than 64.
 """
 
 LEAST_SORTED = 32 << 20
@@ -106,11 +107,11 @@ def connect(place: Place | Path, storage: StorageSettings | None = None) -> DBCo
 
 
 def bound_memory(storage: StorageSettings) -> None:
-    """Tell the store what it may read ahead in a scan, 2 GiB by itself, and sort an index's values in, 150 MiB by itself.
+    """Tell the store what it may read ahead in a scan, and sort an index's values in, 150 MiB by itself.
 
     It takes both from the environment: one for all of a process, that of the first that writes, or of whoever has set them.
     """
-    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str((storage.memory_mb << 20) // READ_AHEAD))
+    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(READ_AHEAD))
     os.environ.setdefault("LANCE_MEM_POOL_SIZE", str(max(storage.held, LEAST_SORTED)))
 
 

@@ -416,7 +416,7 @@ class Writer:
 
         rows = table.search().to_batches(batch_size=layout.rows_at_once(table, _REWRITE_BLOCK))
         with self._changing(table):
-            table.add(pa.RecordBatchReader.from_batches(table.schema, rows), mode="overwrite")
+            table.add(pa.RecordBatchReader.from_batches(table.schema, layout.small_parts(rows)), mode="overwrite")
         give_back()
         for column, config in self._indexes_of(name, int(table.count_rows())).items():
             with self._changing(table):

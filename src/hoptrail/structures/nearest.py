@@ -213,13 +213,6 @@ class BestEdges:
         return best_of(joined(self._back), self._count)
 
 
-def least_of(edges: Directed, size: int) -> Least:
-    """The least weight of the edges that lead from each of `size` rows, inf where none do."""
-    least = np.full(size, np.inf)
-    np.minimum.at(least, edges.sources, edges.weights)
-    return least
-
-
 def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:
     """Runs of `rows`, which are among `size` in all: each of `least` of them or a sixteenth of all, whichever is more."""
     step = max(least, -(-size // PARTS))

@@ -13,7 +13,7 @@ released code stores 100 neighbours and uses 10; here as many are stored as may 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows, joined
+from hoptrail.store.columns import Directed, PackedIds, Rows, is_among, joined, ranges
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -33,12 +33,15 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, least_of, parts_of
+from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, parts_of
 from hoptrail.structures.sparse import Growing
 from hoptrail.types import Kind
 
 BATCH = 8192
-"""Passages whose links are kept at a time at least (`nearest.parts_of`)."""
+"""Passages whose links are kept at a time at least (`nearest.parts_of`), or looked at."""
+
+_EDGE = np.dtype([("source", ">u4"), ("target", ">u4"), ("weight", "<f8")])
+"""High bytes first, so that the edges from a row are together when in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,29 +268,30 @@ def _bring_up_to_date(
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
     ids = snapshot.ids_in_order(Kind.PASSAGE)
-    stored = snapshot.link_rows(name, ids)  # with what closes a list (`ByKeywords`)
-    if len(stored.sources) < snapshot.count_links_of(name):  # some join passages that have since been cut anew
+    standing = StandingLinks(len(ids), count, snapshot.scratch)
+    read = standing.add(snapshot.link_portions(name, ids))
+    if read < snapshot.count_links_of(name):  # some join passages that have since been cut anew
         workshop.writer.drop_links(name)
-        stored = joined([])
-    degrees = np.bincount(stored.sources, minlength=len(ids))
-    lacking = degrees < min(count, len(ids) - 1)
-    lacking[stored.sources[stored.sources == stored.targets]] = False
-    pending = np.flatnonzero(lacking).astype(np.int32)
+        standing = StandingLinks(len(ids), count, snapshot.scratch)
+    pending = standing.lacking()
     if not len(pending):
         return
+    least = standing.least()
+    least[pending] = np.inf
     likeness = open_likeness(snapshot, ids)
-    standing = _of_sources(stored, ~lacking)
     done = 0
     for rows in parts_of(pending, len(ids), BATCH):
-        found = likeness.nearest(rows, least_of(standing, len(ids)))
+        found = likeness.nearest(rows, least)
         workshop.pause()
-        new = _marked(rows, len(ids))
-        others = _marked(found.sources, len(ids)) & ~new
-        improved = _once(joined([_of_sources(standing, others), _of_sources(found, others)]))
-        improved = best_of(improved, count)
-        before = joined([_of_sources(stored, new), _of_sources(standing, others)])
-        _write(workshop.writer, name, ids, before, joined([_of_sources(found, new), improved]))
-        standing = joined([_of_sources(standing, ~others), improved])
+        own = _marked(rows, len(ids))[found.sources]
+        back = found.where(~own)
+        others = np.unique(back.sources)
+        improved = best_of(_once(joined([standing.of(others), back])), count)
+        before = joined([standing.of(rows), standing.of(others)])
+        _write(workshop.writer, name, ids, before, joined([found.where(own), improved]))
+        standing.put(improved)
+        least[others] = np.inf
+        np.minimum.at(least, improved.sources, improved.weights)
         done += len(rows)
         workshop.report("linking neighbours", done, len(pending))
 
@@ -299,19 +303,80 @@ def _marked(rows: Rows, size: int) -> NDArray[np.bool_]:
     return marks
 
 
-def _of_sources(edges: Directed, rows: NDArray[np.bool_]) -> Directed:
-    """The edges that lead from the rows marked."""
-    return edges.where(rows[edges.sources])
+class StandingLinks:
+    """The links of every passage as they are stored, at most `count` each; in files where they are many."""
+
+    def __init__(self, size: int, count: int, scratch: Scratch) -> None:
+        """`size`: how many passages there are."""
+        self._scratch = scratch
+        self._wanted = min(count, size - 1)
+        self._targets = scratch.table(size, count, np.int32)
+        self._weights = scratch.table(size, count, np.float64)
+        self._counts = scratch.table(size, 1, np.int32)[:, 0]
+
+    def add(self, portions: Iterable[Directed]) -> int:
+        """Links in any order, of passages that have none here; how many there are."""
+        edges = self._scratch.in_order(_EDGE, map(_in_rows, portions))
+        for start in range(0, len(edges), BATCH):
+            some = edges[start : start + BATCH]
+            self._append(Directed(some["source"].astype(np.int32), some["target"].astype(np.int32), some["weight"]))
+        return len(edges)
+
+    def put(self, edges: Directed) -> None:
+        """Links by rising source, in the place of all that their sources have."""
+        self._counts[edges.sources] = 0
+        self._append(edges)
+
+    def of(self, rows: Rows) -> Directed:
+        """From these passages."""
+        which, places = ranges(np.zeros(len(rows), dtype=np.int64), self._counts[rows])
+        sources = rows[which]
+        return Directed(sources, self._targets[sources, places], self._weights[sources, places])
+
+    def lacking(self) -> Rows:
+        """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
+        marks = self._scratch.table(len(self._counts), 1, np.bool_)[:, 0]
+        for some in self._some():
+            links = self.of(some)
+            marks[some] = self._counts[some] < self._wanted
+            marks[links.sources[links.sources == links.targets]] = False
+        return self._scratch.marked(marks)
+
+    def least(self) -> Least:
+        """The least weight of each passage's links, inf where there are none."""
+        least = self._scratch.table(len(self._counts), 1, np.float64)[:, 0]
+        least[:] = np.inf
+        for some in self._some():
+            links = self.of(some)
+            np.minimum.at(least, links.sources, links.weights)
+        return least
+
+    def _some(self) -> Iterator[Rows]:
+        for start in range(0, len(self._counts), BATCH):
+            yield np.arange(start, min(start + BATCH, len(self._counts)), dtype=np.int32)
+
+    def _append(self, edges: Directed) -> None:
+        """Links by rising source."""
+        rows, counts = np.unique(edges.sources, return_counts=True)
+        _, places = ranges(self._counts[rows], counts)
+        self._targets[edges.sources, places] = edges.targets
+        self._weights[edges.sources, places] = edges.weights
+        self._counts[rows] += counts.astype(np.int32)
+
+
+def _in_rows(edges: Directed) -> NDArray[np.void]:
+    rows = np.empty(len(edges.sources), _EDGE)
+    rows["source"], rows["target"], rows["weight"] = edges.sources, edges.targets, edges.weights
+    return rows
 
 
 def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: Directed) -> None:
     """Replace the links of the rows whose neighbours differ."""
     size = len(ids)
-    old, new = _keys(before, size), _keys(after, size)
-    changed = np.zeros(size, dtype=bool)
-    changed[np.setxor1d(old, new) // size] = True
-    writer.remove_links(name, {ids[row] for row in np.unique(before.sources[changed[before.sources]]).tolist()})
-    writer.add_link_rows(ids, {name: _of_sources(after, changed)})
+    changed = np.unique(np.setxor1d(_keys(before, size), _keys(after, size)) // size)
+    gone = np.unique(before.sources[is_among(before.sources, changed)])
+    writer.remove_links(name, {ids[row] for row in gone.tolist()})
+    writer.add_link_rows(ids, {name: after.where(is_among(after.sources, changed))})
 
 
 def _keys(edges: Directed, size: int) -> NDArray[np.int64]:
