@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 import numpy as np
@@ -22,7 +22,7 @@ from hoptrail.language.offline.text import squeeze
 from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Digests
+from hoptrail.store.columns import Digests, PackedIds, id_rows, packed, rows_among
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.vectors import VectorMirror
@@ -127,8 +127,7 @@ class Triples:
             if came is None:
                 renew_units(workshop, Kind.SLOT, slots(), by_id=True)
                 _remove_all_but(writer, triples.old())
-                now = writer.snapshot()
-                _write(workshop, *triples.new(), lambda names: now.vectors(Kind.SLOT).of(names))
+                _write(workshop, *triples.new(), _SlotVectors(writer.snapshot()))
             else:
                 append_units(workshop, _not_stored(snapshot, slots()))
                 _write(workshop, *triples.new(), partial(writer.snapshot().vectors_of, Kind.SLOT))
@@ -227,6 +226,26 @@ class _Stored:
             and hash((name, found.passage)) in self._stated
             and all(hash((end, name)) in self._ends for end in (subject, object_))
         )
+
+
+class _SlotVectors:
+    """The vectors of all slots, read at the first call; in files where they are many."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __call__(self, names: Collection[str]) -> VectorMirror:
+        """Those of some that are stored."""
+        some = sorted(names)
+        return VectorMirror(tuple(some), self._matrix[rows_among(id_rows(some), packed(self._ids))])
+
+    @cached_property
+    def _ids(self) -> PackedIds:
+        return self._snapshot.ids_in_order(Kind.SLOT)
+
+    @cached_property
+    def _matrix(self) -> FloatMatrix:
+        return self._snapshot.vectors_in_order([Kind.SLOT], self._ids)
 
 
 def _remove_all_but(writer: Writer, kept: Digests) -> None:
