@@ -146,6 +146,19 @@ def test_a_task_that_fails_costs_its_stage_only(corpus: Corpus, fails: int) -> N
     check_answer(answer, corpus)
 
 
+@pytest.mark.parametrize("fails", [0, 1])
+def test_an_abstention_tells_of_a_task_that_failed_in_any_stage(corpus: Corpus, fails: int) -> None:
+    replies: Script = [(Read, Reading(None)), (Read, Reading(None))]
+    replies[fails] = (Read, Failure("down"))
+    answer = trail(corpus, replies, chain=NO_CHAIN)[0].answer(QUESTION)
+    assert answer.failed
+    assert [hop.verdict for hop in answer.trail].count(Verdict.FAILED) == 1
+    replies[fails], replies[1 - fails] = (Read, Failure("down")), (Read, found(3))
+    answer = trail(corpus, replies, chain=NO_CHAIN, sure=1.0)[0].answer(QUESTION)
+    assert not answer.failed
+    assert Verdict.FAILED not in [hop.verdict for hop in answer.trail]
+
+
 @pytest.mark.parametrize(
     ("tasks", "spent"),
     [(1, [Read]), (2, [Read, Read]), (5, [Read, Read]), (6, [Read, Decompose, Read, Integrate, Read])],

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hoptrail.language.offline.sampling import same_words
 from hoptrail.recipes.answering import CitedHop
+from hoptrail.types import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +45,9 @@ def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
     best = max(opinions, key=rank)
     return best, believed(best, opinions)
+
+
+def failed_elsewhere(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of all other opinions on which a task failed."""
+    others = (other for other in opinions if other is not opinion)
+    return [cited for other in others for cited in other.hops if cited.hop.verdict is Verdict.FAILED]
