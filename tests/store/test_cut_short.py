@@ -91,6 +91,9 @@ def test_a_first_commit_that_was_cut_in_two_has_made_no_index_and_is_not_in_the_
     assert not Snapshot.exists(place)
     with pytest.raises(IndexUnavailable, match="there is no index"):
         Snapshot.open(place)
+    with pytest.raises(IndexUnavailable, match="Run the same `hoptrail index` again") as refused:
+        set_damage_aside(place)
+    assert not isinstance(refused.value, IndexDamaged)
     made = Index(place)
     made.encoder = ENCODER
     made.add([world], ["bm25"])

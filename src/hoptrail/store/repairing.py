@@ -36,7 +36,7 @@ def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None
     """Make the index at a place open again. Where anything is lost, all its structures are unfinished until they are built again.
 
     Raises:
-        IndexUnavailable: there is no index.
+        IndexUnavailable: there is no index, or nothing was ever committed to it.
         IndexDamaged: documents are damaged, or no head can be read; nothing has been touched.
         IndexBusy: another process is writing.
     """
@@ -93,6 +93,11 @@ def _last_readable_head(database: DBConnection, place: Place, files: Files) -> t
             continue
         if head is not None:
             return record, head, tuple(broken)
+    if manifests and not broken:
+        raise IndexUnavailable(
+            f"the first run at {place} was stopped before it had kept anything, so there is nothing to repair. Run the same "
+            f"`hoptrail index` again."
+        )
     for name in broken:
         files.move(_aside(name), name)
     raise IndexDamaged(f"{place} has no head that can be read. Index the documents' sources into a new folder.")
