@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import BudgetExhausted, UsageError
-from hoptrail.language.tasks import Reply, Summarise, Task
+from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import asking
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.topics import Topics, TopicSettings, topic_groups, topic_id
+from hoptrail.structures.gathering import Gathering
+from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
+from hoptrail.structures.topics import Topics, TopicSettings, topic_id
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -114,12 +118,17 @@ def test_topics_go_with_their_documents_and_a_second_run_writes_nothing(site: Si
     assert site.units(Kind.TOPIC) == {}
 
 
+def gathered_titles(snapshot: Snapshot, clusterer: SameVectors) -> list[Gathering]:
+    """The groups of topics, where every passage states one fact: its title."""
+    facts = ((unit, Extraction((), (Fact(unit.title, (), unit.sources[0]),))) for unit in snapshot.units(Kind.PASSAGE))
+    return list(gathered_by_topic(topic_groups(snapshot, clusterer), facts, snapshot))
+
+
 def test_groups_have_the_title_of_their_most_central_topic(site: Site, documents: list[Document]) -> None:
     site.build(Topics(), add=documents, language=Librarian())
     clusterer = SameVectors()
-    groups = topic_groups(site.snapshot, clusterer)
-    titles = {unit.id: unit.title for unit in site.units(Kind.PASSAGE).values()}
-    assert {group.title: {titles[name] for name in group.passages} for group in groups} == {
+    groups = gathered_titles(site.snapshot, clusterer)
+    assert {group.title: set(group.facts) for group in groups} == {
         "people": {"Orla Finch"},
         "towns": {"Wrenmouth", "Dunmere", "Lindeth"},
         "rivers": {"Isk"},
@@ -134,9 +143,11 @@ def test_soft_groups_around_the_same_topic_have_keys_of_their_own(site: Site) ->
     towns = [row for row, name in enumerate(ids) if site.units(Kind.TOPIC)[name].text == "towns"]
     others = [row for row in range(len(ids)) if row not in towns]
     clusterer = SameVectors(tuple(tuple(sorted((*towns, other))) for other in others))
-    groups = topic_groups(site.snapshot, clusterer)
+    groups = gathered_titles(site.snapshot, clusterer)
     assert [group.title for group in groups] == ["towns", "towns"]
-    assert groups[0].key != groups[1].key
+    assert groups[0].key + "+" == groups[1].key
+    assert all({"Wrenmouth", "Dunmere", "Lindeth"} < set(group.facts) for group in groups)
+    assert set(groups[0].facts) != set(groups[1].facts)
 
 
 def test_aggregates_by_topic_hold_the_facts_of_the_passages_that_share_it(
@@ -155,6 +166,20 @@ def test_aggregates_by_topic_hold_the_facts_of_the_passages_that_share_it(
     before = site.snapshot.head
     site.build(*structures[:1], *structures[2:])
     assert site.snapshot.head == before
+
+
+def test_aggregates_by_topic_are_the_same_however_little_is_held(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    structures = (Extractions(), Topics(), Aggregates(AggregateSettings(key="topic")))
+    made = []
+    for folder, held in (("memory", 1 << 30), ("files", 1)):
+        monkeypatch.setattr(StorageSettings, "held", held)
+        site = Site(tmp_path / folder)
+        site.build(*structures, add=documents, language=Librarian())
+        made.append(site.units(Kind.AGGREGATE))
+    assert made[0]
+    assert made[0] == made[1]
 
 
 def test_without_topics_there_are_no_groups(site: Site, documents: list[Document]) -> None:

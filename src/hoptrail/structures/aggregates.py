@@ -5,7 +5,7 @@
 
 Deviations: case does not part entities (as in the code; the paper says exact match), a fact stands once under an entity however
 often it names it, and a long aggregate is cut into parts that the encoder reads whole. With `key = "topic"` the passages of a
-topic take the place of an entity, as in the analysis of section 3 (`topics.py`). Entities that differ in more than case and
+topic take the place of an entity, as in the analysis of section 3 (`topic_groups.py`). Entities that differ in more than case and
 white space (`Orla Finch`, `O. Finch`) are not brought together.
 """
 
@@ -18,16 +18,16 @@ from typing import Literal
 from hoptrail.documents.splitting import words_in
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.text import squeeze
 from hoptrail.language.tasks import Extraction
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number, place_of
+from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
-from hoptrail.structures.topics import TopicGroup, topic_groups
+from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
 from hoptrail.types import Kind, Span, Unit, content_id
 
 
@@ -78,36 +78,29 @@ class Aggregates:
         snapshot = writer.snapshot()
         found = stored_in_order(snapshot)
         if settings.key == "topic":
-            by_group = by_topic(found, topic_groups(snapshot, open_clusterer(settings.topics)))
-            gathered = chosen(by_group, writer.scratch, drop_covered=False)
-            renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
-            return
-        with writer.scratch.records() as by_entity:
-            with writer.scratch.sorting() as said:
-                entities = SaidOfEntities(said)
-                for _, extraction in found:
-                    entities.put(extraction)
-                for gathering in entities.gathered():
-                    if settings.dates_and_numbers or not is_date_or_number(gathering.title):
-                        by_entity.put(gathering)
-            gathered = chosen(by_entity, writer.scratch, drop_covered=settings.drop_covered_singletons)
-            renew_units(workshop, Kind.AGGREGATE, units_of(gathered, settings.part_words))
+            groups = topic_groups(snapshot, open_clusterer(settings.topics, writer.scratch.table))
+            gatherings = gathered_by_topic(groups, found, snapshot)
+        else:
+            gatherings = gathered_by_entity(found, writer.scratch, dates_and_numbers=settings.dates_and_numbers)
+        with writer.scratch.records() as gathered:
+            for gathering in gatherings:
+                gathered.put(gathering)
+            covered = settings.key == "entity" and settings.drop_covered_singletons
+            kept = chosen(gathered, writer.scratch, drop_covered=covered)
+            renew_units(workshop, Kind.AGGREGATE, units_of(kept, settings.part_words))
 
 
-def by_topic(found: Iterable[tuple[Unit, Extraction]], groups: Iterable[TopicGroup]) -> list[Gathering]:
-    """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
-    extractions = {passage.id: extraction for passage, extraction in found}
-    places = {passage: place for place, passage in enumerate(extractions)}
-    gathered = []
-    for group in groups:
-        texts: dict[str, Place] = {}
-        for passage in sorted(places.keys() & set(group.passages), key=places.__getitem__):
-            for fact in extractions[passage].facts:
-                texts.setdefault(squeeze(fact.text), place_of(fact))
-        texts.pop("", None)
-        if texts:
-            gathered.append(Gathering(group.key, group.title, texts))
-    return gathered
+def gathered_by_entity(
+    found: Iterable[tuple[Unit, Extraction]], scratch: Scratch, *, dates_and_numbers: bool
+) -> Iterator[Gathering]:
+    """The facts about each entity, in the order of `found`."""
+    with scratch.sorting() as said:
+        entities = SaidOfEntities(said)
+        for _, extraction in found:
+            entities.put(extraction)
+        for gathering in entities.gathered():
+            if dates_and_numbers or not is_date_or_number(gathering.title):
+                yield gathering
 
 
 def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:

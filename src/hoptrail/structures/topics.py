@@ -1,7 +1,7 @@
-"""What each passage is about in a few words, and the passages grouped by that: what SiReRAG's section 3 analyses.
+"""What each passage is about in a few words: what passages are grouped by in the analysis of SiReRAG's section 3.
 
 A topic is a unit of its own kind, one a passage, with the vector of its words: so it is asked for once, and goes with its
-passage. Only aggregates by topic are made from topics; none is searched.
+passage. Only aggregates by topic are made from topics (`topic_groups.py`); none is searched.
 """
 
 from __future__ import annotations
@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from hoptrail.documents.splitting import words_in
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.text import squeeze
 from hoptrail.language.tasks import Summarise
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_without
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.clustering import Clusterer
 from hoptrail.structures.names import PASSAGES, TOPICS
 from hoptrail.structures.renewing import encode_units
 from hoptrail.types import Kind, Unit, content_id
@@ -73,41 +67,8 @@ class Topics:
         ask_about(workshop, passages_without(snapshot, done, topic_id), inquiry)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicGroup:
-    """Passages (ids, rising by topic id) that share a topic: `title`, that of the most central one, whose id is `key`."""
-
-    key: str
-    title: str
-    passages: tuple[str, ...]
-
-
 def topic_id(passage: str) -> str:
     return content_id("o", passage)
-
-
-def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> list[TopicGroup]:
-    """The passages that have a topic, clustered by the vectors of their topics."""
-    mirror = snapshot.vectors(Kind.TOPIC)
-    if not mirror.ids:
-        return []
-    titles = {unit.id: unit.text for unit in snapshot.units(Kind.TOPIC)}
-    passages = {topic_id(unit.id): unit for unit in snapshot.units(Kind.PASSAGE)}
-    words = [words_in(passages[topic].text) for topic in mirror.ids]
-    groups: dict[str, TopicGroup] = {}
-    for rows in clusterer.cluster(mirror.matrix, words):
-        central = mirror.ids[_most_central(mirror.matrix, rows)]
-        key = central
-        while key in groups:  # soft groups may share their most central topic
-            key += "+"
-        groups[key] = TopicGroup(key, titles[central], tuple(passages[mirror.ids[row]].id for row in rows))
-    return list(groups.values())
-
-
-def _most_central(matrix: FloatMatrix, rows: Sequence[int]) -> int:
-    """The row nearest to the middle of `rows`; the first of several."""
-    members = matrix[list(rows)]
-    return rows[int(np.argmax(members @ members.mean(axis=0)))]
 
 
 def _keep(workshop: Workshop, got: Sequence[tuple[Unit, str]]) -> None:

@@ -1,0 +1,133 @@
+"""Passages grouped by their topics, and what is said in each group: in files where there is much of it.
+
+Rows are those of the topics, by rising id. A topic stands for its passage, which it is named after (`topics.topic_id`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count, groupby
+from operator import itemgetter
+
+import numpy as np
+
+from hoptrail.documents.splitting import words_in
+from hoptrail.executing.executor import batched
+from hoptrail.language.offline.text import squeeze
+from hoptrail.language.tasks import Extraction
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
+from hoptrail.store.scratch import Scratch, Sorting
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.clustering import Clusterer, Groups
+from hoptrail.structures.gathering import Gathering, Place, place_of
+from hoptrail.structures.topics import topic_id
+from hoptrail.types import Kind, Unit
+
+_READ = 4096
+"""Units, or groups, that are looked at together."""
+
+Said = tuple[int, int, str, Place]
+"""A group, how much was said before, a fact's text and where that stands."""
+
+Named = tuple[int, str, str]
+"""A group, its key and its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicGroups:
+    """The `members` of each group, and of each group the most `central` one, which gives it its title."""
+
+    topics: PackedIds
+    members: Groups
+    central: Rows
+
+
+def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
+    """The passages that have a topic, clustered by the vectors of their topics."""
+    topics = snapshot.ids_in_order(Kind.TOPIC)
+    if not len(topics):
+        return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
+    vectors = snapshot.vectors_in_order([Kind.TOPIC], topics)
+    words = snapshot.scratch.table(len(topics), 1, np.int32)[:, 0]
+    for some in batched(snapshot.units(Kind.PASSAGE), _READ):
+        for row, passage in zip(_rows(topics, map(_topic_of, some)).tolist(), some, strict=True):
+            if row >= 0:
+                words[row] = words_in(passage.text)
+    members = clusterer.cluster(vectors, words)
+    central = (_most_central(vectors, rows) for rows in members.each())
+    return TopicGroups(topics, members, np.fromiter(central, np.int32, len(members)))
+
+
+def gathered_by_topic(
+    groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], snapshot: Snapshot
+) -> Iterator[Gathering]:
+    """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
+    scratch = snapshot.scratch
+    with scratch.sorting() as named, scratch.sorting() as said:
+        _name(groups, snapshot, named)
+        _say(groups, found, said, scratch)
+        names = iter(named)
+        for number, told in groupby(said, itemgetter(0)):
+            key, title = next((key, title) for group, key, title in names if group == number)
+            facts: dict[str, Place] = {}
+            for _, _, text, place in told:
+                facts.setdefault(text, place)
+            yield Gathering(key, title, facts)
+
+
+def _name(groups: TopicGroups, snapshot: Snapshot, named: Sorting[Named]) -> None:
+    central = _GroupsOfRows(Groups(groups.central, np.arange(len(groups.central) + 1)), snapshot.scratch)
+    for some in batched(snapshot.units(Kind.TOPIC), _READ):
+        rows = _rows(groups.topics, (topic.id for topic in some))
+        for topic, numbers in zip(some, central.of(rows), strict=True):
+            for before, number in enumerate(numbers):  # soft groups may share their most central topic
+                named.put((number, topic.id + "+" * before, topic.text))
+
+
+def _say(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], said: Sorting[Said], scratch: Scratch) -> None:
+    members = _GroupsOfRows(groups.members, scratch)
+    places = count()
+    for some in batched(found, _READ):
+        rows = _rows(groups.topics, (_topic_of(passage) for passage, _ in some))
+        for (_, extraction), numbers in zip(some, members.of(rows), strict=True):
+            for fact in extraction.facts if numbers else ():
+                if text := squeeze(fact.text):
+                    for number in numbers:
+                        said.put((number, next(places), text, place_of(fact)))
+
+
+class _GroupsOfRows:
+    """Which groups each row is in."""
+
+    def __init__(self, groups: Groups, scratch: Scratch) -> None:
+        numbered = zip(count(0, _READ), groups.parts(_READ), strict=False)
+        self._pairs = scratch.rising(
+            np.int64,
+            (
+                paired(part.rows, np.repeat(np.arange(first, first + len(part)), np.diff(part.starts)))
+                for first, part in numbered
+            ),
+        )
+        """Row and group as one number each."""
+
+    def of(self, rows: Rows) -> Iterator[list[int]]:
+        """The numbers of the groups of each of some rows, rising; none of row -1."""
+        ends = (self._pairs.searchsorted(paired(rows + after, np.zeros_like(rows))) for after in range(2))
+        for first, last in zip(*ends, strict=True):
+            yield unpaired(self._pairs[first:last])[1].tolist()
+
+
+def _rows(topics: PackedIds, ids: Iterable[str]) -> Rows:
+    return rows_among(id_rows(ids), packed(topics))
+
+
+def _topic_of(passage: Unit) -> str:
+    return topic_id(passage.id)
+
+
+def _most_central(vectors: FloatMatrix, rows: Rows) -> int:
+    """The row nearest to the middle of `rows`; the first of several."""
+    members = vectors[rows]
+    return int(rows[np.argmax(members @ members.mean(axis=0))])
