@@ -13,7 +13,7 @@ that is done again cannot appear twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import IndexBusy
+from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store import layout
@@ -59,6 +60,7 @@ REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 links.
 """
 
+_REMOVED = 1 << 16
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096
 
@@ -241,19 +243,21 @@ class Writer:
         self._came -= gone
         snapshot = self.snapshot()
         for kind in snapshot.kinds:
-            touched = set(snapshot.ids_within(kind, gone))
+            touched = snapshot.ids_within(kind, gone)
             if kind in REMADE:
-                self._delete(layout.unit_table(kind), "id", touched)
+                for some in batched(touched, _REMOVED):
+                    self._delete(layout.unit_table(kind), "id", some)
             else:
                 self.remove_units(kind, touched)
         self._delete(layout.DOCUMENTS, "id", gone)
 
-    def remove_units(self, kind: Kind, ids: Collection[str]) -> None:
-        """Remove units of one kind with what was found in them and their links."""
-        self._delete(layout.unit_table(kind), "id", ids)
-        self._delete(layout.EXTRACTIONS, "id", ids)
-        for end in ("source", "target"):
-            self._delete(layout.LINKS, end, ids)
+    def remove_units(self, kind: Kind, ids: Iterable[str]) -> None:
+        """Remove units of one kind with what was found in them and their links, so many at a time that memory holds their ids."""
+        for some in batched(ids, _REMOVED):
+            self._delete(layout.unit_table(kind), "id", some)
+            self._delete(layout.EXTRACTIONS, "id", some)
+            for end in ("source", "target"):
+                self._delete(layout.LINKS, end, some)
 
     def remove_links(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from `sources`."""
@@ -461,7 +465,7 @@ class Writer:
         """Delete the rows whose `column` has one of `values` and that meet the `condition`."""
         if name not in self._tables or not values:
             return
-        ordered = sorted(values)
+        ordered = sorted(set(values))
         with writing(self.place):
             for start in range(0, len(ordered), _DELETE_BLOCK):
                 wanted = one_of(column, ordered[start : start + _DELETE_BLOCK])

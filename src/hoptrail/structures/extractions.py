@@ -96,7 +96,7 @@ def _missing(writer: Writer) -> Iterator[tuple[str, Span]]:
     snapshot = writer.snapshot()
     there = writer.scratch.digests(map(hash, snapshot.unit_ids(Kind.PASSAGE)))
     done = writer.scratch.digests(map(hash, snapshot.extracted()))
-    writer.remove_units(Kind.PASSAGE, {id_ for id_ in snapshot.extracted() if hash(id_) not in there})
+    writer.remove_units(Kind.PASSAGE, (id_ for id_ in snapshot.extracted() if hash(id_) not in there))
     return passages_without(snapshot, done)
 
 

@@ -33,7 +33,7 @@ def renew_units(workshop: Workshop, kind: Kind, wanted: Iterable[Unit], *, by_id
         for unit in wanted:
             units.put(hash(unit.id), unit, new=hash(unit.id if by_id else unit) not in stored)
         still = units.digests()
-        writer.remove_units(kind, {id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still})
+        writer.remove_units(kind, (id_ for id_ in snapshot.unit_ids(kind) if hash(id_) not in still))
         for batch, vectors in _encoded(workshop, units):
             write_units(writer, batch, vectors, np.array([hash(unit.id) in known for unit in batch]))
 

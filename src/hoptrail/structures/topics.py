@@ -59,7 +59,7 @@ class Topics:
         there = scratch.digests(hash(topic_id(id_)) for id_ in snapshot.unit_ids(Kind.PASSAGE))
         done = scratch.digests(map(hash, snapshot.unit_ids(Kind.TOPIC)))
         workshop.writer.remove_units(
-            Kind.TOPIC, {id_ for id_ in snapshot.unit_ids(Kind.TOPIC) if hash(id_) not in there}
+            Kind.TOPIC, (id_ for id_ in snapshot.unit_ids(Kind.TOPIC) if hash(id_) not in there)
         )
         inquiry = Inquiry(
             lambda unit: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"

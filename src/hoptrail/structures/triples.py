@@ -256,7 +256,7 @@ def _remove_all_but(writer: Writer, kept: Digests) -> None:
         (link.source for link in snapshot.links(STATED)),
         (link.target for link in snapshot.links(END)),
     )
-    writer.remove_units(Kind.TRIPLE, {id_ for id_ in named if hash(id_) not in kept})
+    writer.remove_units(Kind.TRIPLE, (id_ for id_ in named if hash(id_) not in kept))
 
 
 def _slots(found: StatedTriple) -> list[str]:
