@@ -13,7 +13,9 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
-from hoptrail.structures import imported
+from hoptrail.store.tables import StorageSettings
+from hoptrail.store.writer import Writer
+from hoptrail.structures import extractions, imported
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
@@ -260,6 +262,47 @@ def test_documents_without_a_line_get_theirs_when_the_file_has_it(
     assert first.fingerprint == second.fingerprint  # the same path, whose content has changed
     site.build(second, add=world[:3])
     assert len(placed(site)) == 3
+
+
+def test_what_is_imported_is_the_same_however_little_is_held(
+    world: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line(str(number), triples=[["a", "b", f"{number}"]]) for number in (4, 0, 2, 9, 2)]
+    structure = written(tmp_path, *lines, line(FINCH, triples=[[FINCH, "designed", BRIDGE]]), "{")
+    made = []
+    for folder, few in (("whole", 1 << 20), ("parts", 1)):
+        monkeypatch.setattr(StorageSettings, "held", few)
+        monkeypatch.setattr(imported, "READ", few)
+        monkeypatch.setattr(extractions, "READ", few)
+        site = Site(tmp_path / folder)
+        account = site.build(structure, add=world)
+        made.append((account.notes, dict(site.snapshot.extractions())))
+    assert len(made[0][1]) == 3
+    assert len(made[0][0]) == 3
+    assert made[0] == made[1]
+
+
+def test_a_stopped_import_goes_on_where_it_was(
+    site: Site, world: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extractions, "kept_at_once", lambda *_: 2)
+    kept: list[int] = []
+    add = Writer.add_extractions
+
+    def stopping(writer: Writer, found: Mapping[str, Extraction]) -> None:
+        if len(kept) == 1:
+            kept.append(0)
+            raise KeyboardInterrupt
+        kept.append(len(found))
+        add(writer, found)
+
+    monkeypatch.setattr(Writer, "add_extractions", stopping)
+    structure = written(tmp_path, *(line(document.id, triples=[["a", "b", "c"]]) for document in world))
+    with pytest.raises(KeyboardInterrupt):
+        site.build(structure, add=world)
+    assert site.build(structure).notes == []
+    assert set(found(site)) == {document.title for document in world}
+    assert sum(kept) == len(world)
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:

@@ -211,6 +211,10 @@ class Snapshot:
         for batch in self._scan(layout.DOCUMENTS, ["id", "sources"]):
             yield batch.column("id").to_pylist(), pc.list_flatten(batch.column("sources")).to_pylist()
 
+    def each_entry(self) -> Iterator[DocumentEntry]:
+        """The same as a stream, in no particular order."""
+        return self._entries()
+
     def entries_of(self, ids: Collection[str]) -> Iterator[DocumentEntry]:
         """Those of some documents, of those that there are, looked up."""
         return self._entries(ids)

@@ -6,17 +6,19 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order, passages_without
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.imported import digest_of, import_extractions
+from hoptrail.structures.encoding import kept_at_once
+from hoptrail.structures.imported import Faults, digest_of, import_extractions
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Span, Unit
@@ -68,14 +70,11 @@ class Extractions:
             UsageError: the file cannot be read.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
-        writer = workshop.writer
-        change = workshop.change  # with a document that goes, what was found in it has gone
-        missing = _places_within(writer.snapshot(), change.came) if change else _missing(writer)
         if self.settings.from_file:
-            _import(workshop, Path(self.settings.from_file), missing)
+            _import(workshop, Path(self.settings.from_file))
         else:
-            inquiry = Inquiry(Extract, lambda got: _keep(writer, got), "extracting")
-            ask_about(workshop, missing, inquiry)
+            inquiry = Inquiry(Extract, lambda got: _keep(workshop.writer, got), "extracting")
+            ask_about(workshop, _missing(workshop), inquiry)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
@@ -91,9 +90,11 @@ def _places_within(snapshot: Snapshot, documents: Collection[str]) -> Iterator[t
     return ((unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents))
 
 
-def _missing(writer: Writer) -> Iterator[tuple[str, Span]]:
+def _missing(workshop: Workshop) -> Iterator[tuple[str, Span]]:
     """Ids and places of the passages without an extraction; extractions without a passage are removed."""
-    snapshot = writer.snapshot()
+    writer, snapshot = workshop.writer, workshop.writer.snapshot()
+    if workshop.change:  # with a document that goes, what was found in it has gone
+        return _places_within(snapshot, workshop.change.came)
     there = writer.scratch.digests(map(hash, snapshot.unit_ids(Kind.PASSAGE)))
     done = writer.scratch.digests(map(hash, snapshot.extracted()))
     writer.remove_units(Kind.PASSAGE, (id_ for id_ in snapshot.extracted() if hash(id_) not in there))
@@ -104,21 +105,25 @@ def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
     writer.add_extractions({unit.id: extraction for unit, extraction in got})
 
 
-def _import(workshop: Workshop, file: Path, passages: Iterable[tuple[str, Span]]) -> None:
-    snapshot = workshop.writer.snapshot()
-    missing = {id_ for id_, _ in passages}
-    if not missing:
+def _import(workshop: Workshop, file: Path) -> None:
+    snapshot, change = workshop.writer.snapshot(), workshop.change
+    wanted = workshop.writer.scratch.digests(hash(id_) for id_, _ in _missing(workshop))
+    if not wanted:
         return
-    imported = import_extractions(file, snapshot)
-    wanted = {name: imported.extractions[name] for name in sorted(missing & imported.extractions.keys())}
-    workshop.writer.add_extractions(wanted)
-    workshop.pause()
-    workshop.report("importing extractions", len(wanted), len(missing))
-    workshop.account.notes += imported.notes
-    without = passages_in_order(snapshot, missing - wanted.keys())
+    places = _places_within(snapshot, change.came) if change else snapshot.first_sources(Kind.PASSAGE)
+    faults, done, without, shown = Faults(file), 0, 0, list[str]()
+    imported = import_extractions(faults, snapshot, places, wanted)
+    for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):
+        workshop.pause()
+        workshop.writer.add_extractions({unit.id: found for unit, found in some if found is not None})
+        lacking = [unit for unit, found in some if found is None]
+        without += len(lacking)
+        shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
+        done += len(some)
+        workshop.report("importing extractions", done, len(wanted))
+    workshop.account.notes += faults.told
     if without:
-        shown = ", ".join(f"{unit.title!r} ({unit.id})" for unit in without[:SHOWN])
-        more = ", ..." if len(without) > SHOWN else ""
         workshop.account.notes.append(
-            f"{file} has no line for {len(without)} passages, which are without entities and facts: {shown}{more}. Add lines."
+            f"{file} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"
+            f"{', ...' if without > SHOWN else ''}. Add lines."
         )

@@ -8,23 +8,38 @@ JSON lines, UTF-8, one a document:
     triples    [[subject, predicate, object]]: each becomes the fact "subject predicate object", and stays a triple
 
 A line has facts, triples or both; other keys mean nothing. What has no offsets is placed at the sentence that shares most words
-with it. A line that cannot be used costs itself only. The file is held in memory.
+with it. A line that cannot be used costs itself only. Lines are put in the order of their documents, in files where they are
+many.
 """
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import batched
 from hoptrail.language.offline.text import content_stems, folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store.snapshot import DocumentEntry, Snapshot
-from hoptrail.types import Document, Kind, Span, Unit
+from hoptrail.store.columns import Digests
+from hoptrail.store.scratch import Sorting
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.asking import passages_in_order
+from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.types import Document, Span, Unit
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+READ = 4096
+"""Passages, or documents, looked at together."""
 
 NAMED = 20
 """Lines whose fault is told in full; of further ones only the number is."""
@@ -65,12 +80,26 @@ class ExtractionLine:
         return (*(self.facts or ()), *triples)
 
 
-@dataclass(slots=True)
-class Imported:
-    """What a file gives for the passages of an index, by their ids, and what is wrong with it."""
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is wrong with lines of a file, by their numbers."""
 
-    extractions: dict[str, Extraction] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    file: Path
+    lines: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def told(self) -> list[str]:
+        """One note a fault, and one for all beyond the first few."""
+        numbers = sorted(self.lines)
+        notes = [f"{self.file}, line {number} is left out: {self.lines[number]}." for number in numbers[:NAMED]]
+        if numbers[NAMED:]:
+            further = ", ".join(map(str, numbers[NAMED:]))
+            notes.append(f"{self.file}: {len(numbers) - NAMED} more lines are left out: {further}.")
+        return notes
+
+
+Meant = tuple[str, int, ExtractionLine]
+"""The id of the document that a line means, and the number of the line, which follows."""
 
 
 class _Unfit(Exception):
@@ -90,36 +119,59 @@ def digest_of(file: Path) -> str:
         raise _unreadable(file, error) from error
 
 
-def import_extractions(file: Path, snapshot: Snapshot) -> Imported:
-    """The extractions of `file` for the passages of `snapshot`: one for every passage of a document that has a usable line.
+def import_extractions(
+    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], wanted: Digests
+) -> Iterator[tuple[Unit, Extraction | None]]:
+    """The `wanted` ones of some passages in document order, each with what a file says of it: None where no line that can be used
+    is about its document.
+
+    `passages`: ids and places of all passages of the documents in question. What is wrong with a line goes into `faults`, which
+    name the file.
 
     Raises:
         UsageError: the file cannot be read.
     """
-    documents = _Names(snapshot.entries)
-    lines: defaultdict[str, list[tuple[int, ExtractionLine]]] = defaultdict(list)
-    faults: dict[int, str] = {}
-    for number, content in _numbered(file):
+    documents = _by_document(snapshot, passages)
+    with snapshot.scratch.sorting() as lines:
+        _resolve(faults, snapshot, lines)
+        for some in batched(_beside(documents, lines), READ):
+            texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
+            for units, own in some:
+                asked = [unit for unit in units if hash(unit.id) in wanted]
+                found = _said(texts[units[0].document], units, own, faults) if asked and own else {}
+                yield from ((unit, found.get(unit.id)) for unit in asked)
+
+
+def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
+    """The passages of each document, in order, by rising document id."""
+    batches = PassagePlaces(passages, snapshot.scratch).batches(READ)
+    units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
+    return (list(own) for _, own in groupby(units, key=lambda unit: unit.document))
+
+
+def _beside(documents: Iterable[list[Unit]], lines: Iterable[Meant]) -> Iterator[tuple[list[Unit], list[Meant]]]:
+    """The passages of each document with the lines that mean it; both come by rising document id."""
+    rest = iter(lines)
+    line = next(rest, None)
+    for units in documents:
+        document, own = units[0].document, []
+        while line is not None and line[0] <= document:
+            if line[0] == document:
+                own.append(line)
+            line = next(rest, None)
+        yield units, own
+
+
+def _said(
+    document: Document, passages: Sequence[Unit], lines: Iterable[Meant], faults: Faults
+) -> Mapping[str, Extraction]:
+    places = _Places(document, passages)
+    for _, number, line in lines:
         try:
-            line = _parsed(content)
-            lines[documents.meant_by(str(line.id))].append((number, line))
+            places.put(line)
         except _Unfit as unfit:
-            faults[number] = str(unfit)
-    passages: defaultdict[str, list[Unit]] = defaultdict(list)
-    for unit in snapshot.units(Kind.PASSAGE):
-        if unit.document in lines:
-            passages[unit.document].append(unit)
-    imported = Imported()
-    for document in snapshot.documents(list(lines)):
-        places = _Places(document, sorted(passages[document.id], key=lambda unit: unit.sources))
-        for number, line in lines[document.id]:
-            try:
-                places.put(line)
-            except _Unfit as unfit:
-                faults[number] = str(unfit)
-        imported.extractions |= places.extractions()
-    imported.notes = _told(file, faults)
-    return imported
+            faults.lines[number] = str(unfit)
+    return places.extractions()
 
 
 def _unreadable(file: Path, error: OSError) -> UsageError:
@@ -141,10 +193,10 @@ def _numbered(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _parsed(content: bytes) -> ExtractionLine:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        line = TypeAdapter(ExtractionLine).validate_json(content, strict=True)
+        line = _form().validate_json(content, strict=True)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
@@ -154,36 +206,58 @@ def _parsed(content: bytes) -> ExtractionLine:
     return line
 
 
-class _Names:
-    """Which document a line means."""
+@cache
+def _form() -> TypeAdapter[ExtractionLine]:
+    from pydantic import TypeAdapter
 
-    def __init__(self, entries: Iterable[DocumentEntry]) -> None:
-        self._ids = set[str]()
-        self._read_as: defaultdict[str, set[str]] = defaultdict(set)
-        self._titled: defaultdict[str, set[str]] = defaultdict(set)
-        for entry in entries:
-            self._ids.add(entry.id)
-            self._titled[entry.title].add(entry.id)
-            for source in entry.sources:
-                for name in _line_names(source):
-                    self._read_as[name].add(entry.id)
+    return TypeAdapter(ExtractionLine)
 
-    def meant_by(self, name: str) -> str:
-        """The id of the document.
 
-        Raises:
-            _Unfit: no document is called that, or several are.
-        """
-        if name in self._ids:
-            return name
-        found = self._read_as.get(name) or self._titled.get(name) or set()
-        if not found:
-            raise _Unfit(f"no document of this index has the id or the title {name!r}")
-        if len(found) > 1:
-            raise _Unfit(
-                f"{len(found)} documents are called {name!r}: name one by its id, {' or '.join(sorted(found))}"
-            )
-        return next(iter(found))
+Called = tuple[str, int, Any, ExtractionLine | None]
+"""A name, what it is one of (_ITSELF to _LINE), and the document with its id or the number of the line, which follows."""
+
+_ITSELF, _READ_AS, _TITLED, _LINE = range(4)
+"""A document's id, the id it had in its own file, its title, or the name that a line gives. They come in this order."""
+
+
+def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
+    """Find the document that each line of the file means, by putting all names in order."""
+    with snapshot.scratch.sorting() as called:
+        for entry in snapshot.each_entry():
+            called.put((entry.id, _ITSELF, entry.id, None))
+            called.put((entry.title, _TITLED, entry.id, None))
+            for name in chain.from_iterable(map(_line_names, entry.sources)):
+                called.put((name, _READ_AS, entry.id, None))
+        for number, content in _numbered(faults.file):
+            try:
+                line = _parsed(content)
+                called.put((str(line.id), _LINE, number, line))
+            except _Unfit as unfit:
+                faults.lines[number] = str(unfit)
+        for name, group in groupby(called, itemgetter(0)):
+            owners: tuple[set[str], ...] = (set(), set(), set())
+            for _, rank, what, line in group:
+                if rank < _LINE:
+                    owners[rank].add(what)
+                    continue
+                try:
+                    lines.put((_meant_by(name, owners), what, line))
+                except _Unfit as unfit:
+                    faults.lines[what] = str(unfit)
+
+
+def _meant_by(name: str, owners: Iterable[Collection[str]]) -> str:
+    """The id of the document that is called so; `owners` are those that have it as id, as id in their file, as title.
+
+    Raises:
+        _Unfit: no document is called that, or several are.
+    """
+    found = next(filter(None, owners), ())
+    if not found:
+        raise _Unfit(f"no document of this index has the id or the title {name!r}")
+    if len(found) > 1:
+        raise _Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {' or '.join(sorted(found))}")
+    return next(iter(found))
 
 
 def _line_names(source: str) -> Iterator[str]:
@@ -274,12 +348,3 @@ def _triple(*slots: str) -> Triple | None:
 
 def _squeezed(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in map(squeeze, names) if name))
-
-
-def _told(file: Path, faults: Mapping[int, str]) -> list[str]:
-    """One note a fault, and one for all beyond the first few."""
-    numbers = sorted(faults)
-    notes = [f"{file}, line {number} is left out: {faults[number]}." for number in numbers[:NAMED]]
-    if numbers[NAMED:]:
-        notes.append(f"{file}: {len(numbers) - NAMED} more lines are left out: {', '.join(map(str, numbers[NAMED:]))}.")
-    return notes
