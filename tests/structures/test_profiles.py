@@ -9,7 +9,9 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
+from hoptrail.structures import profile_file
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles, ProfileSettings, profile_id
 from hoptrail.types import Document, Kind, Unit, Usage
@@ -109,6 +111,36 @@ def test_many_faults_are_counted(site: Site, tmp_path: Path) -> None:
     account = site.build(written(tmp_path, *["{"] * 25), add=[ISK])
     assert len(account.notes) == 21
     assert account.notes[-1].endswith("5 more lines or pairs are left out.")
+
+
+def test_what_a_file_says_is_the_same_however_little_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    twins = [make_document("Isk", f"Isk\nlength: {number} km") for number in range(3)]
+    documents = [*twins, make_document("Alba", "Alba\nheight: 9 m"), make_document("", "No title.\nlength: 1 km")]
+    structure = written(
+        tmp_path,
+        line("Isk", ("length", "7 km")),
+        line("Alba", ("height", "9 m"), ("age", "3"), also=["The Alb"]),
+        "{",
+        line("isk ", ("length", "1 km"), ("length", "2 km"), ("length", "5 km")),
+        line("", ("length", "1 km")),
+    )
+    made = []
+    for folder, few in (("whole", 1 << 20), ("parts", 1)):
+        monkeypatch.setattr(StorageSettings, "held", few)
+        monkeypatch.setattr(profile_file, "READ", few)
+        site = Site(tmp_path / folder)
+        account = site.build(structure, add=documents)
+        made.append((account.notes, site.units(Kind.PROFILE)))
+    notes, units = made[0]
+    assert made[1] == made[0]
+    texts = sorted(unit.text for unit in units.values())
+    assert texts == ["Alba\nheight: 9 m", "height: 9 m", "length: 1 km", "length: 2 km"]
+    assert ["line 3" in notes[0], "'age: 3'" in notes[1], "'length: 5 km'" in notes[2], len(notes)] == [
+        True,
+        True,
+        True,
+        3,
+    ]
 
 
 def test_titles_that_no_document_has_are_passed_over(site: Site, tmp_path: Path) -> None:

@@ -14,19 +14,25 @@ citation is a place in a document. A line that cannot be used costs itself only.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from hoptrail.errors import UsageError
+from hoptrail.executing.executor import batched
 from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.text import folded, squeeze
+from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Document, Span
 
 DISAMBIGUATION = "(disambiguation)"
 """What follows a name that several things share, as in Wikipedia."""
+
+READ = 4096
+"""Documents looked at together."""
 
 NAMED = 20
 """Faults that are told in full; of further ones only the number is."""
@@ -67,11 +73,24 @@ class Described:
 
 
 @dataclass(slots=True)
-class ImportedProfiles:
-    """What a file gives for the documents of an index, and what is wrong with it."""
+class ProfileFaults:
+    """What is wrong with a file: the first few faults, and how many there are."""
 
-    described: list[Described] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    file: Path
+    first: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, fault: str) -> None:
+        self.count += 1
+        self.first += [fault][: NAMED - len(self.first)]
+
+    @property
+    def told(self) -> list[str]:
+        """One note a fault, and one for all beyond the first few."""
+        notes = [f"{self.file}: {fault}." for fault in self.first]
+        if self.count > len(notes):
+            notes.append(f"{self.file}: {self.count - len(notes)} more lines or pairs are left out.")
+        return notes
 
 
 def digest_of_profiles(file: Path) -> str:
@@ -87,34 +106,50 @@ def digest_of_profiles(file: Path) -> str:
         raise _unreadable(file, error) from error
 
 
-def import_profiles(file: Path, snapshot: Snapshot) -> ImportedProfiles:
-    """What `file` says of the documents of `snapshot`; lines about titles that no document has are passed over in silence,
-    since a file may serve many corpora.
+def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Described]:
+    """What a file says of the documents of `snapshot`, by rising document id; lines about titles that no document has are passed
+    over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
 
     Raises:
         UsageError: the file cannot be read.
     """
-    titled: defaultdict[str, list[str]] = defaultdict(list)
-    for entry in snapshot.entries:
-        titled[folded(entry.title)].append(entry.id)
-    faults: list[str] = []
-    lines = dict(_lines(file, set(titled) - {""}, faults))
-    wanted = [document for title in lines for document in titled[title]]
-    imported = ImportedProfiles()
-    placed: set[tuple[str, str]] = set()
-    for document in snapshot.documents(wanted):
-        line = lines[folded(document.title)]
-        described = _described(document, line)
-        placed |= {(line.title, text) for text, _ in described.lines}
-        imported.described.append(described)
-    faults += [
-        f"{text!r} stands in no document called {line.title!r} and is left out"
-        for line in lines.values()
-        for text in line.pairs
-        if (line.title, text) not in placed
-    ]
-    imported.notes = _told(file, faults)
-    return imported
+    with snapshot.scratch.sorting() as lines, snapshot.scratch.sorting() as pairs:
+        _resolve(faults, snapshot, lines)
+        for some in batched(lines, READ):
+            documents = {document.id: document for document in snapshot.documents([id_ for id_, _, _ in some])}
+            for id_, number, line in some:
+                described = _described(documents[id_], line)
+                placed = {text for text, _ in described.lines}
+                for place, text in enumerate(line.pairs):
+                    pairs.put((number, place, text not in placed, text, line.title))
+                yield described
+        for _, group in groupby(pairs, itemgetter(0, 1)):
+            _, _, nowhere, text, title = next(group)  # where it was placed comes first
+            if nowhere:
+                faults.add(f"{text!r} stands in no document called {title!r} and is left out")
+
+
+def _resolve(faults: ProfileFaults, snapshot: Snapshot, lines: Sorting[tuple[str, int, ProfileLine]]) -> None:
+    """The line about each document, with its number: the last of several about its title."""
+    titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.each_entry())
+    with snapshot.scratch.sorting() as titled:
+        for entry in snapshot.each_entry():
+            titled.put((folded(entry.title), False, entry.id, None))
+        for number, line in _lines(faults):
+            title = folded(line.title)
+            if title and hash(title) in titles:
+                titled.put((title, True, number, line))
+        for _, group in groupby(titled, itemgetter(0)):
+            documents: list[str] = []
+            about: tuple[int, ProfileLine] | None = None
+            for _, is_line, what, line in group:
+                if is_line:
+                    about = (what, line)
+                else:
+                    documents.append(what)
+            if about is not None:
+                for document in documents:
+                    lines.put((document, *about))
 
 
 def _described(document: Document, line: ProfileLine) -> Described:
@@ -140,13 +175,13 @@ def _place(document: Document, line: str) -> Span | None:
     return None
 
 
-def _lines(file: Path, titles: set[str], faults: list[str]) -> Iterator[tuple[str, ProfileLine]]:
-    """The lines about these titles by folded title, what cannot be used in `faults`; the last of several about one title wins."""
+def _lines(faults: ProfileFaults) -> Iterator[tuple[int, ProfileLine]]:
+    """The lines of the file that can be used, numbered."""
     from pydantic import TypeAdapter, ValidationError
 
     form = TypeAdapter(ProfileLine)
     try:
-        with file.open("rb") as stream:
+        with faults.file.open("rb") as stream:
             for number, content in enumerate(stream, 1):
                 if not content.strip():
                     continue
@@ -155,19 +190,11 @@ def _lines(file: Path, titles: set[str], faults: list[str]) -> Iterator[tuple[st
                 except ValidationError as error:
                     first = error.errors()[0]
                     where = ".".join(map(str, first["loc"]))
-                    faults.append(f"line {number} is left out: {f'{where}: ' if where else ''}{first['msg']}")
+                    faults.add(f"line {number} is left out: {f'{where}: ' if where else ''}{first['msg']}")
                     continue
-                if folded(line.title) in titles:
-                    yield folded(line.title), line
+                yield number, line
     except OSError as error:
-        raise _unreadable(file, error) from error
-
-
-def _told(file: Path, faults: list[str]) -> list[str]:
-    notes = [f"{file}: {fault}." for fault in faults[:NAMED]]
-    if faults[NAMED:]:
-        notes.append(f"{file}: {len(faults) - NAMED} more lines or pairs are left out.")
-    return notes
+        raise _unreadable(faults.file, error) from error
 
 
 def _unreadable(file: Path, error: OSError) -> UsageError:

@@ -22,7 +22,7 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
-from hoptrail.structures.profile_file import Described, digest_of_profiles, import_profiles
+from hoptrail.structures.profile_file import Described, ProfileFaults, digest_of_profiles, import_profiles
 from hoptrail.structures.renewing import renew_by_document, renew_units
 from hoptrail.types import Kind, Span, Unit, content_id
 
@@ -80,9 +80,9 @@ class Profiles:
                 workshop, Kind.PROFILE, lambda documents: from_facts(stored_in_order(snapshot, documents), most)
             )
         elif (file := Path(self.settings.from_file)).exists():
-            imported = import_profiles(file, snapshot)
-            workshop.account.notes += imported.notes
-            renew_units(workshop, Kind.PROFILE, from_file(imported.described, most))
+            faults = ProfileFaults(file)
+            renew_units(workshop, Kind.PROFILE, from_file(import_profiles(faults, snapshot), most))
+            workshop.account.notes += faults.told
 
 
 def profile_id(document: str) -> str:
