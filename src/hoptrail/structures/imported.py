@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 READ = 4096
-"""Passages, or documents, looked at together."""
+"""Passages looked at together, with the texts of their documents."""
 
 NAMED = 20
 """Lines whose fault is told in full; of further ones only the number is."""
@@ -134,7 +134,7 @@ def import_extractions(
     documents = _by_document(snapshot, passages)
     with snapshot.scratch.sorting() as lines:
         _resolve(faults, snapshot, lines)
-        for some in batched(_beside(documents, lines), READ):
+        for some in batched(_beside(documents, lines), READ, lambda beside: len(beside[0]), READ):
             texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
             for units, own in some:
                 asked = [unit for unit in units if hash(unit.id) in wanted]

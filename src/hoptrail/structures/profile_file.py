@@ -31,8 +31,8 @@ from hoptrail.types import Document, Span
 DISAMBIGUATION = "(disambiguation)"
 """What follows a name that several things share, as in Wikipedia."""
 
-READ = 4096
-"""Documents looked at together."""
+READ = 512
+"""Documents whose texts are looked at together."""
 
 NAMED = 20
 """Faults that are told in full; of further ones only the number is."""
