@@ -101,6 +101,21 @@ def test_a_first_commit_that_was_cut_in_two_has_made_no_index_and_is_not_in_the_
     assert titles(place) == set(FACTS)
 
 
+def test_a_first_run_that_was_stopped_before_any_commit_is_run_again(place: Place, documents: list[Document]) -> None:
+    def stopped() -> None:
+        with writing_to(place, ENCODER.identity, KEEP_NOTHING) as writer:
+            put(writer, documents)
+            raise Killed
+
+    with pytest.raises(Killed):
+        stopped()
+    with pytest.raises(IndexUnavailable, match=r"no index|Run the same `hoptrail index` again") as refused:
+        set_damage_aside(place)
+    assert not isinstance(refused.value, IndexDamaged)
+    publish(place, documents)
+    assert titles(place) == set(FACTS)
+
+
 def test_a_first_commit_whose_second_write_is_refused_is_done_by_the_next_run(
     stored: Place, object_store: FaultyStore, documents: list[Document]
 ) -> None:

@@ -148,6 +148,20 @@ def test_summaries_are_written_and_read_by_their_sources(
     assert layout.rows_at_once(table, 4096, ["id", "title"]) == 4096
 
 
+def test_units_go_in_portions_while_they_are_read(
+    place: Place, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoptrail.store.writer._REMOVED", 2)
+    write(place, encoder, documents)
+    kept = make_passage(documents[2]).id
+    with writing_to(place, encoder.identity) as writer:
+        there = writer.snapshot().unit_ids(Kind.PASSAGE)
+        writer.remove_units(Kind.PASSAGE, (id_ for id_ in there if id_ != kept))
+        writer.publish(Usage())
+    assert len(documents) > 4
+    assert list(Snapshot.open(place).unit_ids(Kind.PASSAGE)) == [kept]
+
+
 def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, documents: list[Document]) -> None:
     write(place, encoder, documents[:3], Usage(calls=2))
     write(place, encoder, documents[3:], Usage(calls=3, completion_tokens=1))

@@ -13,10 +13,12 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
+from hoptrail.store import scratch
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer
 from hoptrail.structures import extractions, imported
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
 from world import FACTS, make_document
@@ -248,6 +250,25 @@ def test_of_very_many_faults_the_first_are_told_and_all_are_numbered(
     assert "50." in account.notes[20]
 
 
+def test_of_more_faults_than_are_numbered_the_lowest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imported, "NUMBERED", 30)
+    faults = imported.Faults(LinesFile(tmp_path / "found.jsonl", "extractions"))
+    for number in reversed(range(1, 1001)):
+        faults.add(number, f"fault {number}")
+    assert len(faults.lowest) <= 60
+    *named, more = faults.told
+    assert [note.rpartition(" ")[2] for note in named] == [f"{number}." for number in range(1, 21)]
+    assert more.endswith("980 more lines are left out: 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, ....")
+
+
+def test_of_very_many_documents_of_one_name_the_first_are_told(site: Site, tmp_path: Path) -> None:
+    twins = [make_document("Twin", f"Twin {number}.") for number in range(12)]
+    (note, _) = site.build(written(tmp_path, line("Twin", triples=[])), add=twins).notes
+    assert "12 documents are called 'Twin'" in note
+    assert note.count(" or ") == 10
+    assert sum(twin.id in note for twin in twins) == 10
+
+
 def test_documents_without_a_line_get_theirs_when_the_file_has_it(
     site: Site, world: list[Document], tmp_path: Path
 ) -> None:
@@ -273,6 +294,7 @@ def test_what_is_imported_is_the_same_however_little_is_held(
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
         monkeypatch.setattr(StorageSettings, "held", few)
         monkeypatch.setattr(imported, "READ", few)
+        monkeypatch.setattr(scratch, "READ_TOGETHER", min(few, 128))
         monkeypatch.setattr(extractions, "READ", few)
         site = Site(tmp_path / folder)
         account = site.build(structure, add=world)
@@ -297,10 +319,15 @@ def test_a_stopped_import_goes_on_where_it_was(
         add(writer, found)
 
     monkeypatch.setattr(Writer, "add_extractions", stopping)
-    structure = written(tmp_path, *(line(document.id, triples=[["a", "b", "c"]]) for document in world))
+    misplaced = line(
+        min(document.id for document in world), facts=[{"text": "a", "entities": [], "start": 900, "end": 999}]
+    )
+    lines = [misplaced, *(line(document.id, triples=[["a", "b", "c"]]) for document in world)]
+    structure = written(tmp_path, *lines)
     with pytest.raises(KeyboardInterrupt):
         site.build(structure, add=world)
-    assert site.build(structure).notes == []
+    notes = site.build(structure).notes
+    assert [note.partition(" is left out")[0] for note in notes] == [f"{structure.settings.from_file}, line 1"]
     assert set(found(site)) == {document.title for document in world}
     assert sum(kept) == len(world)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
+from hoptrail.store import scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
@@ -128,6 +129,7 @@ def test_what_a_file_says_is_the_same_however_little_is_held(tmp_path: Path, mon
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
         monkeypatch.setattr(StorageSettings, "held", few)
         monkeypatch.setattr(profile_file, "READ", few)
+        monkeypatch.setattr(scratch, "READ_TOGETHER", min(few, 128))
         site = Site(tmp_path / folder)
         account = site.build(structure, add=documents)
         made.append((account.notes, site.units(Kind.PROFILE)))

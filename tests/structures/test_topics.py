@@ -12,6 +12,7 @@ import pytest
 from hoptrail.errors import BudgetExhausted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store import scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
@@ -175,6 +176,7 @@ def test_aggregates_by_topic_are_the_same_however_little_is_held(
     made = []
     for folder, held in (("memory", 1 << 30), ("files", 1)):
         monkeypatch.setattr(StorageSettings, "held", held)
+        monkeypatch.setattr(scratch, "READ_TOGETHER", min(held, 128))
         site = Site(tmp_path / folder)
         site.build(*structures, add=documents, language=Librarian())
         made.append(site.units(Kind.AGGREGATE))

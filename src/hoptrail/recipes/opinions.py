@@ -47,7 +47,8 @@ def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
     return best, believed(best, opinions)
 
 
-def failed_elsewhere(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of all other opinions on which a task failed."""
-    others = (other for other in opinions if other is not opinion)
-    return [cited for other in others for cited in other.hops if cited.hop.verdict is Verdict.FAILED]
+def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of one of the opinions among those of the others on which a task failed, as they came."""
+    return [
+        cited for other in opinions for cited in other.hops if other is opinion or cited.hop.verdict is Verdict.FAILED
+    ]

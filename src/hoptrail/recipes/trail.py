@@ -27,7 +27,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
 from hoptrail.recipes.hopwise import failed
-from hoptrail.recipes.opinions import Opinion, believed, failed_elsewhere, most_believed
+from hoptrail.recipes.opinions import Opinion, believed, most_believed, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings
@@ -117,7 +117,7 @@ class TrailRecipe:
         best, belief = most_believed(opinions)
         given = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows what failed in any stage, because it may be due to that.
-        hops = best.hops if given is not None else [*best.hops, *failed_elsewhere(best, opinions)]
+        hops = best.hops if given is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)

@@ -342,7 +342,7 @@ def ids_from_column(ids: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
     import pyarrow.compute as pc
 
     longest = pc.max(pc.binary_length(ids)).as_py()
-    if not longest or longest > ID.itemsize or not pc.all(pc.string_is_ascii(ids)).as_py():
+    if not longest or longest > ID.itemsize or ids.null_count or not pc.all(pc.string_is_ascii(ids)).as_py():
         return id_rows(ids.to_pylist())  # which says what is wrong
     whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     fixed = pc.ascii_rpad(whole, ID.itemsize, "\0").cast(pa.binary(ID.itemsize))

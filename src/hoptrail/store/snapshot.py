@@ -212,7 +212,7 @@ class Snapshot:
             yield batch.column("id").to_pylist(), pc.list_flatten(batch.column("sources")).to_pylist()
 
     def each_entry(self) -> Iterator[DocumentEntry]:
-        """The same as a stream, in no particular order."""
+        """Every document without its text, as a stream in no particular order."""
         return self._entries()
 
     def entries_of(self, ids: Collection[str]) -> Iterator[DocumentEntry]:
@@ -648,8 +648,8 @@ class Snapshot:
         table = self._tables.get(name)
         if table is None:
             return
-        rows = layout.rows_at_once(table, rows, columns)
         with reading(self.place):
+            rows = layout.rows_at_once(table, rows, columns)
             if values is not None and len(values) > max(
                 _LEAST_READ_WHOLE, int(table.count_rows()) // _SHARE_READ_WHOLE
             ):

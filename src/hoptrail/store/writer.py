@@ -61,6 +61,8 @@ links.
 """
 
 _REMOVED = 1 << 16
+"""Units that are removed together: so many ids are in memory."""
+
 _DELETE_BLOCK = 500
 _REWRITE_BLOCK = 4096
 
@@ -252,7 +254,7 @@ class Writer:
         self._delete(layout.DOCUMENTS, "id", gone)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> None:
-        """Remove units of one kind with what was found in them and their links, so many at a time that memory holds their ids."""
+        """Remove units of one kind with what was found in them and their links; an id that comes twice costs twice."""
         for some in batched(ids, _REMOVED):
             self._delete(layout.unit_table(kind), "id", some)
             self._delete(layout.EXTRACTIONS, "id", some)

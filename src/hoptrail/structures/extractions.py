@@ -18,7 +18,8 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order, passages_without
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
-from hoptrail.structures.imported import Faults, digest_of, import_extractions
+from hoptrail.structures.imported import Faults, import_extractions
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Span, Unit
@@ -58,7 +59,7 @@ class Extractions:
         """
         if not self.settings.from_file:
             return fingerprint(self.settings)
-        return fingerprint(ExtractionSettings(digest_of(Path(self.settings.from_file))))
+        return fingerprint(ExtractionSettings(_file(self.settings).digest()))
 
     def discard(self, writer: Writer) -> None:
         writer.drop_extractions()
@@ -71,7 +72,7 @@ class Extractions:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         if self.settings.from_file:
-            _import(workshop, Path(self.settings.from_file))
+            _import(workshop, _file(self.settings))
         else:
             inquiry = Inquiry(Extract, lambda got: _keep(workshop.writer, got), "extracting")
             ask_about(workshop, _missing(workshop), inquiry)
@@ -105,7 +106,11 @@ def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
     writer.add_extractions({unit.id: extraction for unit, extraction in got})
 
 
-def _import(workshop: Workshop, file: Path) -> None:
+def _file(settings: ExtractionSettings) -> LinesFile:
+    return LinesFile(Path(settings.from_file), EXTRACTIONS)
+
+
+def _import(workshop: Workshop, file: LinesFile) -> None:
     snapshot, change = workshop.writer.snapshot(), workshop.change
     wanted = workshop.writer.scratch.digests(hash(id_) for id_, _ in _missing(workshop))
     if not wanted:
@@ -114,8 +119,8 @@ def _import(workshop: Workshop, file: Path) -> None:
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
     for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):
-        workshop.pause()
         workshop.writer.add_extractions({unit.id: found for unit, found in some if found is not None})
+        workshop.pause()
         lacking = [unit for unit, found in some if found is None]
         without += len(lacking)
         shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
@@ -124,6 +129,6 @@ def _import(workshop: Workshop, file: Path) -> None:
     workshop.account.notes += faults.told
     if without:
         workshop.account.notes.append(
-            f"{file} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"
+            f"{file.path} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"
             f"{', ...' if without > SHOWN else ''}. Add lines."
         )

@@ -14,17 +14,14 @@ many.
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.language.offline.text import content_stems, folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact, Triple
@@ -32,6 +29,7 @@ from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Document, Span, Unit
 
@@ -43,6 +41,12 @@ READ = 4096
 
 NAMED = 20
 """Lines whose fault is told in full; of further ones only the number is."""
+
+NUMBERED = 1000
+"""Lines whose number is told; of further ones only how many they are."""
+
+OWNERS = 10
+"""Documents of one name that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,43 +84,37 @@ class ExtractionLine:
         return (*(self.facts or ()), *triples)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Faults:
-    """What is wrong with lines of a file, by their numbers."""
+    """What is wrong with lines of a file, in any order: those of the lowest numbers, and how many there are."""
 
-    file: Path
-    lines: dict[int, str] = field(default_factory=dict)
+    file: LinesFile
+    lowest: dict[int, str] = field(default_factory=dict)
+    count: int = 0
+
+    def add(self, line: int, fault: str) -> None:
+        self.lowest[line] = fault
+        self.count += 1
+        if len(self.lowest) > 2 * NUMBERED:
+            self.lowest = {number: self.lowest[number] for number in sorted(self.lowest)[:NUMBERED]}
 
     @property
     def told(self) -> list[str]:
         """One note a fault, and one for all beyond the first few."""
-        numbers = sorted(self.lines)
-        notes = [f"{self.file}, line {number} is left out: {self.lines[number]}." for number in numbers[:NAMED]]
-        if numbers[NAMED:]:
-            further = ", ".join(map(str, numbers[NAMED:]))
-            notes.append(f"{self.file}: {len(numbers) - NAMED} more lines are left out: {further}.")
+        numbers = sorted(self.lowest)[:NUMBERED]
+        notes = [f"{self.file.path}, line {number} is left out: {self.lowest[number]}." for number in numbers[:NAMED]]
+        if self.count > NAMED:
+            further = ", ".join(map(str, numbers[NAMED:])) + (", ..." if self.count > NUMBERED else "")
+            notes.append(f"{self.file.path}: {self.count - NAMED} more lines are left out: {further}.")
         return notes
 
 
-Meant = tuple[str, int, ExtractionLine]
-"""The id of the document that a line means, and the number of the line, which follows."""
+Meant = tuple[str, int, int]
+"""The id of the document that a line means, the number of the line, and where it begins in the file: lines are long."""
 
 
 class _Unfit(Exception):
     """A line cannot be used; the message says why."""
-
-
-def digest_of(file: Path) -> str:
-    """The SHA-256 of a file's bytes.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise _unreadable(file, error) from error
 
 
 def import_extractions(
@@ -136,10 +134,9 @@ def import_extractions(
         _resolve(faults, snapshot, lines)
         for some in batched(_beside(documents, lines), READ, lambda beside: len(beside[0]), READ):
             texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
-            for units, own in some:
-                asked = [unit for unit in units if hash(unit.id) in wanted]
-                found = _said(texts[units[0].document], units, own, faults) if asked and own else {}
-                yield from ((unit, found.get(unit.id)) for unit in asked)
+            for units, own in some:  # also where none is wanted, so that whoever goes on is told of all faults
+                found = _said(texts[units[0].document], units, own, faults) if own else {}
+                yield from ((unit, found.get(unit.id)) for unit in units if hash(unit.id) in wanted)
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
@@ -166,30 +163,12 @@ def _said(
     document: Document, passages: Sequence[Unit], lines: Iterable[Meant], faults: Faults
 ) -> Mapping[str, Extraction]:
     places = _Places(document, passages)
-    for _, number, line in lines:
+    for _, number, start in lines:
         try:
-            places.put(line)
+            places.put(_parsed(faults.file.line_at(start)))
         except _Unfit as unfit:
-            faults.lines[number] = str(unfit)
+            faults.add(number, str(unfit))
     return places.extractions()
-
-
-def _unreadable(file: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"the file of extractions {file} cannot be read: {error.strerror or error}. Put it there, or change from_file under "
-        "[structures.extractions]."
-    )
-
-
-def _numbered(file: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with file.open("rb") as stream:
-            for number, content in enumerate(stream, 1):
-                line = content.removeprefix(b"\xef\xbb\xbf") if number == 1 else content
-                if line.strip():
-                    yield number, line
-    except OSError as error:
-        raise _unreadable(file, error) from error
 
 
 def _parsed(content: bytes) -> ExtractionLine:
@@ -213,51 +192,63 @@ def _form() -> TypeAdapter[ExtractionLine]:
     return TypeAdapter(ExtractionLine)
 
 
-Called = tuple[str, int, Any, ExtractionLine | None]
-"""A name, what it is one of (_ITSELF to _LINE), and the document with its id or the number of the line, which follows."""
-
 _ITSELF, _READ_AS, _TITLED, _LINE = range(4)
-"""A document's id, the id it had in its own file, its title, or the name that a line gives. They come in this order."""
+"""What a name is: a document's id, the id it had in its own file, its title, or what a line calls it. They come in this order."""
+
+
+@dataclass(slots=True)
+class _Owners:
+    """The documents of one name, whose ids come rising: the first, and how many there are."""
+
+    first: list[str] = field(default_factory=list)
+    count: int = 0
+    last: str = ""
+
+    def add(self, id_: str) -> None:
+        if id_ != self.last:
+            self.first += [id_][: OWNERS - len(self.first)]
+            self.count, self.last = self.count + 1, id_
 
 
 def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
     """Find the document that each line of the file means, by putting all names in order."""
     with snapshot.scratch.sorting() as called:
         for entry in snapshot.each_entry():
-            called.put((entry.id, _ITSELF, entry.id, None))
-            called.put((entry.title, _TITLED, entry.id, None))
+            called.put((entry.id, _ITSELF, entry.id, 0))
+            called.put((entry.title, _TITLED, entry.id, 0))
             for name in chain.from_iterable(map(_line_names, entry.sources)):
-                called.put((name, _READ_AS, entry.id, None))
-        for number, content in _numbered(faults.file):
+                called.put((name, _READ_AS, entry.id, 0))
+        for number, start, line in faults.file.numbered():
             try:
-                line = _parsed(content)
-                called.put((str(line.id), _LINE, number, line))
+                called.put((str(_parsed(line).id), _LINE, number, start))
             except _Unfit as unfit:
-                faults.lines[number] = str(unfit)
+                faults.add(number, str(unfit))
         for name, group in groupby(called, itemgetter(0)):
-            owners: tuple[set[str], ...] = (set(), set(), set())
-            for _, rank, what, line in group:
+            owners = [_Owners() for _ in range(_LINE)]
+            for _, rank, what, start in group:
                 if rank < _LINE:
                     owners[rank].add(what)
                     continue
                 try:
-                    lines.put((_meant_by(name, owners), what, line))
+                    lines.put((_meant_by(name, owners), what, start))
                 except _Unfit as unfit:
-                    faults.lines[what] = str(unfit)
+                    faults.add(what, str(unfit))
 
 
-def _meant_by(name: str, owners: Iterable[Collection[str]]) -> str:
+def _meant_by(name: str, owners: Iterable[_Owners]) -> str:
     """The id of the document that is called so; `owners` are those that have it as id, as id in their file, as title.
 
     Raises:
         _Unfit: no document is called that, or several are.
     """
-    found = next(filter(None, owners), ())
-    if not found:
+    found = next((some for some in owners if some.count), None)
+    if found is None:
         raise _Unfit(f"no document of this index has the id or the title {name!r}")
-    if len(found) > 1:
-        raise _Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {' or '.join(sorted(found))}")
-    return next(iter(found))
+    if found.count > 1:
+        more = " or ..." if found.count > len(found.first) else ""
+        ids = " or ".join(found.first) + more
+        raise _Unfit(f"{found.count} documents are called {name!r}: name one by its id, {ids}")
+    return found.first[0]
 
 
 def _line_names(source: str) -> Iterator[str]:

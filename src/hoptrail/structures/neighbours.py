@@ -31,6 +31,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
+from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, parts_of
@@ -38,7 +39,7 @@ from hoptrail.structures.sparse import Growing
 from hoptrail.types import Kind
 
 BATCH = 8192
-"""Passages whose links are kept at a time at least (`nearest.parts_of`), or looked at."""
+"""Passages whose links are kept at a time at least (`nearest.parts_of`), or looked at; or links."""
 
 _EDGE = np.dtype([("source", ">u4"), ("target", ">u4"), ("weight", "<f8")])
 """High bytes first, so that the edges from a row are together when in order."""
@@ -283,17 +284,26 @@ def _bring_up_to_date(
     for rows in parts_of(pending, len(ids), BATCH):
         found = likeness.nearest(rows, least)
         workshop.pause()
-        own = _marked(rows, len(ids))[found.sources]
-        back = found.where(~own)
-        others = np.unique(back.sources)
-        improved = best_of(_once(joined([standing.of(others), back])), count)
-        before = joined([standing.of(rows), standing.of(others)])
-        _write(workshop.writer, name, ids, before, joined([found.where(own), improved]))
-        standing.put(improved)
-        least[others] = np.inf
-        np.minimum.at(least, improved.sources, improved.weights)
+        new = _marked(rows, len(ids))
+        for some, edges in _together(rows, found, max(BATCH, len(ids) // COMMITS)):
+            others, own = some[~new[some]], new[edges.sources]
+            improved = best_of(_once(joined([standing.of(others), edges.where(~own)])), count)
+            _write(workshop.writer, name, ids, standing.of(some), joined([edges.where(own), improved]))
+            standing.put(improved)
+            least[others] = np.inf
+            np.minimum.at(least, improved.sources, improved.weights)
         done += len(rows)
         workshop.report("linking neighbours", done, len(pending))
+
+
+def _together(rows: Rows, found: Directed, most: int) -> Iterator[tuple[Rows, Directed]]:
+    """All of `rows` and of the rows that edges lead from, so many at a time, with these edges."""
+    found = found.where(np.argsort(found.sources, kind="stable"))
+    every = np.union1d(rows, found.sources)
+    for start in range(0, len(every), most):
+        some = every[start : start + most]
+        first, last = found.sources.searchsorted([some[0], some[-1] + 1])
+        yield some, found.where(slice(first, last))
 
 
 def _marked(rows: Rows, size: int) -> NDArray[np.bool_]:

@@ -13,12 +13,12 @@ citation is a place in a document. A line that cannot be used costs itself only.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
@@ -26,7 +26,11 @@ from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.types import Document, Span
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 DISAMBIGUATION = "(disambiguation)"
 """What follows a name that several things share, as in Wikipedia."""
@@ -76,7 +80,7 @@ class Described:
 class ProfileFaults:
     """What is wrong with a file: the first few faults, and how many there are."""
 
-    file: Path
+    file: LinesFile
     first: list[str] = field(default_factory=list)
     count: int = 0
 
@@ -87,23 +91,10 @@ class ProfileFaults:
     @property
     def told(self) -> list[str]:
         """One note a fault, and one for all beyond the first few."""
-        notes = [f"{self.file}: {fault}." for fault in self.first]
+        notes = [f"{self.file.path}: {fault}." for fault in self.first]
         if self.count > len(notes):
-            notes.append(f"{self.file}: {self.count - len(notes)} more lines or pairs are left out.")
+            notes.append(f"{self.file.path}: {self.count - len(notes)} more lines or pairs are left out.")
         return notes
-
-
-def digest_of_profiles(file: Path) -> str:
-    """The SHA-256 of a file's bytes.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise _unreadable(file, error) from error
 
 
 def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Described]:
@@ -111,14 +102,16 @@ def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Descr
     over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
 
     Raises:
-        UsageError: the file cannot be read.
+        UsageError: the file cannot be read, or was changed meanwhile.
     """
     with snapshot.scratch.sorting() as lines, snapshot.scratch.sorting() as pairs:
         _resolve(faults, snapshot, lines)
         for some in batched(lines, READ):
-            documents = {document.id: document for document in snapshot.documents([id_ for id_, _, _ in some])}
-            for id_, number, line in some:
-                described = _described(documents[id_], line)
+            starts = {id_: (number, start) for id_, number, start in some}
+            for document in snapshot.documents(starts):
+                number, start = starts[document.id]
+                line = _again(faults.file, start)
+                described = _described(document, line)
                 placed = {text for text, _ in described.lines}
                 for place, text in enumerate(line.pairs):
                     pairs.put((number, place, text not in placed, text, line.title))
@@ -129,27 +122,24 @@ def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Descr
                 faults.add(f"{text!r} stands in no document called {title!r} and is left out")
 
 
-def _resolve(faults: ProfileFaults, snapshot: Snapshot, lines: Sorting[tuple[str, int, ProfileLine]]) -> None:
-    """The line about each document, with its number: the last of several about its title."""
+def _resolve(faults: ProfileFaults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
+    """The line about each document, its number and where it begins: the last of several about the document's title."""
     titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.each_entry())
     with snapshot.scratch.sorting() as titled:
         for entry in snapshot.each_entry():
-            titled.put((folded(entry.title), False, entry.id, None))
-        for number, line in _lines(faults):
+            if title := folded(entry.title):
+                titled.put((title, True, entry.id, 0))
+        for number, start, line in _lines(faults):
             title = folded(line.title)
-            if title and hash(title) in titles:
-                titled.put((title, True, number, line))
+            if hash(title) in titles:
+                titled.put((title, False, number, start))
         for _, group in groupby(titled, itemgetter(0)):
-            documents: list[str] = []
-            about: tuple[int, ProfileLine] | None = None
-            for _, is_line, what, line in group:
-                if is_line:
-                    about = (what, line)
-                else:
-                    documents.append(what)
-            if about is not None:
-                for document in documents:
-                    lines.put((document, *about))
+            about: tuple[int, int] | None = None
+            for _, is_document, what, start in group:  # lines come first
+                if not is_document:
+                    about = (what, start)
+                elif about is not None:
+                    lines.put((what, *about))
 
 
 def _described(document: Document, line: ProfileLine) -> Described:
@@ -175,30 +165,30 @@ def _place(document: Document, line: str) -> Span | None:
     return None
 
 
-def _lines(faults: ProfileFaults) -> Iterator[tuple[int, ProfileLine]]:
-    """The lines of the file that can be used, numbered."""
-    from pydantic import TypeAdapter, ValidationError
+def _lines(faults: ProfileFaults) -> Iterator[tuple[int, int, ProfileLine]]:
+    """The lines of the file that can be used, each with its number and where it begins."""
+    from pydantic import ValidationError
 
-    form = TypeAdapter(ProfileLine)
+    for number, start, content in faults.file.numbered():
+        try:
+            yield number, start, _form().validate_json(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            faults.add(f"line {number} is left out: {f'{where}: ' if where else ''}{first['msg']}")
+
+
+def _again(file: LinesFile, start: int) -> ProfileLine:
+    from pydantic import ValidationError
+
     try:
-        with faults.file.open("rb") as stream:
-            for number, content in enumerate(stream, 1):
-                if not content.strip():
-                    continue
-                try:
-                    line = form.validate_json(content.removeprefix(b"\xef\xbb\xbf"))
-                except ValidationError as error:
-                    first = error.errors()[0]
-                    where = ".".join(map(str, first["loc"]))
-                    faults.add(f"line {number} is left out: {f'{where}: ' if where else ''}{first['msg']}")
-                    continue
-                yield number, line
-    except OSError as error:
-        raise _unreadable(faults.file, error) from error
+        return _form().validate_json(file.line_at(start))
+    except ValidationError as error:
+        raise UsageError(f"{file.path} was changed while it was read. Run the same command again.") from error
 
 
-def _unreadable(file: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"the file of profiles {file} cannot be read: {error.strerror or error}. Put it there, or change from_file under "
-        "[structures.profiles]."
-    )
+@cache
+def _form() -> TypeAdapter[ProfileLine]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ProfileLine)

@@ -21,8 +21,9 @@ from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
-from hoptrail.structures.profile_file import Described, ProfileFaults, digest_of_profiles, import_profiles
+from hoptrail.structures.profile_file import Described, ProfileFaults, import_profiles
 from hoptrail.structures.renewing import renew_by_document, renew_units
 from hoptrail.types import Kind, Span, Unit, content_id
 
@@ -60,8 +61,11 @@ class Profiles:
         """
         if not self.settings.from_file:
             return fingerprint(self.settings)
-        digest = digest_of_profiles(Path(self.settings.from_file))
-        return fingerprint(ProfileSettings(digest, self.settings.characters))
+        return fingerprint(ProfileSettings(self._file.digest(), self.settings.characters))
+
+    @property
+    def _file(self) -> LinesFile:
+        return LinesFile(Path(self.settings.from_file), PROFILES)
 
     def discard(self, writer: Writer) -> None:
         writer.drop_units(Kind.PROFILE)
@@ -79,8 +83,8 @@ class Profiles:
             renew_by_document(
                 workshop, Kind.PROFILE, lambda documents: from_facts(stored_in_order(snapshot, documents), most)
             )
-        elif (file := Path(self.settings.from_file)).exists():
-            faults = ProfileFaults(file)
+        elif self._file.path.exists():
+            faults = ProfileFaults(self._file)
             renew_units(workshop, Kind.PROFILE, from_file(import_profiles(faults, snapshot), most))
             workshop.account.notes += faults.told
 

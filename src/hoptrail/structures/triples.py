@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from itertools import chain
+from itertools import chain, compress
 
 import numpy as np
 
@@ -48,7 +48,7 @@ BATCH = 4096
 """Triples written at a time at least, and those whose vectors are made together."""
 
 RECENT = 65_536
-"""Slots that are known to have just come: most come again and again."""
+"""Slots that are known to have just come, or triples that have gone: most come again and again."""
 
 TRIPLE_ID = "r"
 """What ids of triples begin with."""
@@ -235,9 +235,16 @@ class _SlotVectors:
         self._snapshot = snapshot
 
     def __call__(self, names: Collection[str]) -> VectorMirror:
-        """Those of some that are stored."""
+        """Those of some, all of which are stored.
+
+        Raises:
+            KeyError: they are not.
+        """
         some = sorted(names)
-        return VectorMirror(tuple(some), self._matrix[rows_among(id_rows(some), packed(self._ids))])
+        rows = rows_among(id_rows(some), packed(self._ids))
+        if (rows < 0).any():
+            raise KeyError(f"slots without a vector: {', '.join(compress(some, rows < 0))}")
+        return VectorMirror(tuple(some), self._matrix[rows])
 
     @cached_property
     def _ids(self) -> PackedIds:
@@ -256,7 +263,12 @@ def _remove_all_but(writer: Writer, kept: Digests) -> None:
         (link.source for link in snapshot.links(STATED)),
         (link.target for link in snapshot.links(END)),
     )
-    writer.remove_units(Kind.TRIPLE, (id_ for id_ in named if hash(id_) not in kept))
+    gone = writer.scratch.digests()
+    for some in batched((id_ for id_ in named if hash(id_) not in kept), RECENT):
+        once = list(dict.fromkeys(some))
+        new = ~gone.holding(map(hash, once))
+        writer.remove_units(Kind.TRIPLE, compress(once, new))
+        gone.add(map(hash, once))
 
 
 def _slots(found: StatedTriple) -> list[str]:
