@@ -48,7 +48,11 @@ def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
 
 def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of one of the opinions among those of the others on which a task failed, as they came."""
-    return [
-        cited for other in opinions for cited in other.hops if other is opinion or cited.hop.verdict is Verdict.FAILED
-    ]
+    """The hops of one of the opinions; where no task failed on them, among those of the others on which one did, as they came."""
+    if any(map(_failed, opinion.hops)):
+        return opinion.hops
+    return [cited for other in opinions for cited in other.hops if other is opinion or _failed(cited)]
+
+
+def _failed(cited: CitedHop) -> bool:
+    return cited.hop.verdict is Verdict.FAILED
