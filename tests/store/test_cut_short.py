@@ -116,6 +116,12 @@ def test_a_first_run_that_was_stopped_before_any_commit_is_run_again(place: Plac
     assert titles(place) == set(FACTS)
 
 
+def test_a_folder_without_an_index_has_nothing_to_repair(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("No index.")
+    with pytest.raises(IndexUnavailable, match="there is no index"):
+        set_damage_aside(tmp_path)
+
+
 def test_a_first_commit_whose_second_write_is_refused_is_done_by_the_next_run(
     stored: Place, object_store: FaultyStore, documents: list[Document]
 ) -> None:

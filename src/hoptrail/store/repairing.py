@@ -42,7 +42,7 @@ def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None
     """
     place, files = Place.of(where), files_of(Place.of(where))
     if not (place.folder.is_dir() if place.is_local else ever_committed(place)):
-        raise IndexUnavailable(f"there is no index at {place}, so nothing to repair.")
+        raise _absent(place)
     with writers_lock(place, (storage or StorageSettings()).lease_seconds), writing(place):
         database = connect(place)
         record, head, broken = _last_readable_head(database, place, files)
@@ -94,6 +94,8 @@ def _last_readable_head(database: DBConnection, place: Place, files: Files) -> t
         if head is not None:
             return record, head, tuple(broken)
     if not broken and (manifests or not newest_commit(files)):
+        if not database.list_tables().tables:
+            raise _absent(place)
         raise IndexUnavailable(
             f"the first run at {place} was stopped before it had kept anything, so there is nothing to repair. Run the same "
             f"`hoptrail index` again."
@@ -101,6 +103,10 @@ def _last_readable_head(database: DBConnection, place: Place, files: Files) -> t
     for name in broken:
         files.move(_aside(name), name)
     raise IndexDamaged(f"{place} has no head that can be read. Index the documents' sources into a new folder.")
+
+
+def _absent(place: Place) -> IndexUnavailable:
+    return IndexUnavailable(f"there is no index at {place}, so nothing to repair.")
 
 
 def _table_of(name: str) -> str:
