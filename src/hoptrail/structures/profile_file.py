@@ -36,7 +36,7 @@ DISAMBIGUATION = "(disambiguation)"
 """What follows a name that several things share, as in Wikipedia."""
 
 READ = 512
-"""Documents whose texts are looked at together."""
+"""Documents looked up together."""
 
 NAMED = 20
 """Faults that are told in full; of further ones only the number is."""
@@ -98,7 +98,7 @@ class ProfileFaults:
 
 
 def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Described]:
-    """What a file says of the documents of `snapshot`, by rising document id; lines about titles that no document has are passed
+    """What a file says of the documents of `snapshot`, in no particular order; lines about titles that no document has are passed
     over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
 
     Raises:
