@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.store import layout
 from hoptrail.store.files import Files, files_of
-from hoptrail.store.head import Head, HeadRecord, ever_committed, newest_commit
+from hoptrail.store.head import Head, HeadRecord, ever_committed
 from hoptrail.store.integrity import damaged_files
 from hoptrail.store.lock import writers_lock
 from hoptrail.store.place import Place
@@ -93,7 +93,7 @@ def _last_readable_head(database: DBConnection, place: Place, files: Files) -> t
             continue
         if head is not None:
             return record, head, tuple(broken)
-    if not broken and (manifests or not newest_commit(files)):
+    if not broken and (manifests or not ever_committed(place)):
         if not database.list_tables().tables:
             raise _absent(place)
         raise IndexUnavailable(

@@ -29,7 +29,7 @@ from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
-from hoptrail.structures.json_lines import LinesFile
+from hoptrail.structures.json_lines import LinesFile, first_fault
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Document, Span, Unit
 
@@ -177,9 +177,7 @@ def _parsed(content: bytes) -> ExtractionLine:
     try:
         line = _form().validate_json(content, strict=True)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise _Unfit(f"{where}: {fault['msg']}" if where else fault["msg"]) from None
+        raise _Unfit(first_fault(error)) from None
     if line.facts is None and line.triples is None:
         raise _Unfit("it has neither facts nor triples")
     return line

@@ -9,8 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +67,10 @@ class LinesFile:
                 f"the file of {self.section} {self.path} cannot be read: {error.strerror or error}. Put it there, or change "
                 f"from_file under [structures.{self.section}]."
             ) from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """What is wrong with a line, and where in it."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"]))
+    return f"{where}: {fault['msg']}" if where else fault["msg"]

@@ -26,7 +26,7 @@ from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.json_lines import LinesFile
+from hoptrail.structures.json_lines import LinesFile, first_fault
 from hoptrail.types import Document, Span
 
 if TYPE_CHECKING:
@@ -173,9 +173,7 @@ def _lines(faults: ProfileFaults) -> Iterator[tuple[int, int, ProfileLine]]:
         try:
             yield number, start, _form().validate_json(content)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            faults.add(f"line {number} is left out: {f'{where}: ' if where else ''}{first['msg']}")
+            faults.add(f"line {number} is left out: {first_fault(error)}")
 
 
 def _again(file: LinesFile, start: int) -> ProfileLine:
