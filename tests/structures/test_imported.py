@@ -16,9 +16,9 @@ from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.store import scratch
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer
-from hoptrail.structures import extractions, imported
+from hoptrail.structures import extractions, imported, json_lines
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
-from hoptrail.structures.json_lines import LinesFile
+from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
 from world import FACTS, make_document
@@ -229,7 +229,7 @@ BROKEN = [
 def test_a_line_that_cannot_be_used_is_named_and_costs_only_itself(
     site: Site, world: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imported, "NAMED", len(BROKEN))
+    monkeypatch.setattr(json_lines, "NAMED", len(BROKEN))
     good = "\ufeff" + json.dumps(line("1", triples=[["Wrenmouth", "is", "a town"]]))
     account = site.build(written(tmp_path, good, "", *(broken for broken, _ in BROKEN)), add=world[:2])
     assert [text for text, _, _ in placed(site)] == ["Wrenmouth is a town"]
@@ -246,19 +246,19 @@ def test_of_very_many_faults_the_first_are_told_and_all_are_numbered(
 ) -> None:
     account = site.build(written(tmp_path, *("{" for _ in range(50))), add=world[:1])
     assert sum("is left out" in note for note in account.notes) == 20
-    assert "30 more lines are left out: 21, 22," in account.notes[20]
+    assert "30 more faults, in lines 21, 22," in account.notes[20]
     assert "50." in account.notes[20]
 
 
 def test_of_more_faults_than_are_numbered_the_lowest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imported, "NUMBERED", 30)
-    faults = imported.Faults(LinesFile(tmp_path / "found.jsonl", "extractions"))
+    monkeypatch.setattr(json_lines, "NUMBERED", 30)
+    faults = Faults(LinesFile(tmp_path / "found.jsonl", "extractions"))
     for number in reversed(range(1, 1001)):
         faults.add(number, f"fault {number}")
     assert len(faults.lowest) <= 60
     *named, more = faults.told
     assert [note.rpartition(" ")[2] for note in named] == [f"{number}." for number in range(1, 21)]
-    assert more.endswith("980 more lines are left out: 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, ....")
+    assert more.endswith("980 more faults, in lines 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, ....")
 
 
 def test_of_very_many_documents_of_one_name_the_first_are_told(site: Site, tmp_path: Path) -> None:

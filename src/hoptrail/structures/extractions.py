@@ -18,8 +18,8 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order, passages_without
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
-from hoptrail.structures.imported import Faults, import_extractions
-from hoptrail.structures.json_lines import LinesFile
+from hoptrail.structures.imported import import_extractions
+from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Span, Unit

@@ -29,7 +29,7 @@ from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
-from hoptrail.structures.json_lines import LinesFile, first_fault
+from hoptrail.structures.json_lines import Faults, first_fault
 from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Document, Span, Unit
 
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 
 READ = 4096
 """Passages looked at together, with the texts of their documents."""
-
-NAMED = 20
-"""Lines whose fault is told in full; of further ones only the number is."""
-
-NUMBERED = 1000
-"""Lines whose number is told; of further ones only how many they are."""
 
 OWNERS = 10
 """Documents of one name that are told."""
@@ -82,31 +76,6 @@ class ExtractionLine:
             for subject, predicate, object_ in self.triples or ()
         )
         return (*(self.facts or ()), *triples)
-
-
-@dataclass(slots=True)
-class Faults:
-    """What is wrong with lines of a file, in any order: those of the lowest numbers, and how many there are."""
-
-    file: LinesFile
-    lowest: dict[int, str] = field(default_factory=dict)
-    count: int = 0
-
-    def add(self, line: int, fault: str) -> None:
-        self.lowest[line] = fault
-        self.count += 1
-        if len(self.lowest) > 2 * NUMBERED:
-            self.lowest = {number: self.lowest[number] for number in sorted(self.lowest)[:NUMBERED]}
-
-    @property
-    def told(self) -> list[str]:
-        """One note a fault, and one for all beyond the first few."""
-        numbers = sorted(self.lowest)[:NUMBERED]
-        notes = [f"{self.file.path}, line {number} is left out: {self.lowest[number]}." for number in numbers[:NAMED]]
-        if self.count > NAMED:
-            further = ", ".join(map(str, numbers[NAMED:])) + (", ..." if self.count > NUMBERED else "")
-            notes.append(f"{self.file.path}: {self.count - NAMED} more lines are left out: {further}.")
-        return notes
 
 
 Meant = tuple[str, int, int]
@@ -167,7 +136,7 @@ def _said(
         try:
             places.put(_parsed(faults.file.line_at(start)))
         except _Unfit as unfit:
-            faults.add(number, str(unfit))
+            faults.leave_out(number, str(unfit))
     return places.extractions()
 
 
@@ -220,7 +189,7 @@ def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
             try:
                 called.put((str(_parsed(line).id), _LINE, number, start))
             except _Unfit as unfit:
-                faults.add(number, str(unfit))
+                faults.leave_out(number, str(unfit))
         for name, group in groupby(called, itemgetter(0)):
             owners = [_Owners() for _ in range(_LINE)]
             for _, rank, what, start in group:
@@ -230,7 +199,7 @@ def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
                 try:
                     lines.put((_meant_by(name, owners), what, start))
                 except _Unfit as unfit:
-                    faults.add(what, str(unfit))
+                    faults.leave_out(what, str(unfit))
 
 
 def _meant_by(name: str, owners: Iterable[_Owners]) -> str:

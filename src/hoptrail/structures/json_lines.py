@@ -1,4 +1,6 @@
-"""Files of JSON lines that settings name: read line by line, and a line again by where it begins, so that none need be held."""
+"""Files of JSON lines that settings name: read line by line, and a line again by where it begins, so that none need be held; and
+what is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ import hashlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,12 @@ from hoptrail.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+NAMED = 20
+"""Faults that are told in full; of further ones only the numbers of their lines are."""
+
+NUMBERED = 1000
+"""Faults whose lines are told; of further ones only how many they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,40 @@ class LinesFile:
                 f"the file of {self.section} {self.path} cannot be read: {error.strerror or error}. Put it there, or change "
                 f"from_file under [structures.{self.section}]."
             ) from error
+
+
+@dataclass(slots=True)
+class Faults:
+    """What is wrong with a file, found in any order: the faults in lines of the lowest numbers, and how many there are in all."""
+
+    file: LinesFile
+    lowest: list[tuple[int, str]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, number: int, fault: str) -> None:
+        """Note a fault of the line of that number; `fault` goes on after "line 3 "."""
+        self.lowest.append((number, fault))
+        self.count += 1
+        if len(self.lowest) > 2 * NUMBERED:
+            self.lowest = self._first()
+
+    def leave_out(self, number: int, reason: str) -> None:
+        """Note that the line of that number cannot be used."""
+        self.add(number, f"is left out: {reason}")
+
+    @property
+    def told(self) -> list[str]:
+        """One note a fault, and one for all beyond the first few."""
+        first = self._first()
+        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in first[:NAMED]]
+        if self.count > NAMED:
+            lines = ", ".join(dict.fromkeys(str(number) for number, _ in first[NAMED:]))
+            more = ", ..." if self.count > NUMBERED else ""
+            notes.append(f"{self.file.path}: {self.count - NAMED} more faults, in lines {lines}{more}.")
+        return notes
+
+    def _first(self) -> list[tuple[int, str]]:
+        return sorted(self.lowest, key=itemgetter(0))[:NUMBERED]
 
 
 def first_fault(error: ValidationError) -> str:

@@ -14,7 +14,7 @@ citation is a place in a document. A line that cannot be used costs itself only.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -26,7 +26,7 @@ from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.json_lines import LinesFile, first_fault
+from hoptrail.structures.json_lines import Faults, LinesFile, first_fault
 from hoptrail.types import Document, Span
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ DISAMBIGUATION = "(disambiguation)"
 
 READ = 512
 """Documents looked up together."""
-
-NAMED = 20
-"""Faults that are told in full; of further ones only the number is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +73,7 @@ class Described:
     first: Span
 
 
-@dataclass(slots=True)
-class ProfileFaults:
-    """What is wrong with a file: the first few faults, and how many there are."""
-
-    file: LinesFile
-    first: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def add(self, fault: str) -> None:
-        self.count += 1
-        self.first += [fault][: NAMED - len(self.first)]
-
-    @property
-    def told(self) -> list[str]:
-        """One note a fault, and one for all beyond the first few."""
-        notes = [f"{self.file.path}: {fault}." for fault in self.first]
-        if self.count > len(notes):
-            notes.append(f"{self.file.path}: {self.count - len(notes)} more lines or pairs are left out.")
-        return notes
-
-
-def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Described]:
+def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
     """What a file says of the documents of `snapshot`, in no particular order; lines about titles that no document has are passed
     over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
 
@@ -117,12 +93,12 @@ def import_profiles(faults: ProfileFaults, snapshot: Snapshot) -> Iterator[Descr
                     pairs.put((number, place, text not in placed, text, line.title))
                 yield described
         for _, group in groupby(pairs, itemgetter(0, 1)):
-            _, _, nowhere, text, title = next(group)  # where it was placed comes first
+            number, _, nowhere, text, title = next(group)  # where it was placed comes first
             if nowhere:
-                faults.add(f"{text!r} stands in no document called {title!r} and is left out")
+                faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
 
 
-def _resolve(faults: ProfileFaults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
+def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
     """The line about each document, its number and where it begins: the last of several about the document's title."""
     titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.each_entry())
     with snapshot.scratch.sorting() as titled:
@@ -165,7 +141,7 @@ def _place(document: Document, line: str) -> Span | None:
     return None
 
 
-def _lines(faults: ProfileFaults) -> Iterator[tuple[int, int, ProfileLine]]:
+def _lines(faults: Faults) -> Iterator[tuple[int, int, ProfileLine]]:
     """The lines of the file that can be used, each with its number and where it begins."""
     from pydantic import ValidationError
 
@@ -173,7 +149,7 @@ def _lines(faults: ProfileFaults) -> Iterator[tuple[int, int, ProfileLine]]:
         try:
             yield number, start, _form().validate_json(content)
         except ValidationError as error:
-            faults.add(f"line {number} is left out: {first_fault(error)}")
+            faults.leave_out(number, first_fault(error))
 
 
 def _again(file: LinesFile, start: int) -> ProfileLine:

@@ -21,9 +21,9 @@ from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.json_lines import LinesFile
+from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
-from hoptrail.structures.profile_file import Described, ProfileFaults, import_profiles
+from hoptrail.structures.profile_file import Described, import_profiles
 from hoptrail.structures.renewing import renew_by_document, renew_units
 from hoptrail.types import Kind, Span, Unit, content_id
 
@@ -84,7 +84,7 @@ class Profiles:
                 workshop, Kind.PROFILE, lambda documents: from_facts(stored_in_order(snapshot, documents), most)
             )
         elif self._file.path.exists():
-            faults = ProfileFaults(self._file)
+            faults = Faults(self._file)
             renew_units(workshop, Kind.PROFILE, from_file(import_profiles(faults, snapshot), most))
             workshop.account.notes += faults.told
 
