@@ -253,13 +253,18 @@ class Writer:
                 self.remove_units(kind, touched)
         self._delete(layout.DOCUMENTS, "id", gone)
 
-    def remove_units(self, kind: Kind, ids: Iterable[str]) -> None:
-        """Remove units of one kind with what was found in them and their links; an id that comes twice costs twice."""
+    def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
+        """Remove units of one kind with what was found in them and their links; an id that comes twice costs twice. How many
+        ids there were.
+        """
+        given = 0
         for some in batched(ids, _REMOVED):
+            given += len(some)
             self._delete(layout.unit_table(kind), "id", some)
             self._delete(layout.EXTRACTIONS, "id", some)
             for end in ("source", "target"):
                 self._delete(layout.LINKS, end, some)
+        return given
 
     def remove_links(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from `sources`."""

@@ -144,10 +144,7 @@ class Grove:
 
     def remove_groups(self, ids: Iterable[str]) -> None:
         """Remove groups with their summaries, and the links from and to them."""
-        some: Sequence[str] = ()
-        for some in batched(ids, _LOOKED_AT):
-            self._writer.remove_units(Kind.SUMMARY, some)
-        if some:
+        if self._writer.remove_units(Kind.SUMMARY, ids):
             self._regrouped(*TREES)
 
     def remove_strays(self) -> None:
