@@ -113,6 +113,8 @@ def main() -> None:
     given = arguments.parse_args()
     wanted = given.rungs.split(",") if given.rungs else [rung.recipe for rung in LADDER]
     rungs = [rung for rung in LADDER if rung.recipe in wanted]
+    if len(rungs) < 2:
+        arguments.error("name at least two rungs: each is compared with another")
     reached = [
         one for name in given.data.split(",") for one in climb(name, rungs, given.work, given.language, given.limit)
     ]

@@ -39,7 +39,9 @@ BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured."""
+    """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured. `answerable` is
+    the share that the oracle answered of the questions with gold passages.
+    """
 
     data: str
     recipe: str
@@ -58,6 +60,7 @@ class Row:
     tokens: float
     tasks: float
     seconds: float
+    answerable: float | None
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -99,6 +102,7 @@ def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row
         tokens=found["tokens"] / asked,
         tasks=found["tasks"] / asked,
         seconds=sum(found["seconds_per_question"].values()),
+        answerable=found.get("oracle_answerable"),
     )
 
 
@@ -137,7 +141,9 @@ def _three(rows: Sequence[Row], name: str, recipe: str) -> str:
         return "–"
     by_rules, oracle = ours["offline"], ours.get("oracle")
     few = "*" if by_rules.questions < QUESTIONS else ""
-    return f"{percent(by_rules.recall_5)} / {percent(by_rules.f1)} / {percent(oracle.em if oracle else None)}{few}"
+    return (
+        f"{percent(by_rules.recall_5)} / {percent(by_rules.f1)} / {percent(oracle.answerable if oracle else None)}{few}"
+    )
 
 
 def _tasks(rows: Sequence[Row], data: Sequence[str], recipe: str) -> str:
@@ -174,7 +180,7 @@ def full(rows: Sequence[Row], name: str) -> str:
                 f"{row.abstained + row.failed}",
                 f"{row.tasks:.1f}",
                 f"{row.seconds:.2f}",
-                percent(oracle[row.recipe].em if row.recipe in oracle else None),
+                percent(oracle[row.recipe].answerable if row.recipe in oracle else None),
                 f"{oracle[row.recipe].tasks:.1f}" if row.recipe in oracle else "–",
             ]
             for row in rows

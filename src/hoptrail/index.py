@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -235,13 +235,17 @@ class Index:
             language = self.language(language)
         return open_recipe(name, corpus, language, self.settings.recipes, limit)
 
-    def language(self, name: str | None = None) -> Language:
-        """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here.
+    def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
+        """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
+        task costs what is paid now; with `fully_priced`, what its replies took, also those that were there already.
 
         Raises:
             UsageError: there is no such language, or it cannot be used.
         """
-        return open_language(name or self.settings.language, self._language_context)
+        context = self._language_context
+        return open_language(
+            name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
+        )
 
     def ask(self, question: str, recipe: str | None = None, language: Language | str | None = None) -> Answer:
         """Answer a question, or abstain, with evidence and trail.

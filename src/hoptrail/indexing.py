@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, Interrupted, MadeByAnother, UsageError
+from hoptrail.errors import DocumentError, EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
@@ -107,11 +108,12 @@ def update_index(
             account,
             executor,
         )
-        report = _read_all(sources, limits, workshop, keep_lines=keep_lines)
-        anew = performer is not None and performer.rebuild
-        settled = build(structures, workshop, {} if anew else writer.head.settled)
+        with _spending(workshop, started) as spent:
+            report = _read_all(sources, limits, workshop, keep_lines=keep_lines)
+            anew = performer is not None and performer.rebuild
+            settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
-            writer.publish(replace(account.usage, seconds=time.perf_counter() - started), settled)
+            writer.publish(spent(), settled)
         elif writer.head.tables:
             if settled != writer.head.settled:
                 writer.settle(settled)
@@ -267,9 +269,10 @@ def repair_index(
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
             workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
-            build([structure for name, structure in structures.items() if name in held], workshop, {})
+            with _spending(workshop, started) as spent:
+                build([structure for name, structure in structures.items() if name in held], workshop, {})
             if damage.files or damage.stale or unfinished.keys() & writer.structures.keys():
-                writer.publish(Usage(seconds=time.perf_counter() - started))
+                writer.publish(spent())
     return list(damage.files)
 
 
@@ -312,6 +315,20 @@ def _tell_failures(items: Iterable[Document | DocumentError], report: IndexingRe
             report.failures.append(item)
         else:
             yield item
+
+
+@contextmanager
+def _spending(workshop: Workshop, started: float) -> Iterator[Callable[[], Usage]]:
+    """Tells what has been spent by now; of what is stopped inside `with`, the index notes it, since nothing is published."""
+
+    def spent() -> Usage:
+        return replace(workshop.account.usage, seconds=time.perf_counter() - started)
+
+    try:
+        yield spent
+    except (Interrupted, EndpointRefused):
+        workshop.writer.note_spent(spent())
+        raise
 
 
 def _pause(writer: Writer, watcher: Watcher) -> None:

@@ -22,6 +22,7 @@ from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
 from hoptrail.evaluation.curves import reached_by_hop, recall_by_k, risk_by_coverage
 from hoptrail.evaluation.paired_tests import paired_difference
 from hoptrail.evaluation.plots import to_page
+from hoptrail.evaluation.scoring import Rule
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]
 PAIRS = [question(f"p{number}", ("a", "b", "c"), "pair") for number in range(6)]
@@ -89,6 +90,24 @@ def test_failed_and_missing_questions_count_as_nothing() -> None:
     assert overall(comparison, "dense", "em") == overall(comparison, "dense", "recall@5") == pytest.approx(4 / 6)
 
 
+def test_a_question_that_failed_has_found_nothing_whatever_it_had() -> None:
+    good = [result(one.id, 1, "a", "b") for one in CHAINS]
+    failed = replace(good[0], error="overloaded", prediction=None, score=None)
+    runs = [made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[1:]])]
+    comparison = compare(runs)
+    assert overall(comparison, "dense", "recall@5") == overall(comparison, "dense", "full@5") == pytest.approx(5 / 6)
+    assert [point.share for point in reached_by_hop(runs) if point.run == "dense"] == pytest.approx([5 / 6, 5 / 6])
+
+
+def test_answers_by_different_rules_are_not_compared() -> None:
+    runs = [made_run(name, CHAINS, [result(one.id, 1, "a") for one in CHAINS]) for name in ("bm25", "dense")]
+    runs[1] = replace(runs[1], header=replace(runs[1].header, rule=Rule.MUSIQUE))
+    with pytest.raises(UsageError, match=r"different rules \(hotpotqa, musique\)"):
+        compare(runs)
+    runs[0] = replace(runs[0], header=replace(runs[0].header, retrieval_only=True))
+    assert overall(compare(runs), "dense", "recall@5") == 0.5
+
+
 def test_only_questions_that_all_runs_have_with_the_same_gold_count() -> None:
     corrected = [replace(CHAINS[0], answers=("other",)), *CHAINS[1:4]]
     runs = [
@@ -147,6 +166,12 @@ def test_tables_hold_what_was_measured() -> None:
     assert ("hybrid", "recall@5", "+0.417") in {row[:3] for row in tables["Differences from bm25"].rows}
 
 
+def test_a_type_with_a_line_break_stays_in_its_row() -> None:
+    questions = [replace(one, type="x\ny|z") for one in CHAINS] + PAIRS
+    runs = [made_run(name, questions, [result(one.id, 1, "a") for one in questions]) for name in ("bm25", "dense")]
+    assert "| x y\\|z |" in to_markdown(compare(runs))
+
+
 def test_markdown_and_csv() -> None:
     comparison = replace(two_runs(), runs=("bm25", "hybrid"))
     text = to_markdown(comparison)
@@ -189,6 +214,15 @@ def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
     assert not re.search(r"<(?:script|link|img)|https?:", before + after)
     drawn = re.findall(r"vegaEmbed\('#plot\d', (\{.*\}), \{actions: false\}\);", page)
     assert [json.loads(one)["$schema"].rpartition("/")[2][:2] for one in drawn] == ["v6"] * 5
+
+
+def test_a_page_of_questions_without_gold_passages_draws_what_there_is() -> None:
+    questions = [question("q1"), question("q2")]
+    answered = [made_run(name, questions, [result("q1", 1)]) for name in ("bm25", "dense")]
+    assert recall_by_k(answered) == []
+    assert to_page(compare(answered), answered).count('<div id="plot') == 2
+    found = [replace(run, header=replace(run.header, retrieval_only=True)) for run in answered]
+    assert '<div id="plot' not in to_page(compare(found), found)
 
 
 def test_a_page_without_the_extra_says_what_to_install() -> None:

@@ -162,6 +162,28 @@ def test_a_stopped_run_is_not_finished_and_goes_on(bench: Bench) -> None:
     assert list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
 
 
+def test_a_finished_run_over_other_questions_that_is_stopped_is_not_finished(bench: Bench) -> None:
+    """Not the results of then beside the questions of now: those that were not reached would count as wrong."""
+    bench.run(replies=None, limit=1)
+    assert list(only_run(bench).results) == ["q1"]
+    asked: list[int] = []
+    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: bool(asked))
+    with pytest.raises(Interrupted):
+        bench.run(replies=None, watcher=watcher)
+    (folder,) = runs(bench)
+    with pytest.raises(UsageError, match="not finished"):
+        open_run(folder)
+    bench.run(replies=None)
+    assert list(only_run(bench).results) == list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
+
+
+def test_a_finished_run_that_is_asked_again_stays_finished_while_it_is(bench: Bench) -> None:
+    bench.run()
+    with pytest.raises(Interrupted):
+        bench.run(watcher=Watcher(stopped=lambda: True))
+    assert list(only_run(bench).results) == ["q1", "q2", "q3", "q4"]
+
+
 def test_the_trail_of_a_corrected_question_is_not_passed_off(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.run(replies=None)
     bench.write("questions.jsonl", [{**QUESTIONS[0], "answers": ["Arrow"]}, *QUESTIONS[1:]])

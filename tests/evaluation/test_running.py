@@ -13,11 +13,16 @@ import pytest
 
 from command import Hoptrail
 from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
-from hoptrail import Kind, Span, Unit
+from fakeai.brains import by_task
+from fakeai.clients import point_at
+from fakeai.server import FakeAI, serving
+from hoptrail import Kind, Settings, Span, Unit
 from hoptrail.errors import DataError, HoptrailError, UsageError
 from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.indexing import Watcher
+from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.dense import DenseSettings
 
 REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]
@@ -25,6 +30,11 @@ ANSWERS = ["em", "f1", "precision", "recall", "intervals", "answers_by_hops"]
 RETRIEVAL = ["retrieval", "by_hops", "questions_by_hops", "without_gold"]
 COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "tasks", "fingerprint", "run"]
 MEASURES = ["recall@2", "recall@5", "recall@10", "recall@20", "full@5", "full@10"]
+
+SELFASK = [
+    {"task": "decompose", "reply": {"questions": ["Where was Orla Finch born?"]}, "prompt_tokens": 5},
+    {"task": "answer", "reply": {"answer": "Wrenmouth"}, "prompt_tokens": 7, "completion_tokens": 2},
+]
 
 
 # --- values
@@ -61,6 +71,57 @@ def test_a_failed_question_is_named_with_its_reason_and_counts_as_nothing(bench:
     assert question == "q4"
     assert "overloaded" in reason
     assert [row["error"] is None for row in bench.kept()] == [True, True, True, False]
+
+
+def test_a_failed_question_has_found_nothing_and_has_cost_what_its_tasks_took(bench: Bench) -> None:
+    """Its passages are kept, for whoever looks into it."""
+    failing = [*SELFASK[:2], {"task": "decompose", "fail": "overloaded"}]
+    result = bench.result("selfask", replies=failing, limit=1)
+    assert (result["failed"], result["calls"], result["tokens"]) == (1, 2, 14)
+    assert set(result["retrieval"].values()) == set(result["packed"].values()) == {0.0}
+    ((kept),) = bench.kept("selfask")
+    assert kept["passages"]
+
+
+def test_retrieval_alone_has_cost_what_its_tasks_took(bench: Bench) -> None:
+    replies = [*SELFASK, {"task": "decompose", "reply": {"questions": []}, "prompt_tokens": 5}]
+    result = bench.result("selfask", replies=replies, limit=1, retrieval_only=True)
+    assert result["calls"] == result["tasks"] > 0
+    assert result["tokens"] == 19
+
+
+def test_what_a_recipe_costs_does_not_hang_on_what_was_asked_before(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two recipes that ask the same are told the same price, and one asked again under other settings, too; it is paid once."""
+    bench.write("corpus.jsonl", CORPUS[:1])
+    bench.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["a"]}])
+    with serving(FakeAI(by_task({"answer": {"steps": [], "answer": "Isk", "confidence": 0.5}}))) as fake:
+        point_at(fake, monkeypatch)
+        both = bench.run("dense", "hybrid", replies=None, language="chat", limit=1)
+        bench.settings = replace(bench.settings, recipes=replace(bench.settings.recipes, dense=DenseSettings(k=9)))
+        again = bench.run("dense", replies=None, language="chat", limit=1)
+    costs = {(report.calls, report.tokens) for _, report in (*both.recipes, *again.recipes)}
+    assert costs == {(1, fake.bill.prompt_tokens + fake.bill.completion_tokens)}
+    assert fake.bill.calls == 1
+
+
+def test_what_could_not_be_built_is_told_and_its_results_are_not_those_of_the_whole(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Extractions that failed are made by the next run: what it finds is not mixed with what was found without them."""
+    bench.write("corpus.jsonl", CORPUS[:2])
+    bench.write("questions.jsonl", QUESTIONS[:1])
+    bench.settings = Settings(language="chat", chat=ChatSettings(attempts=1))
+    says = by_task({"extract": {"entities": ["Wrenmouth"], "facts": []}, "summarise": {"summary": "Orla Finch."}})
+    with serving(FakeAI(says, choose=lambda _, body: "500" if "Isk" in str(body["messages"]) else None)) as fake:
+        point_at(fake, monkeypatch)
+        first = bench.run("sirerag", replies=None)
+        fake.choose = lambda *_: None
+        second = bench.run("sirerag", replies=None)
+    assert any("Wrenmouth" in note for note in first.notes)
+    assert second.notes == ()
+    assert len({row["fingerprint"] for row in bench.kept("sirerag")}) == 2
 
 
 def test_a_question_that_cannot_be_asked_harms_only_itself(bench: Bench) -> None:

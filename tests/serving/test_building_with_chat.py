@@ -194,10 +194,12 @@ def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     stopped = build(hoptrail, folder, few)
     assert stopped.code == 3, stopped.err
     assert 18 < fake.bill.calls <= 20, "all passages, and summaries begun"
+    assert Snapshot.open(folder).head.spent.calls == fake.bill.calls, "also what a run cost that was stopped"
     enough = write_settings(tiny, tmp_path / "enough.toml")
     assert build(hoptrail, folder, enough).code == 0
     paid = fake.bill.calls
     assert len({asked.prompt for asked in fake.log}) == paid
+    assert Snapshot.open(folder).head.spent.calls == paid
     whole = tmp_path / "whole"
     assert build(hoptrail, whole, enough).code == 0
     assert texts(whole) == texts(folder)

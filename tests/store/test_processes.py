@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from hoptrail.index import Index
+from hoptrail.store.lock import READERS
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Kind
 from world import HashingEncoder
 
 TESTS = Path(__file__).parent.parent
@@ -76,3 +80,27 @@ def test_two_processes_answer_from_committed_states_while_a_third_writes(tmp_pat
         for reader in readers:
             reader.communicate()
     assert [reader.returncode for reader in readers] == [0, 0]
+
+
+def test_a_reader_of_a_folder_mounted_to_be_read_only_keeps_its_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a mount refuses to open the lock file for writing by an error of its own; it can be read, and locked."""
+    opened = os.open
+
+    def read_only(path: object, flags: int, *mode: int) -> int:
+        if str(path).endswith(READERS) and flags & os.O_RDWR:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return opened(str(path), flags, *mode)
+
+    folder = tmp_path / "index"
+    index = Index(folder)
+    index.encoder = HashingEncoder()
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    write(index, documents, "first")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_only)
+        reader = Snapshot.open(folder)
+    write(index, documents, "second")
+    assert len(list(reader.units(Kind.PASSAGE))) == reader.count(Kind.PASSAGE) > 0

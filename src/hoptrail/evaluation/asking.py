@@ -22,7 +22,7 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import checked_question
-from hoptrail.types import Answer, Ranking, Unit, Usage
+from hoptrail.types import Answer, Ranking, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Asking:
         return _Got(answer, answer.ranking)
 
     def _result(self, question: Question, got: _Got, meter: QuestionMeter, seconds: float) -> QuestionResult:
-        answer, usage = got.answer, got.answer.usage if got.answer else Usage()
+        answer, usage = got.answer, meter.usage
         prediction = answer.text if answer else None
         # Whoever abstains because a task failed has not judged the question: that is no result to keep.
         error = got.error or (meter.failure if answer and answer.abstained else None)

@@ -127,10 +127,17 @@ def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison
     """Compare runs over one data set; the first is the baseline. With `prices`, money is compared where all models have one.
 
     Raises:
-        UsageError: there are fewer than two runs, or they have no question in common.
+        UsageError: there are fewer than two runs, or they have no question in common, or their answers were scored by
+            different rules.
     """
     if len(runs) < 2:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
+    rules = sorted({run.header.rule for run in runs})
+    if len(rules) > 1 and not any(run.header.retrieval_only for run in runs):
+        raise UsageError(
+            f"the answers of these runs were scored by different rules ({', '.join(rules)}), which the name of the data folder "
+            f"chooses: run them over folders of one name."
+        )
     questions = common_questions(runs)
     groups = _groups(questions)
     measures = (*_measures(runs), *_money(runs, prices))
@@ -183,7 +190,7 @@ RankingMeasure = Callable[[int, Sequence[str], Sequence[str]], float]
 def value_of_ranking(measure: RankingMeasure, k: int, run: Run, question: Question) -> float | None:
     """A measure at `k` of one question; None where it has no gold passages."""
     result = run.results.get(question.id)
-    return measure(k, result.passages if result else (), question.supporting) if question.supporting else None
+    return measure(k, result.found if result else (), question.supporting) if question.supporting else None
 
 
 def _value_of_score(name: str, run: Run, question: Question) -> float | None:

@@ -127,7 +127,8 @@ def _markdown(table: TextTable) -> str:
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    """A line break in a cell (types of questions are the data's) would end the row."""
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
 def _csv_row(comparison: Comparison, score: Score) -> list[object]:

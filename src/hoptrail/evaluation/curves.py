@@ -36,12 +36,13 @@ class HopPoint:
 
 
 def recall_by_k(runs: Sequence[Run]) -> list[Point]:
-    """Mean recall at every k up to the deepest that results keep."""
-    questions = common_questions(runs)
+    """Mean recall at every k up to the deepest that results keep; nothing where no question has gold passages."""
+    questions = [question for question in common_questions(runs) if question.supporting]
     return [
         Point(label, k, mean(_recalls(run, questions, k)))
         for label, run in zip(labels_of(runs), runs, strict=True)
         for k in range(1, DEEPEST_CUTOFF + 1)
+        if questions
     ]
 
 
@@ -78,7 +79,7 @@ def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
     reached = []
     for question in questions:
         result = run.results.get(question.id)
-        found = result.passages[:HOP_CUTOFF] if result else ()
+        found = result.found[:HOP_CUTOFF] if result else ()
         wanted = list(dict.fromkeys(question.supporting))[:hop]
         reached.append(float(set(wanted) <= set(found)))
     return reached

@@ -75,9 +75,13 @@ def _table(table: TextTable) -> str:
 
 def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLevelMixin]:
     order = list(comparison.runs)
-    yield _ladder(comparison)
-    yield _cost_against_quality(comparison)
-    yield _lines(recall_by_k(runs), order, "Recall by the number of passages", "passages", "recall")
+    measured = [name for name in QUALITY if name in comparison.measures]
+    if measured:
+        yield _ladder(comparison)
+        yield _cost_against_quality(comparison, measured)
+    recall = recall_by_k(runs)
+    if recall:
+        yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
     hops = reached_by_hop(runs)
     if hops:
         yield _hops(hops, order)
@@ -153,10 +157,10 @@ def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
     return chart
 
 
-def _cost_against_quality(comparison: Comparison) -> alt.TopLevelMixin:
+def _cost_against_quality(comparison: Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
     """Tokens where any were spent, else seconds; F1 where it was measured, else recall."""
     draw = _altair()
-    quality = next(name for name in ("f1", "recall@5", "answered") if name in comparison.measures)
+    quality = "f1" if "f1" in measured else "recall@5"
     everything = comparison.groups[0]
     means = {
         (run, name): comparison.score(run, everything, name) for run in comparison.runs for name in comparison.measures

@@ -1,4 +1,4 @@
-"""What a language did for one question: seconds, tasks, why it last failed, and everything it was handed to read.
+"""What a language did for one question: tasks, seconds, cost, why it last failed, and everything it was handed to read.
 
 A recipe holds one language for all questions, and questions may be asked from several threads at once. So `PerQuestion` is
 handed to the recipe, and passes tasks on to the meter of the question that its thread is at; nothing is shared between them
@@ -16,7 +16,7 @@ from typing import TypeVar
 from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate, Language, Read, Reading, Reply, Sample, Samples, Task
-from hoptrail.types import Unit
+from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ class QuestionMeter:
         self._read: list[tuple[str, str, Sequence[Unit], str | None]] = []
         self.seconds = 0.0
         self.tasks = 0
+        self.usage = Usage()
         self.failure: str | None = None
 
     @property
@@ -47,8 +48,10 @@ class QuestionMeter:
         answer: str | None = None
         try:
             reply = self._language.perform(task)
+            self.usage += reply.usage
             answer = _answer_of(reply.value)
         except TaskFailed as failure:
+            self.usage += failure.usage or Usage()
             self.failure = str(failure)
             raise
         finally:

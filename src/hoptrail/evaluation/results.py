@@ -37,7 +37,8 @@ class QuestionResult:
     cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
     together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
     asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for. `confidence`
-    is how sure the recipe was of its answer, where it says so. `completion_tokens` are those of `tokens` that the model wrote.
+    is how sure the recipe was of its answer, where it says so. `calls` and `tokens` are what the replies took, also those that
+    were remembered and cost nothing now; `completion_tokens` are those of `tokens` that the model wrote.
     """
 
     question: str
@@ -55,6 +56,16 @@ class QuestionResult:
     asked: str = ""
     confidence: float | None = None
     completion_tokens: int = 0
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The passages that count: a question that failed has found nothing, whatever it had by then."""
+        return () if self.error is not None else self.passages
+
+    @property
+    def shown(self) -> tuple[float, ...]:
+        """What of `packed` counts, likewise."""
+        return () if self.error is not None else self.packed
 
     def to_line(self, fingerprint: str) -> str:
         """One line of JSON, without the line break, marked with the settings that it was made under."""
@@ -243,12 +254,15 @@ class RecipeReport:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """What `evaluate --out` writes: `questions` is their number, `recipes` are names with reports in the order asked for."""
+    """What `evaluate --out` writes: `questions` is their number, `recipes` are names with reports in the order asked for.
+    `notes`, on what could not be done while the corpus was indexed, are for people, and not in the JSON.
+    """
 
     data: str
     questions: int
     language: str
     recipes: tuple[tuple[str, RecipeReport], ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON object of the contract: data, questions, language, recipes."""
@@ -300,10 +314,10 @@ def summarise_recipe(
 
 
 def _packed(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> tuple[float, ...]:
-    """Means over the questions with gold passages; one without a result has shown none."""
+    """Means over the questions with gold passages; one that failed has shown none."""
     none = (0.0,) * len(TOKEN_BUDGETS)
     judged = [
-        (result.packed if result else ()) or none
+        (result.shown if result else ()) or none
         for question, result in zip(questions, given, strict=True)
         if question.supporting
     ]
@@ -336,7 +350,7 @@ def _answer_score(result: QuestionResult | None) -> AnswerScore:
 
 
 def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
-    return JudgedRanking(result.passages if result else (), frozenset(question.supporting), question.hops)
+    return JudgedRanking(result.found if result else (), frozenset(question.supporting), question.hops)
 
 
 def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:

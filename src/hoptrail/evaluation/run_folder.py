@@ -3,7 +3,7 @@
     run.json           what was run: data, recipe, language, fingerprint, versions, the pool
     settings.toml      the recipe's settings, as `--settings` takes them
     questions.jsonl    the questions that were asked, with their gold annotations
-    results.jsonl      one result a question, in their order; written when all have been asked
+    results.jsonl      one result a question, in their order; written when all have been asked, gone when others are asked
     trails.jsonl.gz    one trail a question, added as they are answered
 
 A run hangs on nothing outside its folder, so folders may be copied and sent. The folder's name ends in the first digits of
@@ -111,12 +111,15 @@ class RunFolder:
         """
         self.path = work / RUNS_FOLDER / header.name
         self._questions = tuple(question.id for question in questions)
+        # The candidates of a question would be most of the file, and nothing here needs them.
+        asked = _lines(asdict(replace(one, candidates=())) for one in questions)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            if not _holds(self.path / QUESTIONS, asked):
+                (self.path / RESULTS).unlink(missing_ok=True)  # of other questions: this run is not finished
             replace_file(self.path / HEADER, (json.dumps(asdict(header), indent=2, ensure_ascii=False) + "\n").encode())
             replace_file(self.path / SETTINGS, settings.encode())
-            # The candidates of a question would be most of the file, and nothing here needs them.
-            replace_file(self.path / QUESTIONS, _lines(asdict(replace(one, candidates=())) for one in questions))
+            replace_file(self.path / QUESTIONS, asked)
         except OSError as error:
             raise self._unwritten(error) from error
         self.trails = TrailsFile(self.path / TRAILS)
@@ -218,6 +221,10 @@ def _read_results(path: Path) -> dict[str, QuestionResult]:
             raise DataError(f"{line.place}: {error}; make the run again") from error
         results[result.question] = result
     return results
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.exists() and path.read_bytes() == content
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> bytes:

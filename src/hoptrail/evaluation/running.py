@@ -32,12 +32,15 @@ from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.pool import Pool
 from hoptrail.settings import to_toml
+from hoptrail.store.head import Head
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import content_id
 
 INDEX_FOLDER = "index"
 RESULTS_FOLDER = "results"
+
+UNSETTLED = " (not whole)"
 
 SCRIPTED = "scripted"
 """What the name of a language begins with whose replies come in a fixed order."""
@@ -85,27 +88,30 @@ def evaluate(
         raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
     if threads > 1 and language.startswith(SCRIPTED):
         raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
-    index_corpus(dataset, recipes, index, watcher)
+    notes = index_corpus(dataset, recipes, index, watcher)
     performers = _performers(language, index)
     runs = [(name, Running(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
     reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
-    return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports))
+    return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports), notes)
 
 
-def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> None:
-    """Have `index` hold the corpus, nothing else, and what the recipes need.
+def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> tuple[str, ...]:
+    """Have `index` hold the corpus, nothing else, and what the recipes need; notes on what of that could not be done.
 
     Raises:
         UsageError: another language has made what the recipes need.
         DataError: a passage of the corpus could not be read.
     """
     try:
-        failures = index.add([dataset.corpus], recipes, watcher).failures
+        report = index.add([dataset.corpus], recipes, watcher)
     except MadeByAnother as error:
         raise UsageError(f"{error.fact}. Name another folder as `--work`.") from error
-    if failures:
-        raise DataError(f"{len(failures)} passages of {dataset.corpus} could not be read; the first: {failures[0]}")
+    if report.failures:
+        raise DataError(
+            f"{len(report.failures)} passages of {dataset.corpus} could not be read; the first: {report.failures[0]}"
+        )
     _leave_only_the_corpus(index, dataset)
+    return tuple(report.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +206,7 @@ def _performers(language: str, index: Index) -> PerQuestion:
     """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
     if language == OracleLanguage.name:
         return PerQuestion(language, OracleLanguage)
-    opened = index.language(language)
+    opened = index.language(language, fully_priced=True)
     chat = index.settings.chat
     model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
     identity = language_identity(language, chat, index.settings.offline)
@@ -239,6 +245,11 @@ def _structures(recipe: Recipe) -> list[str]:
     return sorted(set(names) & set(recipe.corpus.snapshot.head.structures))
 
 
+def _maker(head: Head, structure: str) -> str:
+    """Who made a structure, as far as results hang on it: one that still wants something is another when it has that."""
+    return head.languages.get(structure, "") + ("" if structure in head.settled else UNSETTLED)
+
+
 def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
     head = recipe.corpus.snapshot.head
     return RunIdentity(
@@ -247,7 +258,7 @@ def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentit
         fingerprint(recipe.settings),
         language,
         fingerprint(head.encoder),
-        tuple((name, head.structures[name], head.languages.get(name, "")) for name in _structures(recipe)),
+        tuple((name, head.structures[name], _maker(head, name)) for name in _structures(recipe)),
         content_id("", *(entry.id for entry in recipe.corpus.snapshot.entries)),
         retrieval_only,
     )

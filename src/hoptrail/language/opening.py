@@ -17,7 +17,7 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder import Encoder
 
 if TYPE_CHECKING:
-    from hoptrail.models.paying import PaidChat
+    from hoptrail.models.paying import Chat, PaidChat
 
 EVALUATED_ONLY = "oracle"
 """The language that is no language of this table: `evaluation` opens it."""
@@ -30,13 +30,15 @@ CHAT = "chat"
 class LanguageContext:
     """What a language may need: an encoder, the folder where paid replies are kept, how to reach a chat model.
 
-    Hold on to it: all languages opened from one context share one endpoint, one limiter and one ledger.
+    Hold on to it: all languages opened from one context share one endpoint, one limiter and one ledger. With `fully_priced`
+    tasks come with what their replies took when they were made, also where they were remembered.
     """
 
     encoder: Encoder | None = None
     folder: Path | None = None
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
+    fully_priced: bool = False
 
     @cached_property
     def paid_chat(self) -> PaidChat:
@@ -100,17 +102,21 @@ def _scripted(argument: str, _context: LanguageContext) -> Language:
 
 
 def _chat(_argument: str, context: LanguageContext) -> Language:
-    from hoptrail.language.chat.performer import ChatLanguage
-
-    return ChatLanguage(context.paid_chat, context.chat)
+    return _by_chat(context.paid_chat, context)
 
 
 def _replay(argument: str, context: LanguageContext) -> Language:
-    from hoptrail.language.chat.performer import ChatLanguage
     from hoptrail.models.environment import wanted_model
     from hoptrail.models.recording import RecordedChat
 
-    return ChatLanguage(RecordedChat.open(Path(argument), wanted_model(context.chat.model)), context.chat)
+    return _by_chat(RecordedChat.open(Path(argument), wanted_model(context.chat.model)), context)
+
+
+def _by_chat(chat: Chat, context: LanguageContext) -> Language:
+    from hoptrail.language.chat.performer import ChatLanguage
+    from hoptrail.models.paying import FullyPriced
+
+    return ChatLanguage(FullyPriced(chat) if context.fully_priced else chat, context.chat)
 
 
 _LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {

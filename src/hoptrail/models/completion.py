@@ -15,6 +15,7 @@ from typing import Any
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.repetition import is_endless
 from hoptrail.models.text import estimated_tokens, whole_text
+from hoptrail.types import Usage
 
 LARGEST_BODY = 64_000_000
 """Bytes of a reply that are read at all."""
@@ -45,6 +46,11 @@ class ChatReply:
     completion_tokens: int = 0
     estimated: bool = False
     refusal: str = ""
+
+    @property
+    def usage(self) -> Usage:
+        """What the call took that it came from; nothing for what stands in for a reply."""
+        return Usage(int(self.finish != TOO_LONG), self.prompt_tokens, self.completion_tokens)
 
 
 def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:

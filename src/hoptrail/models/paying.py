@@ -143,7 +143,43 @@ class PaidChat:
         self._replies.settle(
             call, request, reply, cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
         )
-        return Heard(reply, Usage(1, reply.prompt_tokens, reply.completion_tokens))
+        return Heard(reply, reply.usage)
+
+
+class FullyPriced:
+    """`chat`, every reply of which is heard with what it took when it was made: so what asking comes to does not hang on what was
+    asked before. Nothing is paid for that.
+    """
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    @property
+    def place(self) -> str:
+        return self._chat.place
+
+    @property
+    def model(self) -> str:
+        return self._chat.model
+
+    @property
+    def working_rung(self) -> Rung | None:
+        return self._chat.working_rung
+
+    def remember_rung(self, rung: Rung) -> None:
+        self._chat.remember_rung(rung)
+
+    def remembered(self, request: ChatRequest) -> Heard | None:
+        heard = self._chat.remembered(request)
+        return None if heard is None else Heard(heard.reply, heard.reply.usage)
+
+    def knows(self, request: ChatRequest) -> bool:
+        return self._chat.knows(request)
+
+    def ask(self, request: ChatRequest) -> Heard:
+        """The reply; see `Chat.ask`."""
+        reply = self._chat.ask(request).reply
+        return Heard(reply, reply.usage)
 
 
 class Unremembering:

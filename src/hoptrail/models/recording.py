@@ -19,7 +19,6 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.paying import Heard
 from hoptrail.models.remembered import StoredReply
 from hoptrail.replacing import replace_file
-from hoptrail.types import Usage
 
 T = TypeVar("T")
 SHOWN = 200
@@ -81,11 +80,10 @@ class RecordedChat:
         reply = self._replies.get(request.key)
         if reply is None:
             return None
-        paid = reply.prompt_tokens + reply.completion_tokens > 0
         if request.key in self._heard:
             return Heard(reply)
         self._heard.add(request.key)
-        return Heard(reply, Usage(int(paid), reply.prompt_tokens, reply.completion_tokens))
+        return Heard(reply, reply.usage)
 
     def knows(self, request: ChatRequest) -> bool:
         return request.key in self._replies

@@ -29,8 +29,8 @@ Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
 FUSED_DEPTH = 100
 """Hits of each of the two rankings that are fused."""
 
-DEEPER = 4
-"""How many times more summaries are asked for where too many of the nearest are of other trees."""
+DEEPER = (1, 8, 64, 512)
+"""How many times more summaries are asked for, one after the other, where too many of the nearest are of other trees."""
 
 LATE_INTERACTION_DEPTH = 100
 """Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
@@ -96,8 +96,8 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
 
 def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, trees: tuple[str, ...]) -> dict[str, float]:
     """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
-    for depth in (limit, limit * DEEPER):
-        found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], depth)[0])
+    for times in DEEPER:
+        found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
         own = _belonging(snapshot, found, trees)
         if len(own) >= limit:
             return {id_: score for id_, score in found.items() if id_ in own}

@@ -79,7 +79,7 @@ def evaluate(
         names = named(recipes)
         performer = language or opened.settings.language
         report = run(dataset, names, opened, folder, performer, watcher, retrieval_only=retrieval_only, threads=threads)
-    for line in render.failures(report):
+    for line in (*render.render_notes(report.notes), *render.failures(report)):
         console_of(error=True).print(line, soft_wrap=True)
     console_of().print(render.render_evaluation(report.to_json()))
     if work is not None:
@@ -126,7 +126,9 @@ def _probed(
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
         opened = open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
-        index_corpus(dataset, recipes, opened, watcher)
+        notes = index_corpus(dataset, recipes, opened, watcher)
+        for line in render.render_notes(notes):
+            console_of(error=True).print(line, soft_wrap=True)
         corpus = opened.recipe(recipes[0]).corpus
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
 

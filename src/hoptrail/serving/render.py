@@ -131,10 +131,14 @@ def render_indexing(report: IndexingReport) -> RenderableType:
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
-    lines += [Text.assemble(("note: ", "yellow"), plain(note)) for note in report.notes[:SHOWN_NOTES]]
-    if len(report.notes) > SHOWN_NOTES:
-        lines.append(Text(f"and {len(report.notes) - SHOWN_NOTES} more notes", style="dim"))
-    return Group(*lines, render_failures(report.failures))
+    return Group(*lines, *render_notes(report.notes), render_failures(report.failures))
+
+
+def render_notes(notes: Sequence[str]) -> list[Text]:
+    """A line each; of many, the first."""
+    lines = [Text.assemble(("note: ", "yellow"), plain(note)) for note in notes[:SHOWN_NOTES]]
+    hidden = len(notes) - SHOWN_NOTES
+    return lines + ([Text(f"and {hidden} more notes", style="dim")] if hidden > 0 else [])
 
 
 def render_withdrawn(document: Withdrawn) -> Text:

@@ -112,7 +112,7 @@ def join_readers(place: Place) -> int | None:
 
         try:
             descriptor = os.open(folder / READERS, os.O_RDWR | os.O_CREAT, 0o666)
-        except PermissionError:
+        except OSError:  # not ours to write, or the whole file system is mounted to be read only
             descriptor = os.open(folder / READERS, os.O_RDONLY)
     except (ImportError, OSError):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 HEAD_TAG = "head"
 """Marks, in each table, the version that the head names, so that sweeping never removes it."""
+
+MOST_HOURS, MOST_LEASE = 876_000, 86_400
+"""A hundred years; a day, in seconds. Dates and waits of more than that cannot be told."""
 
 LEAST_MEMORY = 256
 """MiB: libraries and an encoder take most of it."""
@@ -69,11 +71,11 @@ class StorageSettings:
     index_cache_mb: int = 256
 
     def __post_init__(self) -> None:
-        if not (0 <= self.keep_hours < math.inf and 1 <= self.lease_seconds < math.inf):
-            raise UsageError("keep_hours must be at least 0, and lease_seconds at least 1, both finite")
-        if min(self.exact_up_to, self.index_cache_mb) < 1:
+        if not (0 <= self.keep_hours <= MOST_HOURS and 1 <= self.lease_seconds <= MOST_LEASE):
+            raise UsageError(f"keep_hours must be from 0 to {MOST_HOURS:,}, and lease_seconds from 1 to {MOST_LEASE:,}")
+        if not (self.exact_up_to >= 1 and self.index_cache_mb >= 1):
             raise UsageError("exact_up_to and index_cache_mb must be at least 1")
-        if self.memory_mb < LEAST_MEMORY:
+        if not self.memory_mb >= LEAST_MEMORY:
             raise UsageError(f"memory_mb must be at least {LEAST_MEMORY}, not {self.memory_mb}")
 
     @property

@@ -331,6 +331,11 @@ class Writer:
         )
         self._sweep(known)
 
+    def note_spent(self, spent: Usage) -> None:
+        """Add what a run that was stopped has cost to what the index has; nothing where nothing was ever committed."""
+        if spent.calls and (self.head.tables or self.head.pending):
+            self._commit(replace(self.head, spent=self.head.spent + spent))
+
     def settle(self, settled: Mapping[str, str]) -> None:
         """Note what is settled where nothing was written."""
         self._commit(replace(self.head, settled=dict(settled)))
