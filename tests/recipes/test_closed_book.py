@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Read, Reading, Recall, Sample, Samples
+from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Sample, Samples
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.recipes.cot import Cot, CotSettings
+from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.engines import MEMORY
-from hoptrail.types import Verdict
+from hoptrail.types import Answer, Verdict
 from recipes.chain_world import Listening, found
 
 QUESTION = "Who designed the Tallow Bridge?"
@@ -58,3 +59,29 @@ def test_chains_that_mostly_abstain_are_an_abstention(corpus: Corpus) -> None:
         [(Read, found("Orla Finch", DESIGNED)), (Sample, Samples((None, None, None, "Dunmere")))]
     )
     assert Cot(corpus, language).answer(QUESTION).abstained
+
+
+# --- the readers of a pool
+
+
+def test_a_pool_that_is_asked_by_heart_says_so(corpus: Corpus) -> None:
+    language = ScriptedLanguage([(Recall, Reading("Orla Finch", confidence=0.7))])
+    answer = Raptor(corpus, language, RaptorSettings(reader="closed-book")).answer(QUESTION)
+    assert [(hit.channel, hit.unit.title) for hit in answer.trail.hops[0].hits] == [(MEMORY, "from memory")]
+
+
+def read_twice(corpus: Corpus, concluded: str) -> Answer:
+    first = found("Orla Finch", DESIGNED)
+    language = ScriptedLanguage([(Read, first), (Integrate, Reading(concluded, confidence=0.7))])
+    answer = Raptor(corpus, language, RaptorSettings(reader="self-ask")).answer(QUESTION)
+    assert answer.text == concluded
+    return answer
+
+
+def test_a_conclusion_without_a_citation_rests_on_the_step_that_says_the_same_or_on_nothing(corpus: Corpus) -> None:
+    same = read_twice(corpus, "orla finch")
+    assert [hop.answer for hop in same.trail] == ["Orla Finch"]
+    assert [item.text for item in same.evidence] == [DESIGNED]
+    other = read_twice(corpus, "Nairobi")
+    assert [hop.answer for hop in other.trail] == ["Orla Finch", "Nairobi"]
+    assert [(item.hop, item.text) for item in other.evidence] == [(0, DESIGNED)], "the sentence does not say Nairobi"

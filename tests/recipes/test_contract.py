@@ -29,7 +29,7 @@ from hoptrail.language.tasks import (
     Summarise,
     Task,
 )
-from hoptrail.recipes.answering import check_support
+from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import (
     RECIPES,
     RecipeSettings,
@@ -43,7 +43,7 @@ from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.types import Answer, Span, Usage, Verdict
+from hoptrail.types import Answer, Hit, Hop, Kind, Span, Unit, Usage, Verdict
 
 SINGLE_PASS = ["bm25", "dense", "hybrid"]
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
@@ -247,3 +247,12 @@ def test_the_default_recipe_can_take_all_that_its_settings_tell(corpus: Corpus) 
     )
     few = TrailSettings(tasks=9, chain=settings.chain)
     assert few.effort == Effort((1, 9), (0, 0))
+
+
+def test_evidence_names_the_unit_that_says_it_not_a_summary_before_it(corpus: Corpus) -> None:
+    first, second = sorted(corpus.snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)[:2]
+    summary = Unit("s1", Kind.SUMMARY, "", "In short.", (*first.sources, *second.sources))
+    for hits, expected in (((summary, first), first), ((summary,), summary)):
+        hop = Hop("Q", "Q", tuple(Hit(unit, 1.0, "test") for unit in hits), "Isk", Verdict.ANSWERED)
+        (evidence,) = cite([CitedHop(hop, first.sources)], corpus)
+        assert (evidence.unit, evidence.kind) == (expected.id, expected.kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.language.scripted import Failure, ScriptedLanguage
 from hoptrail.language.tasks import Assess, Read, Reading
 from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
 from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
@@ -17,7 +17,7 @@ from hoptrail.recipes.lightrag import Lightrag, LightragSettings, keywords
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
-from hoptrail.types import Kind, Ranking, Verdict
+from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening, Script
 from recipes.entity_world import QUESTION, build, titles
 
@@ -93,10 +93,11 @@ def test_where_no_fact_is_recognised_dense_search_stands_in(corpus: Corpus) -> N
     assert retrieved("hipporag:one", corpus, "who was it") == dense_search(corpus, "who was it", 20)
 
 
-def test_recognition_that_fails_fails_the_hop(corpus: Corpus) -> None:
-    answer = Hipporag(corpus, ScriptedLanguage([]), HipporagSettings(start="triples", recognition=0.5)).answer(DESIGNER)
-    assert answer.abstained
-    assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
+def test_a_fact_that_cannot_be_judged_is_kept(corpus: Corpus) -> None:
+    settings = HipporagSettings(start="triples", facts=2, recognition=0.5)
+    failing = ScriptedLanguage([(Assess, Failure("overloaded"))] * 2)
+    unjudged = Hipporag(corpus, OfflineLanguage(), replace(settings, recognition=0.0)).retrieve(DESIGNER)
+    assert Hipporag(corpus, failing, settings).retrieve(DESIGNER) == unjudged
 
 
 # --- the graph

@@ -210,7 +210,8 @@ def test_a_failed_conclusion_is_an_abstention(corpus: Corpus) -> None:
     for kept in (True, False):
         answer = sunar(corpus, script(end=Failure("cut off")), meta_reasoning=kept)[0].answer(QUESTION)
         assert answer.abstained
-        assert len(answer.trail) == 4
+        assert answer.failed, "not as if nothing had been found"
+        assert len(answer.trail) == 5
 
 
 def test_a_whole_question_without_mer_is_answered_by_its_hop(corpus: Corpus) -> None:

@@ -15,12 +15,22 @@ from hoptrail.language.scripted import (
     ScriptedLanguage,
     ScriptedReply,
 )
-from hoptrail.language.tasks import Assess, Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
+from hoptrail.language.tasks import (
+    Assess,
+    Complete,
+    Decompose,
+    Decomposition,
+    Integrate,
+    Read,
+    Reading,
+    Reply,
+    Task,
+)
 from hoptrail.recipes.opinions import Opinion, believed
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.types import Verdict
+from hoptrail.types import Usage, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
 from recipes.test_contract import check_answer
 
@@ -107,11 +117,7 @@ def test_where_stages_differ_everything_is_read_and_the_surest_is_believed(corpu
 
 
 def test_what_nothing_settles_is_an_abstention_with_its_trail(corpus: Corpus) -> None:
-    unanswered: Script = [
-        (Decompose, Decomposition((ASKED[0],))),
-        (Read, Reading(None)),
-        (Decompose, Decomposition(())),
-    ]
+    unanswered: Script = [(Decompose, Decomposition((ASKED[0],))), (Read, Reading(None))]
     answer = trail(corpus, [(Read, Reading(None)), *unanswered, (Read, Reading(None))])[0].answer(QUESTION)
     assert answer.abstained
     assert [hop.verdict for hop in answer.trail] == [Verdict.UNANSWERED]
@@ -178,6 +184,49 @@ def test_a_limit_leaves_out_stages_and_hops_but_answers(
     assert len(asked) <= tasks
 
 
+@pytest.mark.parametrize("limit", range(6, 24))
+@pytest.mark.parametrize("verify", [False, True])
+def test_never_more_tasks_than_the_limit(corpus: Corpus, limit: int, *, verify: bool) -> None:
+    """Also where every hop is tried twice, and held against its evidence: what is still to come is kept free."""
+
+    class Unsure:
+        name = "unsure"
+
+        def __init__(self) -> None:
+            self.tasks: list[Task[Any]] = []
+
+        def perform(self, task: Task[Any]) -> Reply[Any]:
+            self.tasks.append(task)
+            match task:
+                case Decompose(findings=findings):
+                    return Reply(Decomposition((f"Who was the {len(findings)}th?",)), Usage())
+                case Complete(question=question):
+                    return Reply(question, Usage())
+                case Read():
+                    again = len(self.tasks) % 2 == 0
+                    return Reply(Reading("Orla Finch" if again else None, confidence=0.2), Usage())
+                case Assess():
+                    return Reply(0.6, Usage())
+                case _:
+                    return Reply(Reading(None), Usage())
+
+    language = Unsure()
+    settings = TrailSettings(tasks=limit, chain=ChainSettings(verify=verify, most_hops=6))
+    TrailRecipe(corpus, language, settings).answer(QUESTION)
+    assert len(language.tasks) <= limit
+
+
+def test_the_same_text_read_twice_is_one_opinion(corpus: Corpus) -> None:
+    """Where the first reading had all that is found, reading it again would only make a doubtful answer look surer."""
+    replies: Script = [(Read, found(3, confidence=0.35))]
+    recipe, tasks = trail(corpus, replies, k=4, first_read=4, chain=NO_CHAIN, sure=0.5, least_confidence=0.1)
+    assert recipe.answer(QUESTION).confidence == pytest.approx(0.35)
+    assert len(tasks) == 1
+    unsure: Script = [(Read, Reading("Bob", confidence=0.35))]
+    cramped = trail(corpus, unsure, evidence_tokens=1, chain=NO_CHAIN, least_confidence=0.1)[0]
+    assert cramped.answer(QUESTION).confidence == pytest.approx(0.35), "more is found, but no more fits"
+
+
 def test_tokens_spent_end_it(corpus: Corpus) -> None:
     listening = Listening(ScriptedLanguage([ScriptedReply(found(3, confidence=0.1), Read, prompt_tokens=10)]))
     answer = TrailRecipe(corpus, listening, TrailSettings(tokens=10, least_confidence=0.0)).answer(QUESTION)
@@ -210,11 +259,11 @@ def test_a_chain_is_no_surer_than_its_least_sure_hop(corpus: Corpus) -> None:
 
 
 def test_a_chain_with_a_hop_that_nothing_answers_has_no_say(corpus: Corpus) -> None:
-    replies = [NOTHING, *hops(found(0), Reading(None))]
+    replies = [NOTHING, *hops(found(0), Reading(None))[:-1]]
     recipe, tasks = trail(corpus, replies, chain=ChainSettings(rethink=0), **ALONE)
     answer = recipe.answer(QUESTION)
     assert answer.abstained
-    assert len(tasks) == len(replies)  # nothing is concluded from half a chain
+    assert len(tasks) == len(replies)  # nothing more is asked, nor concluded from half a chain
     assert [hop.verdict for hop in answer.trail] == [Verdict.ANSWERED, Verdict.UNANSWERED]
 
 
@@ -238,8 +287,9 @@ def test_an_answer_in_doubt_is_held_against_its_evidence(corpus: Corpus) -> None
     chain = ChainSettings(verify=True, rethink=0)
     borne = [NOTHING, *hops(found(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],))), (Complete, ASKED[1])]
     for verdict, expected in ((0.6, Verdict.ANSWERED), (0.4, Verdict.UNANSWERED)):
-        replies: Script = [*borne, (Read, found(1, 0.3)), (Assess, verdict), (Decompose, Decomposition(()))]
-        replies += [(Integrate, Reading("the Isk", confidence=1.0))] if expected is Verdict.ANSWERED else []
+        replies: Script = [*borne, (Read, found(1, 0.3)), (Assess, verdict)]
+        if expected is Verdict.ANSWERED:
+            replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Isk", confidence=1.0))]
         recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
         answer = recipe.answer(QUESTION)
         assert answer.trail.hops[1].verdict is expected

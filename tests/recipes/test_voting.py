@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure
 from hoptrail.language.tasks import Assess, Entail, Read, Reading, Relation, Sample, Samples
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.voting import VotingSettings
+from hoptrail.recipes.voting import VotingSettings, _saying
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
 from recipes.chain_world import Script, check, found
 from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, left, reads_of
+from structures.site import Site
+from world import make_document, make_passage
 
 ALONE = HiragSettings(decompose=False)
 THREE = VotingSettings(replies=3)
@@ -76,6 +80,14 @@ def test_what_stands_nowhere_is_not_cited(corpus: Corpus) -> None:
     recipe = voting(corpus, [(Read, PELL), (Sample, Samples(("Pel", "Pel"))), (Assess, 1.0)])
     answer = recipe.answer(OWNER)
     assert (answer.text, answer.evidence) == ("Pel", ()), "a part of a word is not the word"
+
+
+def test_what_is_voted_in_a_script_without_spaces_is_cited(tmp_path: Path) -> None:
+    document = make_document("東京", "東京は日本の首都です。")
+    site = Site(tmp_path)
+    site.build(add=[document])
+    found = _saying("首都", [make_passage(document)], Corpus(site.snapshot, lambda: site.encoder))
+    assert [document.slice(span) for span in found] == ["東京は日本の首都です。"]
 
 
 def test_abstentions_are_votes(corpus: Corpus) -> None:

@@ -28,17 +28,24 @@ def test_reciprocal_ranks_add_up() -> None:
 
 
 def test_convex_fusion_weighs_shares_of_the_best() -> None:
-    fused = convex_fusion([ranking(a=10, b=8, c=6), ranking(c=0.8, b=0.2)], [0.6, 0.4], 10)
+    fused = convex_fusion([ranking(a=10, b=8, c=6), ranking(c=0.8, b=0.2)], [0.6, 0.4], 10, 2)
     assert names(fused) == ["c", "a", "b"]
     assert [hit.score for hit in fused] == pytest.approx([0.6 * 0.6 + 0.4, 0.6 + 0.4 * 0.25, 0.6 * 0.8 + 0.4 * 0.25])
+
+
+def test_what_a_ranking_that_is_not_full_lacks_has_no_share_of_it() -> None:
+    """A word that one passage alone has: all others would have as large a share of the keyword search as that passage."""
+    keyword, dense = ranking(d=3.2), ranking(a=0.9, b=0.8, c=0.7, d=0.6)
+    assert names(convex_fusion([keyword, dense], [0.5, 0.5], 10, 5))[0] == "d"
+    assert names(convex_fusion([keyword, dense], [0.5, 0.5], 10, 1))[0] == "a"  # cut off: others may be as good
 
 
 def test_negative_scores_and_empty_rankings_share_nothing() -> None:
     assert shares_of_best(ranking(a=4, b=-1)) == {"a": 1, "b": 0}
     assert shares_of_best(ranking(a=-1, b=-2)) == {"a": 0, "b": 0}
     assert shares_of_best(()) == {}
-    assert convex_fusion([(), ()], [0.5, 0.5], 5) == ()
-    assert names(convex_fusion([(), ranking(a=2, b=1)], [0.5, 0.5], 5)) == ["a", "b"]
+    assert convex_fusion([(), ()], [0.5, 0.5], 5, 5) == ()
+    assert names(convex_fusion([(), ranking(a=2, b=1)], [0.5, 0.5], 5, 5)) == ["a", "b"]
 
 
 def test_only_the_limit_is_kept_and_ties_go_by_id() -> None:

@@ -40,6 +40,14 @@ def test_a_summary_does_not_stand_for_what_it_was_made_from() -> None:
     assert names(pack((LONG, OTHER, summary), 1000)) == ["long", "other"]
 
 
+def test_triples_do_not_stand_for_the_sentence_they_were_taken_from() -> None:
+    designed, opened = (
+        hit(name, "t" * 40, *SENTENCE.unit.sources, kind=Kind.TRIPLE) for name in ("designed", "opened")
+    )
+    assert names(pack((designed, opened, SENTENCE), 1000)) == ["designed", "opened", "inside"]
+    assert names(pack((LONG, designed), 1000)) == ["long"]
+
+
 def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     assert names(pack((OTHER, LONG, hit("small", "w" * 20, Span("d3", 0, 20))), 20)) == ["other", "small"]
 

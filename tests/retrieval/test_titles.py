@@ -31,6 +31,9 @@ NAMES = [
     "1917 (film)",
     "Who",
     "东京",
+    "राम",
+    "रोम",
+    "लंदन",
 ]
 
 
@@ -55,6 +58,8 @@ def names(index: TitleIndex, name: str, least: float = 0.8) -> list[str]:
         ("Was Orla Finch (film) a success?", ["Orla Finch (film"]),
         ("where was orla finch born", ["orla finch"]),
         ("Where is 东京?", ["东京"]),
+        ("रोम कहाँ है?", ["रोम"]),
+        ("BBC का मुख्यालय लंदन में है?", ["लंदन"]),  # no script without capitals has any
         ("Which band is called The Who?", ["Who"]),
         ("", []),
         ("?!", []),

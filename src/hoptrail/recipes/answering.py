@@ -15,7 +15,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.engines import memory_hit
-from hoptrail.types import Document, Evidence, Hop, Ranking, Span, Verdict
+from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
 
 MOST_CITED = 4
 """Spans cited for one hop; a reader would not check more."""
@@ -88,7 +88,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
     evidence = []
     for position, cited in enumerate(hops):
         for span in _narrowed(cited, documents):
-            unit = next(hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span))
+            unit = _teller([hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span)])
             document = documents[span.document]
             evidence.append(
                 Evidence(
@@ -103,6 +103,11 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(evidence)
+
+
+def _teller(holders: Sequence[Unit]) -> Unit:
+    """The first of some units that is no summary, if any: a summary rarely says what one of its many sources does."""
+    return next((unit for unit in holders if unit.kind is not Kind.SUMMARY), holders[0])
 
 
 def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:

@@ -196,8 +196,12 @@ class Chainrag(Hopwise):
         return sum(estimated_tokens(hit.unit.searchable) for hit in hits) >= self.settings.evidence_tokens
 
     def _settles(self, asked: str, hits: Ranking, meter: Meter) -> bool:
+        """Where it cannot be told, what was found so far is read: that is worth more than nothing."""
         packed = pack(hits, self.settings.evidence_tokens)
-        return meter.perform(Assess(asked, in_reading_order(packed))) >= self.settings.sufficiency
+        try:
+            return meter.perform(Assess(asked, in_reading_order(packed))) >= self.settings.sufficiency
+        except TaskFailed:
+            return True
 
     def _carried(self, before: Hop, meter: Meter) -> Unit | None:
         """What was found for a sub-question without answer, in short. A summary that fails is left out: it is an aid only."""
@@ -223,10 +227,7 @@ class Chainrag(Hopwise):
         if not answered and not packed:
             return None, []
         findings = () if mode == "contexts" else findings_of(hops)
-        try:
-            return integrated(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
-        except TaskFailed:
-            return None, []
+        return integrated(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
 
     def _contexts(self, question: str, ranking: Ranking) -> Ranking:
         """What all hops found, reranked for the whole question where there is a reranker, as far as it can be read."""

@@ -113,7 +113,7 @@ class Comprag(SinglePass):
             return others[:limit]
         if settings.search.fusion == "rrf":
             return reciprocal_rank_fusion([others, triples], limit, settings.search.rrf_constant)
-        return convex_fusion([others, triples], [settings.hybrid_weight, 1 - settings.hybrid_weight], limit)
+        return convex_fusion([others, triples], [settings.hybrid_weight, 1 - settings.hybrid_weight], limit, depth)
 
     def by_triples(self, question: str, limit: int) -> Ranking:
         """The passages that the chosen channel finds; none where the question or the corpus has no triple."""

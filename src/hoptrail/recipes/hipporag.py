@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
+from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.entities import find_mentions
@@ -32,7 +33,7 @@ from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
 from hoptrail.structures.names import TRIPLES
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Kind, Ranking, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,7 @@ class Hipporag(SinglePass):
         return {number: 1 / float(graph.spread[number]) for number in graph.nearest(names, 1)}
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
-        """Version 2: the mean score of the facts that an entity is in, over the number of passages that name it.
-
-        Raises:
-            TaskFailed: recognition failed.
-        """
+        """Version 2: the mean score of the facts that an entity is in, over the number of passages that name it."""
         scores: defaultdict[int, list[float]] = defaultdict(list)
         for hit in (hit for hit in self._facts(question, meter) if hit.unit.id in graph.fact_rows):
             for number in {int(end) for end in graph.ends[graph.fact_rows[hit.unit.id]]}:
@@ -125,7 +122,15 @@ class Hipporag(SinglePass):
         least = self.settings.recognition
         if not least:
             return found
-        return tuple(hit for hit in found if meter.perform(Assess(question, (hit.unit,))) >= least)
+        return tuple(hit for hit in found if _recognised(question, hit.unit, meter) >= least)
+
+
+def _recognised(question: str, fact: Unit, meter: Meter) -> float:
+    """How much a fact helps; one that cannot be judged is kept, as it is without recognition."""
+    try:
+        return meter.perform(Assess(question, (fact,)))
+    except TaskFailed:
+        return 1.0
 
 
 def _names(question: str) -> list[str]:

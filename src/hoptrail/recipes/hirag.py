@@ -195,10 +195,7 @@ class Hirag(Hopwise):
             return None, []
         packed = pack(found, self.settings.evidence_tokens) if self.settings.integration == "both" else ()
         units = tuple(hit.unit for hit in packed)
-        try:
-            return integrated(Integrate(question, findings_of(hops), units), hops, packed, meter)
-        except TaskFailed:
-            return None, [failed(question, question, packed)]
+        return integrated(Integrate(question, findings_of(hops), units), hops, packed, meter)
 
     @cached_property
     def _rethinking(self) -> Rethinking:

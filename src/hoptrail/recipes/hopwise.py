@@ -68,16 +68,21 @@ class Hopwise(ABC):
 
 
 def next_questions(
-    question: str, meter: Meter, most: int, ask: Callable[[str, str, tuple[Finding, ...]], CitedHop]
+    question: str,
+    meter: Meter,
+    most: int,
+    ask: Callable[[str, str, tuple[Finding, ...]], CitedHop],
+    goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
 ) -> list[CitedHop]:
-    """Hops until nothing is left to ask, a sub-question repeats, a task fails, or there are `most`.
+    """Hops until nothing is left to ask, a sub-question repeats, a task fails, there are `most`, or one more has no use by
+    `goes_on`, which is called with the hops so far before each.
 
     The next sub-question is chosen in the light of those before it and completed from their answers; `ask` is called with
     the sub-question, what is really asked, and the findings so far.
     """
     hops: list[CitedHop] = []
     asked: set[str] = set()
-    while len(hops) < most:
+    while len(hops) < most and goes_on(hops):
         findings = findings_of(hops)
         try:
             following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
@@ -148,29 +153,22 @@ def conclusion(
 def integrated(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """The answer of the `conclusion`, and its hop.
-
-    Raises:
-        TaskFailed: as `conclusion` does.
-    """
-    reading, concluding = conclusion(task, hops, read, meter)
+    """The answer of the `conclusion`, and its hop; an abstention with a hop that says so where the task fails."""
+    try:
+        reading, concluding = conclusion(task, hops, read, meter)
+    except TaskFailed:
+        return None, [failed(task.question, task.question, read)]
     return reading.answer, concluding
 
 
 def concluded(
     question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, and
-    with a hop that says so where the task fails.
-    """
+    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer."""
     if all(cited.hop.answer is None for cited in hops):
         return None, []
     packed = pack(found, tokens)
-    try:
-        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
-        return integrated(task, hops, packed, meter)
-    except TaskFailed:
-        return None, [failed(question, question, packed)]
+    return integrated(Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed)), hops, packed, meter)
 
 
 def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:

@@ -43,11 +43,7 @@ def best_of_hops(hops: Sequence[CitedHop], order: Order, settings: MetaReasoning
 def reason_over(
     question: str, hops: Sequence[CitedHop], evidence: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """The answer that path and evidence give (None: an abstention), and a hop for it where no hop had that answer.
-
-    Raises:
-        TaskFailed: as the language raised it, or it cites what it was not handed.
-    """
+    """The answer that path and evidence give (None: an abstention), and a hop for it where no hop had that answer."""
     packed = pack(evidence, tokens)
     task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
     return integrated(task, hops, packed, meter)

@@ -7,7 +7,9 @@ from typing import Literal
 
 from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
+from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
+from hoptrail.recipes.answering import CitedHop, remembered
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.pool import Scorer, search_pool
@@ -60,13 +62,23 @@ class Pooled(SinglePass):
             case "closed-book":
                 return meter.perform(Recall(question))
 
+    def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
+        if self.settings.reader == "closed-book":
+            return [remembered(question, question, reading)]
+        return SinglePass.hops(self, question, reading, found, packed)
+
 
 def _read_twice(question: str, units: tuple[Unit, ...], meter: Meter) -> Reading:
-    """Sub-questions with their answers first, then the question in their light (SiReRAG appendix B: two iterations)."""
+    """Sub-questions with their answers first, then the question in their light (SiReRAG appendix B: two iterations).
+
+    An answer that concluding gives without a citation rests on what the last sub-question rests on, if it is that one's, and
+    else on nothing that can be shown.
+    """
     first = meter.perform(Read(question, units))
     findings = tuple(Finding(step.question, step.question, step.answer) for step in first.steps)
     last = meter.perform(Integrate(question, findings, units))
     if last.answer is None or last.steps:
         return last
-    support = tuple(dict.fromkeys(span for step in first.steps for span in step.support))
-    return Reading(last.answer, (*first.steps, Step(question, last.answer, support)), last.confidence)
+    if first.steps and same_words(first.steps[-1].answer, last.answer):
+        return Reading(last.answer, first.steps, last.confidence)
+    return Reading(last.answer, (*first.steps, Step(question, last.answer, ())), last.confidence)

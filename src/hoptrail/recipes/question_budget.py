@@ -21,9 +21,3 @@ class QuestionBudget:
         if self.tokens and usage.prompt_tokens + usage.completion_tokens >= self.tokens:
             return False
         return not self.tasks or self.meter.tasks + tasks <= self.tasks
-
-    def times(self, tasks: int, besides: int, most: int) -> int:
-        """How often, at most `most` times, something that takes so many tasks fits, with `besides` others kept free."""
-        if not self.affords(tasks + besides):
-            return 0
-        return min(most, (self.tasks - self.meter.tasks - besides) // tasks) if self.tasks else most

@@ -143,15 +143,12 @@ class Sunar(Hopwise):
         last = hops[-1].hop
         if not self.settings.meta_reasoning and last.asked == question:
             return last.answer, []
-        try:
-            if self.settings.meta_reasoning:
-                evidence = best_of_hops(hops, self._ordered_for(question), self.settings.meta)
-                return reason_over(question, hops, evidence, self.settings.evidence_tokens, meter)
-            packed = self._readable(last.hits)
-            task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
-            return integrated(task, hops, packed, meter)
-        except TaskFailed:
-            return None, []
+        if self.settings.meta_reasoning:
+            evidence = best_of_hops(hops, self._ordered_for(question), self.settings.meta)
+            return reason_over(question, hops, evidence, self.settings.evidence_tokens, meter)
+        packed = self._readable(last.hits)
+        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
+        return integrated(task, hops, packed, meter)
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
         """NAR: `first` and what it leads to, reranked for what is asked, at most `k`.

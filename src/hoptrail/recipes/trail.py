@@ -135,14 +135,14 @@ class TrailRecipe:
     def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
         """Each opinion is formed when it is asked for."""
         chosen = self.settings
-        yield self._reading(question, found[: chosen.first_read], budget.meter)
+        few, everything = (pack(hits, chosen.evidence_tokens) for hits in (found[: chosen.first_read], found))
+        yield self._reading(question, few, budget.meter)
         yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
-        if chosen.wide and chosen.k > chosen.first_read and budget.affords(1):
-            everything = self._reading(question, found, budget.meter)
-            yield replace(everything, confidence=chosen.wide_trust * everything.confidence)
+        if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
+            wide = self._reading(question, everything, budget.meter)
+            yield replace(wide, confidence=chosen.wide_trust * wide.confidence)
 
-    def _reading(self, question: str, found: Ranking, meter: Meter) -> Opinion:
-        packed = pack(found, self.settings.evidence_tokens)
+    def _reading(self, question: str, packed: Ranking, meter: Meter) -> Opinion:
         meter.asked(question, question)
         try:
             reading = meter.perform(Read(question, tuple(hit.unit for hit in packed)))

@@ -13,7 +13,7 @@ A chain is no surer than its least sure hop, and one with a hop that nothing ans
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -93,10 +93,15 @@ class Chain:
 
     def opinions(self, question: str) -> Iterator[Opinion]:
         """What the chain concludes, once or twice; nothing where the budget has no room for a hop."""
-        most = self.budget.times(TASKS_A_HOP, TASKS_BESIDES, self.settings.most_hops)
-        if not most:
+        if not self.settings.most_hops or not self._goes_on([]):
             return
-        hops = next_questions(question, self._meter, most, lambda following, asked, _: self._hop(following, asked))
+        hops = next_questions(
+            question,
+            self._meter,
+            self.settings.most_hops,
+            lambda following, asked, _: self._hop(following, asked),
+            self._goes_on,
+        )
         if not hops or any(cited.hop.answer is None for cited in hops):
             yield Opinion(None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))])
             return
@@ -105,6 +110,11 @@ class Chain:
             yield self._concluded(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
         if self.settings.conclude != "evidence" and self.budget.affords(1):
             yield self._concluded(question, hops, sure, ())
+
+    def _goes_on(self, hops: Sequence[CitedHop]) -> bool:
+        """Whether one more hop fits the budget, and can matter: after one without an answer it cannot."""
+        answered = all(cited.hop.answer is not None for cited in hops)
+        return answered and self.budget.affords(TASKS_A_HOP + TASKS_BESIDES)
 
     @property
     def _meter(self) -> Meter:

@@ -8,13 +8,13 @@ vote by their pieces of evidence. Does not know whether an answer holds: that is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.sampling import same_words
+from hoptrail.language.offline.text import folded, stands_in
 from hoptrail.language.tasks import Entail, Reading, Relation, Sample, Step
 from hoptrail.recipes.answer_uncertainty import ABSTENTION, semantic_sets
 from hoptrail.retrieval.corpus import Corpus
@@ -78,8 +78,8 @@ def _same(one: str, other: str, question: str, settings: VotingSettings, meter: 
 
 def _saying(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span, ...]:
     """The sentences of the best piece of evidence that has the answer's words; none where no piece has, or it is no passage."""
-    words = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
-    telling = (unit for unit in evidence if unit.kind is Kind.PASSAGE and words.search(unit.text))
+    told = folded(answer)
+    telling = (unit for unit in evidence if unit.kind is Kind.PASSAGE and stands_in(told, folded(unit.text)))
     unit = next(telling, None)
     if unit is None:
         return ()
@@ -87,5 +87,5 @@ def _saying(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span
     for document in corpus.documents({whole.document}).values():  # none, where the piece is from the web
         ends = ((max(span.start, whole.start), min(span.end, whole.end)) for span in document.sentences())
         parts = [Span(document.id, start, end) for start, end in ends if start < end]
-        return tuple(part for part in parts if words.search(document.slice(part)))
+        return tuple(part for part in parts if stands_in(told, folded(document.slice(part))))
     return ()

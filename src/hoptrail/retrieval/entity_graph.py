@@ -140,6 +140,11 @@ class EntityGraph:
 
     @cached_property
     def _walk(self) -> Walk:
+        if not self.triples.whole:
+            return self._made_walk()
+        return self._corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._made_walk)
+
+    def _made_walk(self) -> Walk:
         apart = self.ends[self.ends[:, 0] != self.ends[:, 1]]
         firsts, seconds, weights = [apart[:, 0]], [apart[:, 1]], [np.ones(len(apart))]
         size = len(self.names)

@@ -21,15 +21,16 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], limit: int, constant: fl
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
 
 
-def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
+def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
     """score(u) = sum over rankings of weight · (score of u / highest score), after Bruch, Gai and Ingber 2023.
 
     Scores are shares of the best, so 0 keeps its meaning; scaling to 0..1 between best and worst was worse on the development
-    questions. A unit that a ranking does not hold gets the share of its last hit, which is the most it can have.
+    questions. `depth` hits were asked for. A unit that a ranking of so many does not hold gets the share of its last hit, which
+    is the most it can have; one that a shorter ranking does not hold was not found by it, and gets nothing.
     """
     shares = [shares_of_best(ranking) for ranking in rankings]
     units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
-    lowest = [min(share.values(), default=0.0) for share in shares]
+    lowest = [min(share.values(), default=0.0) if len(share) >= depth else 0.0 for share in shares]
     scores = {
         name: sum(weight * share.get(name, last) for weight, share, last in zip(weights, shares, lowest, strict=True))
         for name in units

@@ -45,4 +45,4 @@ def hybrid_search(
     rankings = [keyword_search(corpus, question, depth), dense_search(corpus, question, depth)]
     if settings.fusion == "rrf":
         return reciprocal_rank_fusion(rankings, limit, settings.rrf_constant)
-    return convex_fusion(rankings, [1 - settings.dense_weight, settings.dense_weight], limit)
+    return convex_fusion(rankings, [1 - settings.dense_weight, settings.dense_weight], limit, depth)

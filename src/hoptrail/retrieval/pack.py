@@ -5,13 +5,15 @@ from __future__ import annotations
 from hoptrail.models.text import estimated_tokens
 from hoptrail.types import Kind, Ranking, Span, Unit
 
+TELLING_LITTLE = {Kind.SUMMARY, Kind.TRIPLE}
+
 
 def pack(ranking: Ranking, tokens: int) -> Ranking:
     """Hits in rank order until the budget is spent.
 
     A hit whose every source is already covered by hits taken before it is left out, and one that does not fit is passed
-    over for later ones that do. A summary covers nothing: it tells little of what it was made from. The first hit is always
-    taken, so that something is read.
+    over for later ones that do. Summaries and triples cover nothing: they tell little of what they were made from. The first hit
+    is always taken, so that something is read.
     """
     taken: list[int] = []
     covered: list[Span] = []
@@ -21,7 +23,7 @@ def pack(ranking: Ranking, tokens: int) -> Ranking:
         if _is_covered(hit.unit, covered) or (taken and cost > left):
             continue
         taken.append(position)
-        if hit.unit.kind is not Kind.SUMMARY:
+        if hit.unit.kind not in TELLING_LITTLE:
             covered += hit.unit.sources
         left -= cost
     return tuple(ranking[position] for position in taken)

@@ -66,7 +66,7 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
         case "hybrid":
             depth = max(limit, FUSED_DEPTH)
             both = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
-            return convex_fusion(both, (0.5, 0.5), limit)
+            return convex_fusion(both, (0.5, 0.5), limit, depth)
         case "late-interaction":
             candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)

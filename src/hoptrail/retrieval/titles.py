@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 
 from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.lexicon import STOP_WORDS
-from hoptrail.language.offline.text import folded, squeeze
+from hoptrail.language.offline.text import LETTERS, folded, squeeze
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
@@ -31,7 +31,7 @@ CANDIDATES = 20
 MOST_LETTERS = 200
 """Of a name and of a title, when they are compared letter by letter."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(LETTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
         return False
     if not any(letter.isalpha() for letter in part):
         return False  # a year, and not the film of that name
-    return not cased or part != part.lower()
+    return not cased or part != part.lower() or part.lower() == part.upper()  # no script without capitals has any
 
 
 def _key(name: str) -> str:

@@ -79,7 +79,7 @@ class TripleSpace:
         """Of each triple the rows of its slots' vectors: shape (n, 3)."""
         written = lemmatised if self.settings.lemmatise else str
         looked_up: dict[str, int] = {}
-        for slot in {slot for slots in self.triples.slots for slot in slots}:
+        for slot in dict.fromkeys(slot for slots in self.triples.slots for slot in slots):
             looked_up[slot] = self._row(written(slot), "lemmas")
         rows = [[looked_up[slot] for slot in slots] for slots in self.triples.slots]
         return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
@@ -98,6 +98,11 @@ class TripleSpace:
     @cached_property
     def matrix(self) -> FloatMatrix:
         """One vector of length 1 a triple: shape (n, length of the composition)."""
+        if not self.triples.whole:
+            return self._composed()
+        return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
+
+    def _composed(self) -> FloatMatrix:
         composition = self.settings.composition
         if self._by_text:
             return unit_length(self._texts - self.text_mean)
