@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator
 
 from hoptrail.language.tasks import Relation as Relations
+from hoptrail.models.text import whole_text
 
 
 def _text(value: Any) -> Any:
@@ -22,6 +23,8 @@ def _text(value: Any) -> Any:
         value = value[0]
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str):
+        return whole_text(value)  # an escape inside the reply's JSON can bring in half a character
     return str(value) if isinstance(value, int | float) else value
 
 
