@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -91,6 +92,15 @@ def test_a8_what_is_no_reply_is_refused_with_the_reason(kind: str) -> None:
     assert len(str(caught.value)) <= 300
 
 
+@pytest.mark.parametrize("tags", ["<unk>", "<|im_end|>\n", "[PAD]", "<unk>[PAD] "])
+def test_a9_a_reply_of_tags_without_end_is_read_in_no_time(tags: str) -> None:
+    started = time.process_time()
+    with pytest.raises(Unusable):
+        parse_reply(tags * (200_000 // len(tags)), ReadingReply)
+    assert time.process_time() - started < 3.0
+    assert parse_reply(tags * 100 + f"<think>Or {{}}?</think>{TEXT}", ReadingReply).answer == "the Isk"
+
+
 def test_a8_nothing_is_evaluated() -> None:
     for text in (
         '{"answer": __import__("os").getcwd()}',
@@ -136,6 +146,14 @@ def test_what_was_written_properly_is_read_exactly(
     reply = parse_reply(json.dumps({"steps": [step], "answer": answer, "confidence": confidence}), ReadingReply)
     assert (reply.answer, reply.confidence) == (answer, confidence)
     assert (reply.steps[0].evidence, reply.steps[0].quote) == (numbers, quote)
+
+
+def test_half_a_character_from_an_escape_is_replaced() -> None:
+    """What is kept later is written as UTF-8, which cannot hold it."""
+    reply = parse_reply('{"answer": "a bridge \\ud83d", "steps": [], "confidence": 1}', ReadingReply)
+    assert reply.answer == "a bridge \N{REPLACEMENT CHARACTER}"
+    plan = parse_reply('{"questions": ["who \\udc00?", "\\ud83d\\ude00"]}', DecomposeReply)
+    assert plan.questions == ["who \N{REPLACEMENT CHARACTER}?", "\N{GRINNING FACE}"]
 
 
 def test_a13_what_is_quoted_inside_the_reply_is_not_stripped() -> None:

@@ -56,7 +56,8 @@ _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)",
 _THOUGHT_END = re.compile(
     r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?</think>\s*(?=\{)", re.DOTALL | re.IGNORECASE
 )
-_TOOL = re.compile(r"\A\s*(?:<\|?[\w./-]+\|?>|\[/?[A-Z_]{3,}\])")
+# Tags in a row at once: a model that says <unk> for ever would be looked through to its end once a tag.
+_TOOL = re.compile(r"\A(?:\s*(?:<(?!(?i:think|thinking|thought|reasoning)>)\|?[\w./-]+\|?>|\[/?[A-Z_]{3,}\]))++")
 
 
 def own_channel(text: str) -> str:
