@@ -195,6 +195,43 @@ def stream_error(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     handler.send_events([*parts[:2], b'data: {"error": {"message": "the model crashed"}}\n\n'], done=False)
 
 
+def whole_then(seconds: float) -> Fault:
+    """All is told, in parts whose last is never sent: the connection ends after `seconds`."""
+
+    def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+        content = fake.brain(asked.body)
+        usage = fake.charge(asked.body, content)
+        stream = bool(asked.body.get("stream"))
+        parts = events(content, usage) if stream else [json.dumps(completion(content, usage)).encode()]
+        kind = "text/event-stream" if stream else "application/json"
+        handler.start(200, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
+        for part in parts:
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+            handler.wfile.flush()
+        fake.closing.wait(seconds)
+
+    return fault
+
+
+def says_gzip(number: int) -> Fault:
+    """What is sent is none."""
+
+    def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+        handler.send(number, _whole(fake, asked), {"Content-Encoding": "gzip"})
+
+    return fault
+
+
+def stream_of(*parts: bytes) -> Fault:
+    """These events, and the end."""
+
+    def fault(handler: Handler, fake: FakeAI, asked: Asked) -> None:
+        fake.charge(asked.body, fake.brain(asked.body))
+        handler.send_events(list(parts))
+
+    return fault
+
+
 def stream_of_loops(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     """Would go on for ever; the client has to hang up."""
     fake.charge(asked.body, "and so on, " * 600)
@@ -268,6 +305,21 @@ FAULTS: dict[str, Fault] = {
     "stream by bytes": stream_by_bytes,
     "stream error": stream_error,
     "stream of loops": stream_of_loops,
+    "stream of parts": good(message={"content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}),
+    "stream of numbers": good(message={"content": [1, 2]}),
+    "stream of an abyss": stream_of(b"data: " + b"[" * 100_000 + b"\n\n"),
+    "stream of strange choices": stream_of(b'data: {"choices": {"a": 1}}\n\n', b'data: {"choices": ["x"]}\n\n'),
+    "a number for finish": good(finish=5),
+    "whole, then cut": whole_then(0),
+    "whole, then open": whole_then(30),
+    "gzip that is none": says_gzip(200),
+    "500 in gzip that is none": says_gzip(500),
+    "429 until beyond time": status(
+        429, "slow down", "", {"Date": "x", "Retry-After": f"Mon, 01 Jan 2024 00:00:00 +{'9' * 20}"}
+    ),
+    "half a character": status(500, "oh \ud83d"),
+    "usage in words": good(usage="n/a"),
+    "usage in a list": good(usage=[1]),
     "cut off": saying(lambda text: text[: len(text) // 2], finish="length"),
     "only reasoning": saying("", finish="length", message={"reasoning_content": "Hmm. " * 200}),
     "empty": saying(""),

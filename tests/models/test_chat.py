@@ -188,6 +188,49 @@ def test_a6_a_whole_stream_is_read_however_it_is_cut_up(fake: FakeAI, fault: str
     assert reply.completion_tokens == fake.bill.completion_tokens
 
 
+@pytest.mark.parametrize("fault", ["whole, then cut", "whole, then open"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a6_a_reply_that_was_told_whole_counts_however_its_connection_ends(
+    fake: FakeAI, fault: str, stream: bool
+) -> None:
+    fake.always = fault
+    reply = endpoint_at(fake, stream=stream, deadline_seconds=0.5).send(request())
+    assert (reply.text, reply.finish, reply.estimated) == (WORDS, "stop", False)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (fake.bill.prompt_tokens, fake.bill.completion_tokens)
+
+
+@pytest.mark.parametrize(
+    ("fault", "stream"),
+    [
+        *(("stream of numbers", True), ("stream of an abyss", True), ("stream of strange choices", True)),
+        *(("gzip that is none", False), ("gzip that is none", True), ("500 in gzip that is none", False)),
+    ],
+)
+def test_a6_whatever_a_server_sends_costs_that_call_alone(fake: FakeAI, fault: str, stream: bool) -> None:
+    failed = failure(fake, fault, stream=stream)
+    assert (failed.kind, failed.paid) == (FailureKind.PASSING, True)
+
+
+def test_a6_a_stream_in_parts_is_read(fake: FakeAI) -> None:
+    fake.always = "stream of parts"
+    assert endpoint_at(fake, stream=True).send(request()).text == "in parts"
+
+
+def test_a6_a_finish_that_is_no_text_becomes_one(fake: FakeAI) -> None:
+    """A recording of it could not be read otherwise."""
+    fake.always = "a number for finish"
+    assert [endpoint_at(fake, stream=stream).send(request()).finish for stream in (False, True)] == ["5", "5"]
+
+
+def test_a1_a_date_beyond_time_is_no_time_to_wait(fake: FakeAI) -> None:
+    failed = failure(fake, "429 until beyond time")
+    assert (failed.kind, failed.wait) == (FailureKind.BUSY, None)
+
+
+def test_the_reason_of_a_failure_can_be_written_down(fake: FakeAI) -> None:
+    assert "oh \N{REPLACEMENT CHARACTER}" in failure(fake, "half a character").reason
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a17_a_refusal_in_a_field_of_its_own_is_read(fake: FakeAI, stream: bool) -> None:
     fake.always = "refusal field"
@@ -203,10 +246,17 @@ def test_a9_an_endless_stream_is_cut_off_by_us(fake: FakeAI) -> None:
     assert reply.estimated
 
 
-@pytest.mark.parametrize("fault", ["no usage", "zero usage", "negative usage", "absurd usage", "usage of words"])
-def test_a14_usage_that_cannot_be_right_is_replaced_and_flagged(fake: FakeAI, fault: str) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("no usage", "zero usage", "negative usage", "absurd usage", "usage of words", "usage in words"),
+        "usage in a list",
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a14_usage_that_cannot_be_right_is_replaced_and_flagged(fake: FakeAI, fault: str, stream: bool) -> None:
     fake.always = fault
-    reply = endpoint_at(fake).send(request("words " * 100))
+    reply = endpoint_at(fake, stream=stream).send(request("words " * 100))
     assert reply.estimated
     assert reply.prompt_tokens == request("words " * 100).prompt_tokens
     assert 0 < reply.completion_tokens < 2 * fake.bill.completion_tokens

@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.models.completion import ChatReply, read_completion, read_stream
 from hoptrail.models.deadline import Deadline, attach
 from hoptrail.models.environment import Address
@@ -165,8 +165,9 @@ class ChatEndpoint:
             failure = failure_of_status(error.status_code, error.response.headers, _words_of_status(error))
         except (openai.APIConnectionError, httpx2.TransportError) as error:
             failure = _lost_connection(error)
-        except (openai.OpenAIError, ValueError) as error:
-            # An error object inside a stream, or an event that is no JSON.
+        except HoptrailError:  # from `left`
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a stranger's bytes provoke in the libraries costs this call only
             failure = CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words_of(error)[:SHOWN]})", paid=True)
         if deadline.expired:
             spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
@@ -224,7 +225,7 @@ class ChatEndpoint:
             return self._client
 
     def _without_key(self, text: str) -> str:
-        return without(text, self.address.secrets)
+        return without(whole_text(text), self.address.secrets)
 
 
 _NO_CREDIT = re.compile(
@@ -275,7 +276,7 @@ def _wait(headers: Mapping[str, str], words: str) -> float | None:
         until = parsedate_to_datetime(named)
         now = parsedate_to_datetime(headers.get("date", ""))
         return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         said = _WAIT.search(words)
     if said is None:
         return None

@@ -1,21 +1,23 @@
 """Reading what a chat endpoint sends: one JSON body or a stream of events, to the reply's text and what it cost.
 
 Strict where a wrong guess would cost (an HTML page with status 200 is no reply, a stream without an end is none either),
-lenient where servers differ (no usage, no role, content in parts). Usage that cannot be right is replaced by an estimate, and
-flagged. Size is bounded while reading.
+lenient where servers differ (no usage, no role, content in parts) and where all was told before the connection broke: that was
+paid for. Usage that cannot be right is replaced by an estimate, and flagged. Size is bounded while reading.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.repetition import is_endless
 from hoptrail.models.text import estimated_tokens, whole_text
 from hoptrail.types import Usage
+
+T = TypeVar("T")
 
 LARGEST_BODY = 64_000_000
 """Bytes of a reply that are read at all."""
@@ -59,7 +61,9 @@ def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
     Raises:
         CallFailed: it is no reply of a chat endpoint.
     """
-    body = b"".join(_bounded(chunks))
+    body = bytearray()
+    for chunk in _until_told(_bounded(chunks), lambda: _is_json(body)):
+        body.extend(chunk)
     try:
         content = json.loads(body)
         choice = content["choices"][0]
@@ -68,7 +72,7 @@ def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        raise _no_reply(body) from error
+        raise _no_reply(bytes(body)) from error
     reply = ChatReply(text[:LARGEST_TEXT], str(finish or "stop"), refusal=refusal if isinstance(refusal, str) else "")
     return _with_usage(reply, content.get("usage"), prompt_tokens, len(text))
 
@@ -83,15 +87,19 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     declined: list[str] = []
     length = checked = 0
     finish, usage = "", None
-    for event in events:
+
+    def told() -> bool:
+        return bool(finish)
+
+    for event in _until_told(events, told):
         usage = getattr(event, "usage", None) or usage
         for choice in (getattr(event, "choices", None) or [])[:1]:
-            piece = getattr(choice.delta, "content", None) or ""
+            piece = _text_of(getattr(choice.delta, "content", None))
             parts.append(piece)
             refusal = getattr(choice.delta, "refusal", None)
             declined.append(refusal if isinstance(refusal, str) else "")
             length += len(piece) + len(declined[-1])
-            finish = choice.finish_reason or finish
+            finish = str(choice.finish_reason or finish)
         if length - checked >= CHECK_EVERY:
             checked = length
             if length > LARGEST_TEXT or is_endless("".join(parts)):
@@ -99,9 +107,26 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
                 break
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
-    counted = usage.model_dump() if usage is not None else None
+    counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
     reply = ChatReply(whole_text("".join(parts))[:LARGEST_TEXT], finish, refusal="".join(declined))
     return _with_usage(reply, counted, prompt_tokens, length)
+
+
+def _until_told(pieces: Iterable[T], told: Callable[[], bool]) -> Iterator[T]:
+    """The pieces of a reply, up to where it broke off if all had been `told` by then."""
+    try:
+        yield from pieces
+    except Exception:
+        if not told():
+            raise
+
+
+def _is_json(body: bytearray) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
