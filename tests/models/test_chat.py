@@ -15,8 +15,9 @@ from fakeai.clients import KEY, endpoint_at, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung, failure_of_status
-from hoptrail.models.environment import Address, find_address
+from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.web_search import WebSearch, WebSearchSettings
 from hoptrail.settings import Settings, settings_from, to_toml
 
 WORDS = "日本の首都は東京です。 The capital is Tōkyō — 🗼."
@@ -355,6 +356,25 @@ def test_the_environment_is_read_when_asked_for(monkeypatch: pytest.MonkeyPatch)
     found = find_address("chat", key_variable="MY_KEY")
     assert (found.place, found.model, found.key) == ("http://localhost:11434/v1", "tiny", KEY)
     assert find_address("chat", "https://elsewhere/v1", "large").model == "large"
+
+
+@pytest.mark.parametrize("key", ["sk–test-0123456789", "sk-test\r\nX: y", "sk-“test”", "sk-\x7f"])
+def test_a_key_that_no_header_can_carry_is_refused_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    with pytest.raises(UsageError, match="the key in MY_KEY holds characters") as caught:
+        find_address("chat", "http://host/v1", "m", "MY_KEY")
+    assert key not in str(caught.value)
+    with pytest.raises(UsageError, match="the key in MY_KEY holds characters"):
+        WebSearch(WebSearchSettings("serper", "http://host/search", "MY_KEY"))
+
+
+def test_space_around_a_key_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f" {KEY}\r\n")
+    assert find_address("chat", "http://host/v1", "m", "MY_KEY").key == KEY
+    monkeypatch.setenv("MY_KEY", " \n")
+    assert find_address("chat", "http://host/v1", "m", "MY_KEY").key == NO_KEY
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
     """The address for `what`; what is not given comes from the environment.
 
     Raises:
-        UsageError: no address or no model is set anywhere, or the address is not one; the message says what to set.
+        UsageError: no address or no model is set anywhere, the address is not one, or the key cannot be sent; the message says
+            what to set.
     """
     base_url = base_url or os.environ.get("OPENAI_BASE_URL", "")
     model = wanted_model(model)
@@ -57,7 +58,7 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
         )
     if not model:
         raise UsageError(f"{what} needs a model: set HOPTRAIL_MODEL, or `model` under [chat] in the settings file")
-    address = Address(base_url, model, os.environ.get(key_variable) or NO_KEY)
+    address = Address(base_url, model, find_key(key_variable) or NO_KEY)
     try:
         usable = urlsplit(base_url).scheme in {"http", "https"} and bool(urlsplit(base_url).hostname)
         usable = usable and bool(address.place)
@@ -66,6 +67,21 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
     if not usable:
         raise UsageError(f"{what} has an address that is none; it must begin with http:// or https:// and name a host")
     return address
+
+
+def find_key(variable: str) -> str:
+    """The key that an environment variable holds, without the line end that files of keys often have; empty where it holds none.
+
+    Raises:
+        UsageError: no HTTP header can carry it. Found here, because every try would fail, and count as paid.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            f"the key in {variable} holds characters that no key has: letters beyond ASCII, perhaps a dash or a quotation mark "
+            "that a word processor changed, or the end of a line. Copy it again from where it was made"
+        )
+    return key
 
 
 def wanted_model(model: str = "") -> str:

@@ -9,7 +9,6 @@ engine itself says of them is all there is.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.deadline import Deadline, attach
-from hoptrail.models.environment import NO_KEY, Address
+from hoptrail.models.environment import NO_KEY, Address, find_key
 from hoptrail.models.redacting import hide_in_logs, without
 from hoptrail.models.text import whole_text
 
@@ -61,10 +60,10 @@ class WebSearch:
     """Asks one engine. For any number of threads."""
 
     def __init__(self, settings: WebSearchSettings) -> None:
-        """Raises UsageError: the engine is off, or wants a key that the environment does not hold."""
+        """Raises UsageError: the engine is off, or wants a key and the environment holds none that can be sent."""
         if settings.engine == "off":
             raise UsageError("no search engine is set: name one and its address")
-        key = os.environ.get(settings.key_variable, "") if settings.engine == "serper" else NO_KEY
+        key = find_key(settings.key_variable) if settings.engine == "serper" else NO_KEY
         if not key:
             raise UsageError(f"the search engine wants a key: set the environment variable {settings.key_variable}")
         self._settings = settings
