@@ -24,8 +24,9 @@ import pytest
 from fakeai.clients import paid_chat, quick_settings, replies_in, request
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
+from hoptrail.models import remembered
 from hoptrail.models.chat import ChatSettings, Rung
-from hoptrail.models.completion import ChatReply
+from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.failures import CallFailed
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.models.spending import Cost, Ledger, Limits, cost_of
@@ -394,6 +395,39 @@ def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
     replies.remember_rung("http://a", "m", Rung.PROMPT)
     assert replies_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
     assert replies.rung("http://a", "n") is None
+
+
+def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(
+    fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server may have been started anew with a larger window; until then it is not asked again and again."""
+    asked, chat = request("word " * 2000), paid_chat(fake, tmp_path)
+    fake.always = "small window"
+    assert [chat.ask(asked).reply.finish for _ in range(3)] == [TOO_LONG] * 3
+    assert chat.knows(asked)
+    assert len(fake.log) == 1
+
+    monkeypatch.setattr(remembered, "STANDS_SECONDS", 0.0)
+    assert not chat.knows(asked)
+    assert [one.reply.finish for one in replies_in(tmp_path).stored()] == [TOO_LONG], "a recording of that run holds it"
+    assert chat.ask(asked).reply.finish == TOO_LONG
+    fake.always = None
+    assert [chat.ask(asked).reply.text[:8] for _ in range(3)] == ["reply to"] * 3
+    assert len(fake.log) == 3
+    check_bill(fake, replies_in(tmp_path).ledger())
+
+
+def test_a_prompt_that_did_not_fit_an_older_version_is_sent_again(fake: FakeAI, tmp_path: Path) -> None:
+    """It kept no call for that, and so no time."""
+    asked, chat = request("word " * 2000), paid_chat(fake, tmp_path)
+    fake.always = "small window"
+    chat.ask(asked)
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE replies SET call = NULL")
+    connection.close()
+    fake.always = None
+    assert chat.ask(asked).reply.text.startswith("reply to")
+    assert chat.knows(asked)
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:

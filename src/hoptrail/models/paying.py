@@ -138,7 +138,7 @@ class PaidChat:
             if failure.kind is not FailureKind.CONTEXT:
                 raise
             reply = ChatReply("", TOO_LONG)
-            self._replies.keep(request, reply)
+            self._replies.keep(call, request, reply)
             return Heard(reply)
         self._replies.settle(
             call, request, reply, cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)

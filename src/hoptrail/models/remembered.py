@@ -6,7 +6,8 @@ call that counts with its estimate, or a reply that is never paid again. Safe fo
 another live one is making is waited for. Knows nothing of HTTP, retries or tasks.
 
     calls      one row a try: its state, what it cost
-    replies    one row a request answered: the reply, the call that paid for it
+    replies    one row a request answered: the reply, the call that paid for it; for a prompt that did not fit what stands in for
+               a reply, and the call that was refused
     mentions   which documents' text a request held, so that forgetting a document forgets its replies
     rungs      the rung of the ladder that works, per endpoint and model
     totals     one row: what the calls come to, for limits. Triggers keep it, so it changes in the transactions of `calls`
@@ -43,6 +44,8 @@ when they are opened.
 WAIT_SECONDS = 60.0
 """How long a writer waits for another's transaction."""
 POLL_SECONDS = 0.05
+STANDS_SECONDS = 600.0
+"""How long a prompt that did not fit is not sent again. Windows grow when servers are started anew, and asking is free."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -71,6 +74,14 @@ _TRIGGERS = (
 _RECOUNT = """
 INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
     coalesce(sum(money), 0.0) FROM calls WHERE state != 'refused'
+"""
+# What was kept for a refused call, or by an older version for none, only stands in for a reply.
+_KNOWN = """
+SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
+"""
+_KEEP = """
+INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, call = excluded.call
+WHERE coalesce((SELECT state = 'refused' FROM calls WHERE id = replies.call), 1)
 """
 _ENTER = """
 INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
@@ -119,11 +130,11 @@ class RememberedReplies:
         self._recounted = False
 
     def reply(self, key: str) -> ChatReply | None:
-        """The reply to the request of that key, if it was ever given."""
+        """The reply to the request of that key, if it was ever given, or what stands in for one now."""
         if self._connection is None and not self.path.exists():
             return None
         with self._transaction(write=False) as connection:
-            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            row = connection.execute(_KNOWN, (key, time.time() - STANDS_SECONDS)).fetchone()
         return _parse(row[0]) if row else None
 
     def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
@@ -146,7 +157,7 @@ class RememberedReplies:
         """As `reserve`, but None (and nothing entered) where another process is asking the same, or has the reply by now."""
         self._recount(limits)
         with self._transaction() as connection:
-            there = connection.execute("SELECT 1 FROM replies WHERE key = ?", (request.key,)).fetchone()
+            there = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
             if there or _is_asked_elsewhere(connection, request.key, longest):
                 return None
             return _enter(connection, request, most, limits, self.path)
@@ -162,10 +173,10 @@ class RememberedReplies:
             connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, reply.estimated, call))
             _keep(connection, request, reply, call)
 
-    def keep(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Remember what cost nothing but would be asked again: a prompt that does not fit."""
+    def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
+        """Remember for a while what `call`, which was refused, would only be refused again: a prompt that does not fit."""
         with self._transaction() as connection:
-            _keep(connection, request, reply, None)
+            _keep(connection, request, reply, call)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Enter that a call got no reply. One that may have been `paid` keeps counting, at its estimate."""
@@ -352,10 +363,10 @@ def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float
     return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
 
 
-def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int | None) -> None:
+def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
     content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
     connection.execute(
-        "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
+        _KEEP,
         (request.key, request.task, request.place, request.model, content, call),
     )
     _mention(connection, request)
