@@ -12,6 +12,8 @@ from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
 from hoptrail.documents.text import Unreadable
 
+BROKEN = b"<< /Length 9 /Filter /NoSuchFilter >>\nstream\nxxxxxxxxx\nendstream"
+
 
 @pytest.fixture(scope="module")
 def parsing() -> Iterator[Parsing]:
@@ -130,10 +132,22 @@ def test_c4_more_text_than_allowed() -> None:
 
 
 def test_one_broken_page_is_noted_and_the_others_are_read(parsing: Parsing) -> None:
-    broken = b"<< /Length 9 /Filter /NoSuchFilter >>\nstream\nxxxxxxxxx\nendstream"
-    parsed = parsing.parse("pdf", pdf_with_contents([stream(drawn(["Whole."])), broken]))
+    parsed = parsing.parse("pdf", pdf_with_contents([stream(drawn(["Whole."])), BROKEN]))
     assert parsed.text == "Whole."
     assert "page 2 could not be read" in parsed.notes[0]
+
+
+def test_pages_without_text_among_others_are_counted(parsing: Parsing) -> None:
+    parsed = parsing.parse("pdf", text_pdf([["The cover."], [], ["The end."], []]))
+    assert parsed.text.split() == ["The", "cover.", "The", "end."]
+    assert parsed.notes == ("2 of 4 pages hold no text: if they are scanned, run OCR first",)
+
+
+def test_of_many_notes_the_number_is_told(parsing: Parsing) -> None:
+    parsed = parsing.parse("pdf", pdf_with_contents([stream(drawn(["Whole."])), stream(b""), *[BROKEN] * 30]))
+    assert "1 of 32 pages hold no text" in parsed.notes[0]
+    assert "page 21 could not be read" in parsed.notes[19]
+    assert parsed.notes[20:] == ("and 11 more notes like these",)
 
 
 def test_one_child_reads_many_files(parsing: Parsing) -> None:

@@ -29,6 +29,9 @@ PARSERS: dict[str, Callable[[bytes, ReadingLimits], Parsed]] = {
     "html": parse_html,
 }
 
+NOTES = 20
+"""Notes on a file that are passed on; of others, their number."""
+
 
 def send(stream: IO[bytes], header: Header, payload: bytes = b"") -> None:
     """Write one message."""
@@ -77,7 +80,12 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes
         return {"reason": needs, "retire": True}, b""
     except Exception as error:  # noqa: BLE001 - the border of the process: whatever a parser raises costs this file only
         return {"reason": f"is damaged or not supported ({type(error).__name__}: {error})"[:300], "retire": True}, b""
-    return {"title": parsed.title[:2000], "notes": parsed.notes[:20]}, text
+    return {"title": parsed.title[:2000], "notes": _bounded(parsed.notes)}, text
+
+
+def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:
+    others = len(notes) - NOTES
+    return (*notes[:NOTES], f"and {others} more notes like these") if others > 0 else notes
 
 
 def _limit_memory(limits: ReadingLimits) -> None:

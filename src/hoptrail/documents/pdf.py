@@ -28,7 +28,8 @@ _MEANINGLESS = re.compile(
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Title (from the metadata, where it means something) and text, pages parted by a blank line.
 
-    A page that cannot be read is named in the notes and left out.
+    A page that cannot be read is named in the notes and left out; how many pages hold no text stands there too, for among pages
+    with text nobody misses the scanned ones.
 
     Raises:
         Unreadable: damaged, encrypted, without text, or beyond a limit.
@@ -49,7 +50,9 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     if not any(text.strip() for text in texts):
         failed = f"; {notes[0]}" if notes else ""
         raise Unreadable(f"no text found in {pages} pages: probably scanned, run OCR first{failed}")
-    return Parsed(title, "\n\n".join(texts), tuple(notes))
+    empty = sum(not text.strip() for text in texts)
+    scanned = (f"{empty} of {pages} pages hold no text: if they are scanned, run OCR first",) if empty else ()
+    return Parsed(title, "\n\n".join(texts), (*scanned, *notes))
 
 
 def _unlock(reader: PdfReader) -> None:
