@@ -40,6 +40,34 @@ def test_c7_wide_encodings_without_a_mark(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "encoding", "named"),
+    [
+        (JAPANESE, "iso2022_jp", "iso2022_jp_ext"),
+        ("Tokyo: 東京。", "iso2022_jp", "iso2022_jp_ext"),
+        ("東京のｱｲｳ", "iso2022_jp_ext", "iso2022_jp_ext"),
+        ("서울은 대한민국의 수도이다.", "iso2022_kr", "iso2022_kr"),
+    ],
+)
+@pytest.mark.parametrize("declared", [None, "iso-2022-jp"])
+def test_c7_what_is_all_ascii_bytes_is_told_by_its_escapes(
+    text: str, encoding: str, named: str, declared: str | None
+) -> None:
+    assert decode(text.encode(encoding), declared) == Decoded(text, (f"read as {named}, told by its escapes",))
+
+
+def test_c7_a_character_that_is_none_costs_only_itself() -> None:
+    """As ① in Japanese mail from Windows."""
+    decoded = decode(b"\x1b$B-!El5~\x1b(B is old.")
+    assert decoded.text == "\ufffd東京 is old."
+    assert "1 byte sequences are not iso2022_jp_ext" in decoded.notes[1]
+
+
+@pytest.mark.parametrize("text", ["\x1b[1mBold\x1b[0m $B", "Press \x1b$Bxyz to go on, it costs $B 5.", "Grün: \x1b$B"])
+def test_c7_an_escape_of_another_kind_leaves_a_text_as_it_is(text: str) -> None:
+    assert decode(text.encode()) == Decoded(text)
+
+
+@pytest.mark.parametrize(
     ("text", "encoding"),
     [
         (SAMPLE * 5, "cp1252"),

@@ -39,6 +39,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# What turns ASCII bytes into characters of two bytes each, and stands in no other text.
+_ESCAPES = ((b"\x1b$B", "iso2022_jp_ext"), (b"\x1b$@", "iso2022_jp_ext"), (b"\x1b$)C", "iso2022_kr"))
 _SAMPLE = 256 * 1024
 # Windows-1252 among ASCII. Not in it are ð, þ, ý and ÿ: rare in western texts, and in other encodings the bytes of common
 # Turkish, Baltic and Russian letters.
@@ -90,13 +92,14 @@ def cleaned(text: str) -> Decoded:
 def decode(data: bytes, declared: str | None = None) -> Decoded:
     """The text of a file. `declared` is the encoding that the file itself names, if it does (HTML).
 
-    Order: byte order mark, UTF-16 or UTF-32 told by its NUL bytes, UTF-8, `declared`, UTF-8 with some bad bytes, a guess.
+    Order: byte order mark, UTF-16 or UTF-32 told by its NUL bytes, ISO-2022 told by its escapes, UTF-8, `declared`, UTF-8 with
+    some bad bytes, a guess.
 
     Raises:
         Unreadable: the bytes are not text in any encoding that fits.
     """
-    told = _marked(data) or _wide(data) or _utf8(data) or _declared(data, declared) or _damaged_utf8(data)
-    text, notes = told or _western(data) or _guessed(data)
+    told = _marked(data) or _wide(data) or _escaped(data) or _utf8(data) or _declared(data, declared)
+    text, notes = told or _damaged_utf8(data) or _western(data) or _guessed(data)
     if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(text)
@@ -147,6 +150,17 @@ def _wide(data: bytes) -> _Reading | None:
     raise Unreadable("holds NUL bytes: binary data, not text")
 
 
+def _escaped(data: bytes) -> _Reading | None:
+    """ISO-2022, of Japanese and Korean mail and old pages. All its bytes are ASCII, so it would pass for UTF-8."""
+    encoding = next((encoding for escape, encoding in _ESCAPES if escape in data), None)
+    if encoding is None or not data.isascii():
+        return None
+    text, whole, bad = _with_losses(data, encoding)
+    if whole < bad:
+        return None
+    return text, (f"read as {encoding}, told by its escapes", *_lost(bad, encoding))
+
+
 def _utf8(data: bytes) -> _Reading | None:
     text = _strictly(data, "utf-8")
     return None if text is None else (text, ())
@@ -174,13 +188,20 @@ def _damaged_utf8(data: bytes, *, marked: bool = False) -> _Reading | None:
     Without a mark at least half of its characters above ASCII must be whole: in texts of 13 other encodings, read as UTF-8, at
     most 27 in 100 look so.
     """
-    text = data.decode("utf-8", errors="replace")
+    text, whole, bad = _with_losses(data, "utf-8")
+    return None if whole < bad and not marked else (text, _lost(bad, "UTF-8"))
+
+
+def _with_losses(data: bytes, encoding: str) -> tuple[str, int, int]:
+    """The text with what is not in this encoding replaced; how many characters above ASCII are whole, and how many were lost."""
+    text = data.decode(encoding, errors="replace")
     mark = "\N{REPLACEMENT CHARACTER}"
     bad = text.count(mark) - data.count(mark.encode())
-    whole = len(text) - len(text.encode("ascii", "ignore")) - bad
-    if whole < bad and not marked:
-        return None
-    return text, (f"{bad} byte sequences are not UTF-8 and were replaced by U+FFFD",) if bad else ()
+    return text, len(text) - len(text.encode("ascii", "ignore")) - bad, bad
+
+
+def _lost(bad: int, encoding: str) -> tuple[str, ...]:
+    return (f"{bad} byte sequences are not {encoding} and were replaced by U+FFFD",) if bad else ()
 
 
 def _western(data: bytes) -> _Reading | None:
