@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import struct
@@ -222,6 +223,23 @@ def says_gzip(number: int) -> Fault:
     return fault
 
 
+def endless(number: int, kind: str, begin: bytes = b"") -> Fault:
+    def fault(handler: Handler, fake: FakeAI, _asked: Asked) -> None:
+        handler.start(number, {"Content-Type": kind})
+        handler.wfile.write(begin)
+        while not fake.closing.is_set():
+            handler.wfile.write(b" " * 100_000)
+
+    return fault
+
+
+def packed(size: int) -> Fault:
+    def fault(handler: Handler, _fake: FakeAI, _asked: Asked) -> None:
+        handler.send(200, gzip.compress(b" " * size), {"Content-Encoding": "gzip"})
+
+    return fault
+
+
 def stream_of(*parts: bytes) -> Fault:
     """These events, and the end."""
 
@@ -317,6 +335,10 @@ FAULTS: dict[str, Fault] = {
     "429 until beyond time": status(
         429, "slow down", "", {"Date": "x", "Retry-After": f"Mon, 01 Jan 2024 00:00:00 +{'9' * 20}"}
     ),
+    "endless body": endless(200, "application/json"),
+    "endless event": endless(200, "text/event-stream", b"data: "),
+    "endless 500": endless(500, "application/json"),
+    "20 MB packed": packed(20_000_000),
     "half a character": status(500, "oh \ud83d"),
     "usage in words": good(usage="n/a"),
     "usage in a list": good(usage=[1]),

@@ -37,6 +37,7 @@ class Asked:
     body: Body
     fault: str | None
     key: str | None
+    path: str = ""
 
     @property
     def prompt(self) -> str:
@@ -88,11 +89,11 @@ class FakeAI:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def enter(self, body: Body, key: str | None) -> Asked:
+    def enter(self, body: Body, key: str | None, path: str) -> Asked:
         with self.lock:
             number = len(self.log) + 1
             fault = self.choose(number, body) if self.choose else self.plan.get(number, self.always)
-            asked = Asked(number, time.monotonic(), body, fault, key)
+            asked = Asked(number, time.monotonic(), body, fault, key, path)
             self.log.append(asked)
             self.running += 1
             self.busiest = max(self.busiest, self.running)
@@ -134,13 +135,13 @@ class Handler(BaseHTTPRequestHandler):
 
         self.close_connection = True
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path.endswith("/embeddings"):
+        if self.path.partition("?")[0].endswith("/embeddings"):
             texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
             rows = [{"index": at, "embedding": row} for at, row in enumerate(self.server.fake.embed(texts))]
             self.send(200, json.dumps({"object": "list", "model": body.get("model"), "data": rows}).encode())
             return
         fake = self.server.fake
-        asked = fake.enter(body, self.headers["Authorization"])
+        asked = fake.enter(body, self.headers["Authorization"], self.path)
         try:
             if fake.models and body["model"] not in fake.models:
                 self.send(404, b'{"error": {"message": "no such model", "code": "model_not_found"}}')

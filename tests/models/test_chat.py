@@ -8,12 +8,14 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import pytest
 
 from fakeai.clients import KEY, endpoint_at, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
+from hoptrail.models import client
 from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung, failure_of_status
 from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
@@ -295,15 +297,32 @@ def test_content_may_come_in_parts_or_not_at_all() -> None:
         assert read_completion([body[:9], body[9:]], 1).text == text
 
 
-def test_a_body_without_end_is_not_read_to_its_end() -> None:
-    from hoptrail.models.completion import LARGEST_BODY, read_completion
+@pytest.mark.parametrize(
+    ("fault", "stream", "paid"),
+    [("endless body", False, True), ("endless event", True, True), ("endless 500", False, False)],
+)
+def test_what_has_no_end_is_not_read_to_its_end(
+    fake: FakeAI, monkeypatch: pytest.MonkeyPatch, fault: str, stream: bool, paid: bool
+) -> None:
+    monkeypatch.setattr(client, "LARGEST_BODY", 1_000_000)
+    failed = failure(fake, fault, stream=stream)
+    assert failed.reason == "sent more than 1,000,000 bytes"
+    assert (failed.kind, failed.paid) == (FailureKind.NONSENSE, paid)
 
-    def without_end() -> Iterator[bytes]:
-        while True:
-            yield b" " * (LARGEST_BODY // 4)
 
-    with pytest.raises(CallFailed, match="more than"):
-        read_completion(without_end(), 1)
+def test_what_grows_when_it_is_unpacked_is_not_unpacked_to_its_end(
+    fake: FakeAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LARGEST_BODY", 1_000_000)
+    assert "more than 1,000,000 bytes" in failure(fake, "20 MB packed").reason
+
+
+def test_a_query_in_the_address_goes_with_every_request(fake: FakeAI) -> None:
+    address = Address(f"{fake.address}/?api-version=2024-10-21&a=x%26y&a=%2B", "fake", KEY)
+    ChatEndpoint(address, quick_settings(fake)).send(request())
+    path, _, query = fake.log[0].path.partition("?")
+    assert path == "/v1/chat/completions"
+    assert parse_qsl(query) == [("api-version", "2024-10-21"), ("a", "x&y"), ("a", "+")]
 
 
 def test_a12_a_prompt_that_is_too_long_is_told_from_other_bad_requests(fake: FakeAI) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
+from hoptrail.models import client
 from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
 from hoptrail.models.opening import open_encoder
 
@@ -32,8 +34,12 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.behaviour = behaviour
         self.elsewhere = ""
+        self.closing = threading.Event()
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients go away in the middle: that is their right."""
 
     @property
     def address(self) -> str:
@@ -47,6 +53,13 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(body)
         self.server.keys.append(self.headers["Authorization"])
+        if self.server.behaviour in ENDLESS:
+            self.send_response(200)
+            self.end_headers()
+            while not self.server.closing.wait(ENDLESS[self.server.behaviour]):
+                self.wfile.write(b" " if self.server.behaviour == "dripping" else b" " * 100_000)
+                self.wfile.flush()
+            return
         status, headers, reply = self.reply([{"index": n, "embedding": vector(t)} for n, t in enumerate(body["input"])])
         self.send_response(status)
         for name, value in headers.items():
@@ -101,6 +114,9 @@ CHANGES: dict[str, Any] = {
 }
 WHOLE = {"not JSON": b"<html>hello</html>", "a list": b"[]", "no data": b"{}", "deep": b"[" * 100_000, "nothing": b""}
 
+ENDLESS = {"dripping": 0.1, "without end": 0.0}
+"""Bodies that go on for ever, and the seconds between two of their parts."""
+
 
 @pytest.fixture
 def server() -> Iterator[Server]:
@@ -111,6 +127,7 @@ def serve(server: Server) -> Iterator[Server]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
+    server.closing.set()
     server.shutdown()
     thread.join()
     server.server_close()
@@ -211,6 +228,25 @@ def test_retries_are_bounded(server: Server, encoder: EndpointEncoder) -> None:
 def test_a_refused_request_is_not_repeated(server: Server, encoder: EndpointEncoder) -> None:
     server.behaviour = "unknown model"
     with pytest.raises(ModelUnavailable, match=r"status 404.*no such model"):
+        encoder.encode(["one"])
+    assert len(server.asked) == 1
+
+
+def test_one_deadline_holds_for_all_tries_of_a_request(server: Server) -> None:
+    server.behaviour = "dripping"
+    patient = EndpointEncoder(EndpointSettings("m", server.address, retries=1, seconds=0.3))
+    started = time.monotonic()
+    with pytest.raises(ModelUnavailable, match=r"did not finish within 0\.6 seconds"):
+        patient.encode(["one"])
+    assert time.monotonic() - started < 5
+
+
+def test_size_is_bounded_while_reading(
+    server: Server, encoder: EndpointEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LARGEST_BODY", 1_000_000)
+    server.behaviour = "without end"
+    with pytest.raises(ModelUnavailable, match="sent more than 1,000,000 bytes"):
         encoder.encode(["one"])
     assert len(server.asked) == 1
 

@@ -77,11 +77,39 @@ def test_d12_a_key_that_the_server_echoes_reaches_no_log_no_reply_and_no_reason(
 
 def test_d12_an_embeddings_endpoint_shows_no_key_either(fake: FakeAI, log: io.StringIO) -> None:
     address = fake.address.replace("http://", f"http://someone:{PASSWORD}@")
+    fake.embed = lambda _: []
     with pytest.raises(ModelUnavailable) as caught:
         EndpointEncoder(EndpointSettings("none", f"{address}/models?k={KEY}", KEY, retries=0)).encode(["text"])
     assert KEY not in log.getvalue() + str(caught.value)
     assert PASSWORD not in log.getvalue() + str(caught.value)
     assert "HTTP Request: POST" in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "secret"),
+    [
+        ("token-as-user-0123456789@", "", "token-as-user"),
+        ("short-token@", "", "short-token"),
+        ("token-as-user-0123456789:pass-word@", "", "token-as-user"),
+        ("", "?sig=abc+defghijklmnop0123", "defghijklm"),
+        ("", "?sig=abc%2fdefghijklmnop0123&x=1", "defghijklm"),
+        ("", "?sig=abc/defghijklmnop0123", "defghijklm"),
+        ("", "?sig=%61bc~defghijklmnop0123", "defghijklm"),
+    ],
+)
+def test_d12_what_stands_in_an_address_reaches_no_log(
+    fake: FakeAI, log: io.StringIO, before: str, after: str, secret: str
+) -> None:
+    address = fake.address.replace("http://", f"http://{before}") + after
+    assert ChatEndpoint(Address(address, "fake", KEY), quick_settings(fake)).send(request()).text == "hello"
+    assert EndpointEncoder(EndpointSettings("fake", address, KEY, retries=0)).encode(["text"]).shape == (1, 2)
+    assert log.getvalue().count("HTTP Request: POST http") == 2
+    assert secret not in log.getvalue()
+
+
+def test_who_asks_and_which_version_is_meant_is_no_secret() -> None:
+    address = Address("http://someone:pass-word@host/v1?api-version=2024-12-01-preview&stream=1", "m", KEY)
+    assert address.secrets == (KEY, "pass-word")
 
 
 def test_every_logger_of_the_http_libraries_is_covered(fake: FakeAI) -> None:

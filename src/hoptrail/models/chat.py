@@ -1,8 +1,8 @@
 """What a chat call is, and one try of it at an endpoint that speaks the OpenAI chat API, at the address configured and no other.
 
-What comes back is treated as data from a stranger (`completion.py`). Redirects are not followed, the client's own retries are
-off (retries have one owner, `limiter.py`), and one deadline holds for the whole exchange. A connection serves one call: that
-is what lets the deadline cut it. Knows nothing of tasks, prompts, money or what was asked before.
+What comes back is treated as data from a stranger (`client.py`, `completion.py`). The client's own retries are off (retries have
+one owner, `limiter.py`), and one deadline holds for the whole exchange. Knows nothing of tasks, prompts, money or what was asked
+before.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from hoptrail.errors import HoptrailError, UsageError
+from hoptrail.models.client import open_client
 from hoptrail.models.completion import ChatReply, read_completion, read_stream
-from hoptrail.models.deadline import Deadline, attach
+from hoptrail.models.deadline import Deadline
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.redacting import hide_in_logs, without, without_whole
+from hoptrail.models.redacting import without, without_whole
 from hoptrail.models.text import estimated_tokens, whole_text
 
 MESSAGE_TOKENS = 4
@@ -205,23 +206,9 @@ class ChatEndpoint:
 
     def client(self) -> Any:
         """The HTTP client, made on first use: that takes up to a second, so it is done before a call is entered as sent."""
-        import httpx2
-        import openai
-
         with self._lock:
             if self._client is None:
-                self._client = openai.OpenAI(
-                    base_url=self.address.base_url,
-                    api_key=self.address.key,
-                    max_retries=0,
-                    timeout=self._settings.deadline_seconds,
-                    http_client=openai.DefaultHttpxClient(
-                        follow_redirects=False,
-                        event_hooks={"request": [attach]},
-                        limits=httpx2.Limits(max_keepalive_connections=0),
-                    ),
-                )
-                hide_in_logs(self.address.secrets)
+                self._client = open_client(self.address, self._settings.deadline_seconds)
             return self._client
 
     def _without_key(self, text: str) -> str:

@@ -2,7 +2,7 @@
 
 Strict where a wrong guess would cost (an HTML page with status 200 is no reply, a stream without an end is none either),
 lenient where servers differ (no usage, no role, content in parts) and where all was told before the connection broke: that was
-paid for. Usage that cannot be right is replaced by an estimate, and flagged. Size is bounded while reading.
+paid for. Usage that cannot be right is replaced by an estimate, and flagged.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from hoptrail.types import Usage
 
 T = TypeVar("T")
 
-LARGEST_BODY = 64_000_000
-"""Bytes of a reply that are read at all."""
 LARGEST_TEXT = 400_000
 """Characters of a reply's text that are kept; no model writes as much in one reply."""
 ABSURD_FACTOR = 20
@@ -62,7 +60,7 @@ def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
         CallFailed: it is no reply of a chat endpoint.
     """
     body = bytearray()
-    for chunk in _until_told(_bounded(chunks), lambda: _is_json(body)):
+    for chunk in _until_told(chunks, lambda: _is_json(body)):
         body.extend(chunk)
     try:
         content = json.loads(body)
@@ -127,15 +125,6 @@ def _is_json(body: bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    total = 0
-    for chunk in chunks:
-        total += len(chunk)
-        if total > LARGEST_BODY:
-            raise CallFailed(FailureKind.NONSENSE, f"sent more than {LARGEST_BODY:,} bytes", paid=True)
-        yield chunk
 
 
 def _text_of(content: Any) -> str:

@@ -1,8 +1,8 @@
 """An encoder behind any endpoint that speaks the OpenAI embeddings API, at the address the user configured and no other.
 
-The `openai` client owns the retries. What comes back is treated as data from a stranger: a reply that cannot be right (too
-few vectors, in another order, of another length, not numbers, not finite, all zero) is refused whole. Redirects are not
-followed. Does not cut long texts: an endpoint that refuses them says so, and that is passed on.
+The `openai` client owns the retries; one deadline holds for all tries of a request. What comes back is treated as data from a
+stranger (`client.py`): a reply that cannot be right (too few vectors, in another order, of another length, not numbers, not
+finite, all zero) is refused whole. Does not cut long texts: an endpoint that refuses them says so, and that is passed on.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.models.client import open_client
+from hoptrail.models.deadline import Deadline
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address
-from hoptrail.models.redacting import hide_in_logs, without
+from hoptrail.models.failures import CallFailed
+from hoptrail.models.redacting import without
 from hoptrail.models.text import whole_text
 
 
@@ -77,32 +80,36 @@ class EndpointEncoder:
         return np.concatenate(parts)
 
     def _ask(self, texts: list[str]) -> bytes:
+        import httpx2
         import openai
 
+        settings = self._settings
+        seconds = settings.seconds * (settings.retries + 1)
+        deadline = Deadline(seconds)
+        reason = ""
         try:
-            reply = self._connected().embeddings.with_raw_response.create(
-                model=self._settings.model, input=texts, encoding_format="float"
-            )
-            content: bytes = reply.content
+            with deadline:
+                reply = self._connected().embeddings.with_raw_response.create(
+                    model=settings.model, input=texts, encoding_format="float"
+                )
+                content: bytes = reply.content
+            if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
+                return content
+        except CallFailed as failure:
+            reason = failure.reason
         except openai.APIStatusError as error:
-            raise self._refusal(f"answered with status {error.status_code}: {error.message[:500]}") from error
-        except openai.OpenAIError as error:
-            raise self._refusal(f"could not be asked: {error} {error.__cause__ or ''}") from error
-        return content
+            reason = f"answered with status {error.status_code}: {error.message[:500]}"
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
+            reason = f"could not be asked: {error} {error.__cause__ or ''}"
+        if deadline.expired:
+            reason = f"did not finish within {seconds:g} seconds"
+        # Without its cause: the library's errors carry the request.
+        raise self._refusal(reason) from None
 
     def _connected(self) -> Any:
-        import openai
-
         with self._lock:
             if self._client is None:
-                self._client = openai.OpenAI(
-                    base_url=self._settings.address,
-                    api_key=self._settings.key,
-                    max_retries=self._settings.retries,
-                    timeout=self._settings.seconds,
-                    http_client=openai.DefaultHttpxClient(follow_redirects=False),
-                )
-                hide_in_logs(self._address.secrets)
+                self._client = open_client(self._address, self._settings.seconds, self._settings.retries)
             return self._client
 
     def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
@@ -140,10 +147,10 @@ class EndpointEncoder:
 
     def _refusal(self, reason: str) -> ModelUnavailable:
         address = self._address
+        told = without(whole_text(reason.strip()), address.secrets)
         return ModelUnavailable(
-            f"the embeddings endpoint {address.place}, asked for {address.model}, "
-            f"{without(reason.strip(), address.secrets)}. Nothing of this call is kept; check the model's name, the address "
-            "and the server's log"
+            f"the embeddings endpoint {address.place}, asked for {address.model}, {told}. Nothing of this call is kept; check "
+            "the model's name, the address and the server's log"
         )
 
 

@@ -6,8 +6,9 @@ Read when an endpoint is opened, never at import. A key lives in an `Address` on
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from hoptrail.errors import UsageError
 
@@ -15,7 +16,10 @@ NO_KEY = "none"
 """What is sent to servers that want no key: the client insists on one."""
 
 SHORTEST_TOKEN = 16
-"""Characters from which a value in an address's query is held to be a secret, not a version or a switch."""
+"""Characters from which a value in an address's query is held to be a secret, not a switch; and a user name, not a person."""
+
+API_VERSION = "api-version"
+"""What Azure's addresses name in their query, at any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,22 @@ class Address:
     def secrets(self) -> tuple[str, ...]:
         """What must show nowhere: the key, and what stands in the address beside the place."""
         parts = urlsplit(self.base_url)
-        password = parts.password or ""
-        values = [value for _, value in parse_qsl(parts.query) if len(value) >= SHORTEST_TOKEN]
-        return tuple(dict.fromkeys(secret for secret in (self.key, password, unquote(password), *values) if secret))
+        user, password = parts.username or "", parts.password or ""
+        if password and len(user) < SHORTEST_TOKEN:
+            user = ""  # alone it is a token
+        fields = (field.partition("=") for field in parts.query.split("&"))
+        values = [value for name, _, value in fields if len(value) >= SHORTEST_TOKEN and name != API_VERSION]
+        secrets = [self.key, *_forms(user), *_forms(password)]
+        secrets += [form for value in values for form in _forms(value, unquote_plus, quote_plus)]
+        return tuple(dict.fromkeys(filter(None, secrets)))
+
+
+def _forms(
+    written: str, read: Callable[[str], str] = unquote, write: Callable[[str, str], str] = quote
+) -> tuple[str, str, str]:
+    """What stands in an address as it is written there, as it is meant, and as the HTTP library writes it in its log."""
+    meant = read(written)
+    return written, meant, write(meant, "")
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
