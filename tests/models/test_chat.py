@@ -336,6 +336,42 @@ def test_a12_a_prompt_that_is_too_long_is_told_from_other_bad_requests(fake: Fak
     assert caught.value.kind is FailureKind.FORMAT
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (
+            422,
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+        ),
+        (422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000"),
+        (400, "This model's maximum prompt length is 131072 but the request contains 153452 tokens."),
+        (400, "Input is too long for requested model."),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
+        (400, "the request exceeds the available context size, try increasing it exceed_context_size_error"),
+        (500, "context shift is disabled; the request exceeds the available context size"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+    ],
+)
+def test_a12_servers_say_in_many_words_that_a_prompt_is_too_long(status: int, words: str) -> None:
+    assert failure_of_status(status, {}, words).kind is FailureKind.CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "kind"),
+    [
+        (500, "CUDA out of memory", FailureKind.PASSING),
+        (503, "the maximum number of tokens of this minute is used up", FailureKind.PASSING),
+        (422, "Input validation error: `temperature` must be strictly positive", FailureKind.FORMAT),
+        (422, "`inputs` must be a string", FailureKind.FORMAT),
+        (400, "the input is not valid", FailureKind.FORMAT),
+    ],
+)
+def test_a12_other_words_mean_something_else(status: int, words: str, kind: FailureKind) -> None:
+    assert failure_of_status(status, {}, words).kind is kind
+
+
 def test_keys_differ_with_everything_that_shapes_the_reply() -> None:
     base = request()
     others = [

@@ -223,7 +223,8 @@ _TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)
 _WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TOO_LONG = re.compile(
-    r"context[_ ]length|context (?:window|size)|maximum context|maximum.{0,20}tokens|too many tokens|prompt is too long",
+    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}tokens|too many tokens|"
+    r"(?:prompt|input) is too long|`inputs` (?:tokens|must have less)",
     re.IGNORECASE,
 )
 _MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
@@ -243,7 +244,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], words: str) -> Ca
         return CallFailed(FailureKind.REFUSED, reason)
     if status == 429 or (status in {503, 529} and wait is not None):
         return CallFailed(FailureKind.BUSY, reason, wait=wait)
-    if status in {400, 413, 422} and _TOO_LONG.search(words):
+    if status in {400, 413, 422, 500} and _TOO_LONG.search(words):
         return CallFailed(FailureKind.CONTEXT, reason)
     if status in {400, 422, 501}:
         return CallFailed(FailureKind.FORMAT, reason)
