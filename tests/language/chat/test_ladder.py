@@ -11,6 +11,7 @@ from fakeai.brains import by_task
 from fakeai.clients import quick_settings, replies_in
 from fakeai.server import Body, FakeAI
 from hoptrail.errors import EndpointRefused, TaskFailed
+from hoptrail.language.chat.ladder import REFUSALS
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Assess, Decompose, Read
 from hoptrail.models.chat import Rung
@@ -138,6 +139,57 @@ def test_a7_an_empty_reply_on_a_rung_that_works_is_asked_for_with_more_room_also
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
     replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
     assert [replay.perform(task).value for task in tasks] == first
+
+
+def test_a_rung_that_works_is_not_left_for_prompts_that_it_refuses(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path
+) -> None:
+    """Groq answers with status 400 where the model gave no JSON."""
+    fake.choose = lambda _, body: "no schema" if "odd" in body["messages"][-1]["content"] else None
+    language = speaking(BRAIN)
+    for question in ["one", *(f"odd {number}" for number in range(REFUSALS - 1)), "two", "odd again", "odd again"]:
+        assert language.perform(Decompose(question)).value.questions == ("a", "b")
+    assert forms(fake).count("json_object") == REFUSALS
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+
+
+def test_a_rung_that_works_no_longer_is_left_after_many_refusals_and_that_is_said(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    language = speaking(BRAIN)
+    language.perform(Decompose("one"))
+    fake.always = "no schema"
+    for number in range(REFUSALS - 1):
+        language.perform(Decompose(f"no. {number}"))
+        language.perform(Decompose(f"no. {number}"))  # the same once more says nothing new
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert not caplog.records
+
+    language.perform(Decompose("the last straw"))
+    language.perform(Decompose("and then"))
+    assert forms(fake)[-3:] == ["json_schema", "json_object", "json_object"]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON
+    [said] = [record.getMessage() for record in caplog.records]
+    assert f"refused the last {REFUSALS} requests on the rung schema" in said
+    assert said.endswith("from now on it is asked on json")
+
+
+def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path
+) -> None:
+    """Its prompt was refused while nobody knew yet that the rung works."""
+    fake.choose = lambda number, _: "no schema" if number == 1 else None
+    others = speaking(BRAIN)
+    said = by_task({"decompose": {"questions": ["a", "b"]}})
+
+    def brain(body: Body) -> str:
+        if len(fake.log) == 2:
+            others.perform(Decompose("meanwhile"))
+        return said(body)
+
+    speaking(brain).perform(Decompose("one"))
+    assert forms(fake) == ["json_schema", "json_object", "json_schema"]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
 def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:

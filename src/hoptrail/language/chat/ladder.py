@@ -3,9 +3,10 @@
     JSON schema  ->  JSON mode  ->  schema in the prompt  ->  one repair that quotes the error  ->  TaskFailed
 
 A rung is left when the endpoint refuses it or when it gave nonsense, or nothing at all, before it ever worked; the rung that
-works is remembered per model. What is remembered is always looked at first, on every rung, so that a second run takes the same
-way and pays nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more
-with more.
+works is remembered per model, and a lower one in its place only after many refusals in a row: a server may refuse one prompt for
+what its model made of it. What is remembered is always looked at first, on every rung, so that a second run takes the same way
+and pays nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more with
+more.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ R = TypeVar("R", bound=BaseModel)
 
 QUOTED = 2_000
 """Characters of an unusable reply that the repair shows the model again."""
+
+REFUSALS = 10
+"""Requests in a row, no two the same, that are refused on a rung that worked before it is given up. That costs time, no money."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +82,7 @@ class Ladder:
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         self._chat = chat
         self._settings = settings
+        self._refusals = _Refusals()
 
     @property
     def workers(self) -> int:
@@ -91,7 +96,23 @@ class Ladder:
             TaskFailed: no usable reply; the message says why and carries what it cost.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
         """
-        return _Climb(self._chat, self._settings, task, reply, draw).run(draft)
+        return _Climb(self._chat, self._settings, self._refusals, task, reply, draw).run(draft)
+
+
+class _Refusals:
+    """Of each rung, the requests that it refused since it last gave a reply. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Rung, set[str]] = {rung: set() for rung in Rung}
+
+    def refused(self, request: ChatRequest) -> None:
+        self._keys[request.rung].add(request.key)
+
+    def answered(self, request: ChatRequest) -> None:
+        self._keys[request.rung].clear()
+
+    def of(self, rung: Rung) -> int:
+        return len(self._keys[rung])
 
 
 class _Cramped(Exception):
@@ -110,9 +131,12 @@ class _Silent(_Cramped):
 class _Climb(Generic[R]):
     """One task on its way."""
 
-    def __init__(self, chat: Chat, settings: ChatSettings, task: str, reply: type[R], draw: Draw | None = None) -> None:
+    def __init__(
+        self, chat: Chat, settings: ChatSettings, refusals: _Refusals, task: str, reply: type[R], draw: Draw | None
+    ) -> None:
         self._chat = chat
         self._settings = settings
+        self._refusals = refusals
         self._task = task
         self._reply = reply
         self._draw = draw
@@ -173,23 +197,28 @@ class _Climb(Generic[R]):
                 if rung is working or self._chat.knows(request):
                     break
                 continue
-            self._works(rung, working)
+            self._works(rung)
             return found
         if request is None:
             raise Unusable("it refuses every form of request. Check the model and the endpoint with `hoptrail doctor`")
         _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
-        return self._repaired(request, working)
+        return self._repaired(request)
 
-    def _repaired(self, request: ChatRequest, working: Rung | None) -> R | None:
+    def _repaired(self, request: ChatRequest) -> R | None:
         heard = self._hear(request, send=True)
         if heard is None:
             raise Unusable("it refused the request to repair its reply")
         found = self._read(heard, request.rung)
-        self._works(request.rung, working)
+        self._works(request.rung)
         return found
 
-    def _works(self, rung: Rung, working: Rung | None) -> None:
-        if working is None or _above(working, rung):
+    def _works(self, rung: Rung) -> None:
+        working = self._working()  # as others have found meanwhile
+        if working is None:
+            self._chat.remember_rung(rung)
+        elif _above(working, rung) and (refused := self._refusals.of(working)) >= REFUSALS:
+            told = "%s at %s refused the last %d requests on the rung %s, which worked before; from now on it is asked on %s"
+            _log.warning(told, self._chat.model, self._chat.place, refused, working, rung)
             self._chat.remember_rung(rung)
 
     def _hear(self, request: ChatRequest, *, send: bool) -> ChatReply | None:
@@ -208,7 +237,9 @@ class _Climb(Generic[R]):
                 if failure.kind is not FailureKind.FORMAT or request.rung is Rung.PROMPT:
                     raise
                 _log.info("%s: the rung %s is refused: %s", self._task, request.rung, failure.reason)
+                self._refusals.refused(request)
                 return None
+            self._refusals.answered(request)
         self._usage += heard.spent
         return heard.reply
 
