@@ -65,11 +65,11 @@ def test_what_the_command_prints_reads_back_as_the_same_settings(hoptrail: Hoptr
 
 
 @settings(deadline=None)  # the first example reads all settings classes
-@given(encoder=TEXT, words=st.integers(1, 10**9), weight=st.floats(0, 1), constant=st.floats(0, 1e300))
-def test_any_settings_go_through_toml_unchanged(encoder: str, words: int, weight: float, constant: float) -> None:
+@given(name=TEXT, words=st.integers(1, 10**9), weight=st.floats(0, 1), constant=st.floats(0, 1e300))
+def test_any_settings_go_through_toml_unchanged(name: str, words: int, weight: float, constant: float) -> None:
     search = HybridSearchSettings(dense_weight=weight, rrf_constant=constant)
-    recipes = replace(RecipeSettings(), hybrid=replace(RecipeSettings().hybrid, search=search, reranker=encoder))
-    settings = Settings(encoder=encoder, passages=PassageLimits(words=words), recipes=recipes)
+    recipes = replace(RecipeSettings(), hybrid=replace(RecipeSettings().hybrid, search=search, reranker=name))
+    settings = Settings(encoder=f"endpoint:m{name}", passages=PassageLimits(words=words), recipes=recipes)
     assert settings_from(tomllib.loads(to_toml(settings)), "here") == settings
 
 
@@ -204,6 +204,7 @@ def test_a_date_is_no_text(value: str) -> None:
     [
         ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, trail\. `hoptrail"),
         ('recipe = "sirerag:nope"', r"recipe: recipe sirerag has no preset 'nope'\. There are: sirerag:paper"),
+        ('encoder = "minlim"', r"encoder: there is no encoder 'minlim': name minilm, "),
         ('language = "nobody"', r"language: there is no language 'nobody'; available: offline, scripted:FILE"),
         ('language = "replay"', r"language: there is no language 'replay'"),
         ('language = "chat:fake"', r"language: there is no language 'chat:fake'"),

@@ -21,6 +21,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import check_language
 from hoptrail.models.chat import ChatSettings
+from hoptrail.models.opening import check_encoder
 from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings, recipe_settings
 from hoptrail.server_limits import ServerLimits
 from hoptrail.store.tables import StorageSettings
@@ -48,6 +49,7 @@ class Settings:
 
 
 _NAMES: dict[str, Callable[[str], object]] = {
+    "encoder": check_encoder,
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
 }

@@ -10,7 +10,7 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.models.opening import open_encoder
+from hoptrail.models.opening import check_encoder, open_encoder
 from hoptrail.models.rerankers import CrossEncoderReranker
 
 
@@ -20,13 +20,29 @@ def test_minilm_and_folders(tiny_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "nonsense", "endpoint:", "endpoint", "fastembed:", "openai:x", "/no/such/folder", "MiniLM"]
+    "name",
+    [
+        *("", "nonsense", "endpoint:", "endpoint", "fastembed:", "openai:x", "MiniLM", "a\0b"),
+        *("/no/such/folder", "~no-such-user/model"),
+    ],
 )
 def test_unknown_names_list_the_choices(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_encoder(name)
+    if "/" not in name:
+        with pytest.raises(UsageError) as caught:
+            check_encoder(name)
     for choice in (repr(name), "minilm", "folder", "endpoint:MODEL", "sentence-transformers:MODEL", "fastembed:MODEL"):
         assert choice in str(caught.value)
+
+
+def test_a_name_can_be_checked_without_opening_what_is_called_so(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("minilm", "endpoint:m", "fastembed:x/y", "/on/another/machine", "models/mine", "~no-such-user/model"):
+        check_encoder(name)
+    monkeypatch.chdir(tiny_folder.parent)
+    check_encoder(tiny_folder.name)
 
 
 @pytest.mark.parametrize(

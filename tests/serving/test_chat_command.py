@@ -394,9 +394,19 @@ def test_doctor_without_an_endpoint(hoptrail: Hoptrail, quick: Path, monkeypatch
     assert "could not be asked" in says
 
 
-def test_doctor_looks_at_the_embeddings_if_they_come_from_an_endpoint(
-    hoptrail: Hoptrail, fake: FakeAI, tmp_path: Path
-) -> None:
+def test_doctor_tries_the_encoder(hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path) -> None:
+    fake.brain = checking
+    code, says = doctor(hoptrail, quick)
+    assert code == 0
+    assert re.search(r"works embeddings: /.*, 8 dimensions", says)
+    settings = tmp_path / "settings.toml"
+    settings.write_text('encoder = "models/of-another-machine"\n[chat]\nstructured = "json"\n')
+    code, says = doctor(hoptrail, settings)
+    assert code == 1
+    assert "fails embeddings: there is no encoder 'models/of-another-machine'" in says
+
+
+def test_doctor_tries_embeddings_that_come_from_an_endpoint(hoptrail: Hoptrail, fake: FakeAI, tmp_path: Path) -> None:
     fake.brain = checking
     settings = tmp_path / "settings.toml"
     settings.write_text('encoder = "endpoint:tiny-embedder"\n[chat]\nstructured = "json"\n')

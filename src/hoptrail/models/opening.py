@@ -40,10 +40,34 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
         return MiniLmEncoder(settings=settings)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
-    folder = Path(name).expanduser()
-    if name and folder.is_dir():
+    if folder := _folder(name):
         return encoder_from_folder(folder, settings)
-    raise UsageError(
+    raise _no_encoder(name)
+
+
+def check_encoder(name: str) -> None:
+    """Refuse what can be the name of no encoder. What is a path by its look may be one of another machine.
+
+    Raises:
+        UsageError: no encoder is called so.
+    """
+    kind, _, model = name.partition(":")
+    known = name == "minilm" or (kind in _BY_PREFIX and model) or Path(name).name != name
+    if not name or not (known or _folder(name)):
+        raise _no_encoder(name)
+
+
+def _folder(name: str) -> Path | None:
+    """The folder at the path `name`, if there is one."""
+    try:
+        folder = Path(name).expanduser()
+    except RuntimeError:  # ~nobody/model, where nobody is called so
+        return None
+    return folder if name and folder.is_dir() else None
+
+
+def _no_encoder(name: str) -> UsageError:
+    return UsageError(
         f"there is no encoder {name!r}: name minilm, the path of a folder with a model (none is at this path), "
         f"or one of {', '.join(f'{prefix}:MODEL' for prefix in _BY_PREFIX)}"
     )

@@ -58,8 +58,7 @@ def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
             yield Check("endpoint", works=False, says=str(error))
         else:
             yield from _chat_checks(chat, settings.chat)
-    if settings.encoder.startswith("endpoint:"):
-        yield _embeddings(settings.encoder)
+    yield _embeddings(settings.encoder)
     if place and not place.is_local:
         yield _index(place)
     yield _estimate(settings)
@@ -90,10 +89,10 @@ def _rung(chat: PaidChat, settings: ChatSettings, rung: Rung) -> Check:
 
 def _embeddings(name: str) -> Check:
     try:
-        dimension = open_encoder(name).identity.dimension
+        vectors = open_encoder(name).encode(["Does it work?"])
     except HoptrailError as error:
         return Check("embeddings", works=False, says=str(error))
-    return Check("embeddings", works=True, says=f"{name}, {dimension} dimensions")
+    return Check("embeddings", works=True, says=f"{name}, {vectors.shape[1]} dimensions")
 
 
 def _index(place: Place) -> Check:
