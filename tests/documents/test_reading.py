@@ -287,11 +287,14 @@ def test_markdown_titles(tmp_path: Path, text: str, title: str) -> None:
     assert document.text == text
 
 
-def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("Text.")
-    (document,), _ = read(tmp_path)
-    assert document.title == "caf\ufffd"
-    document.sources[0].encode()
+def test_names_that_are_not_utf8_can_be_stored_and_told_apart(tmp_path: Path) -> None:
+    for name, text in ((b"/caf\xe8.txt", "One."), (b"/caf\xe9.txt", "Another.")):
+        Path(os.fsdecode(os.fsencode(tmp_path) + name)).write_text(text)
+    documents, _ = read(tmp_path)
+    assert [document.title for document in documents] == [r"caf\xe8", r"caf\xe9"]
+    assert [document.sources[0] for document in documents] == [
+        f"{tmp_path}/{name}.txt" for name in (r"caf\xe8", r"caf\xe9")
+    ]
 
 
 def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.store import register
 from hoptrail.store.register import Register, _places, withdraw
@@ -181,6 +183,19 @@ def test_a_document_is_named_by_id_path_or_title(
     monkeypatch.chdir(tmp_path)
     assert named(writer, "other.txt") == both[1:]
     assert named(writer, "./x/../isk.txt") == both[:1]
+
+
+def test_a_path_that_is_not_utf8_is_named_as_the_shell_gives_it_or_as_it_is_shown(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(os.fsdecode(b"caf\xe9.txt"))
+    source = shown(path.resolve())
+    enter(writer, at(OLD, source), at(NEW, source.replace("e9", "e8")))
+    for name in (str(path), str(path.resolve()), source):
+        assert named(writer, name) == [("Isk", source)]
+    with pytest.raises(UsageError, match="there is no document"):
+        named(writer, "caf\ud83d.txt")  # no bytes of a name become this
 
 
 def test_the_path_of_a_jsonl_file_means_all_its_lines(writer: Writer) -> None:

@@ -31,8 +31,10 @@ class LeftOut:
 
 
 def shown(path: Path) -> str:
-    """The path as a source string: posix; bytes of a name that are not UTF-8 become U+FFFD, so that it can be stored."""
-    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    r"""The path as a source string: posix; bytes of a name that are not UTF-8 stand as \xe9, so that it can be stored and two
+    such names stay two.
+    """
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
+from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import DocumentEntry, Snapshot
@@ -226,13 +227,14 @@ class _Noted:
         return [replace(document, sources=self._entries[document.id].sources) for document in documents]
 
 
-def _places(snapshot: Snapshot, name: str) -> list[tuple[DocumentEntry, str]]:
+def _places(snapshot: Snapshot, given: str) -> list[tuple[DocumentEntry, str]]:
     """The documents, and the sources of each, that a user means. The path of a JSONL file means all of its lines."""
+    path = _resolved(given)
+    name = given if _is_text(given) else path  # of what is no text, only a path may be known
     if not _is_text(name):
-        raise _unknown(name)
+        raise _unknown(given)
     if named := [(entry, source) for entry in snapshot.entries_of([name]) for source in entry.sources]:
         return named
-    path = _resolved(name)
     at = sorted(snapshot.entries_at([name, path]), key=lambda entry: entry.id)
     for source in (name, path):
         if found := [(entry, source) for entry in at if source in entry.sources]:
@@ -271,6 +273,6 @@ def _unknown(name: str) -> UsageError:
 def _resolved(name: str) -> str:
     """The source string of a path; of what can be no path (a title may hold anything), the name itself."""
     try:
-        return Path(name).expanduser().resolve().as_posix()
+        return shown(Path(name).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):
         return name
