@@ -209,6 +209,8 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     (tmp_path / "musique").mkdir()
     ended = hoptrail("reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work")
     assert ended.code == 0, ended.err
+    assert "--language chat" in ended.err
+    assert "(left out: this run needs an address: set OPENAI_BASE_URL" in ended.err
     assert not (tmp_path / "work").exists()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hoptrail.errors import HoptrailError, UsageError
+from hoptrail.errors import UsageError
 from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.serving.cli_comparing import show_table
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
@@ -59,27 +59,32 @@ def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Every run that is not finished, one after the other."""
     from hoptrail.evaluation.reproducing import planned_runs
 
-    endpoint = _has_endpoint(settings)
+    lack = _lack_of_endpoint(settings)
     chosen = ["--settings", str(settings)] if settings else []
     for planned in planned_runs(table, data, work):
-        if planned.out.is_file() or (planned.asks_model and not endpoint):
+        if planned.out.is_file():
             continue
         arguments = [*planned.arguments, *chosen]
-        console_of(error=True).print(Text(f"hoptrail {' '.join(arguments)}"), soft_wrap=True)
+        left_out = planned.asks_model and lack
+        words = f"hoptrail {' '.join(arguments)}" + (f"  (left out: {lack})" if left_out else "")
+        console_of(error=True).print(Text(words), soft_wrap=True)
+        if left_out:
+            continue
         ended = subprocess.run([sys.executable, "-m", "hoptrail.serving.cli", *arguments], check=False)
         if ended.returncode:
             raise typer.Exit(ended.returncode)
 
 
-def _has_endpoint(settings: Path | None) -> bool:
+def _lack_of_endpoint(settings: Path | None) -> str:
+    """Why no model can be asked; empty where one can."""
     from hoptrail.models.environment import find_address
 
     chat = load_settings(settings).chat
     try:
-        find_address("reproducing", chat.base_url, chat.model, chat.api_key_variable)
-    except HoptrailError:
-        return False
-    return True
+        find_address("this run", chat.base_url, chat.model, chat.api_key_variable)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
