@@ -11,7 +11,8 @@ from threading import Lock
 from typing import TypeVar, cast
 
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.errors import IndexUnavailable, UsageError
+from hoptrail.documents.walking import files_of as files_in
+from hoptrail.errors import DocumentError, IndexUnavailable, UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
@@ -148,29 +149,40 @@ class Index:
         rebuild: bool = False,
     ) -> IndexingReport:
         """What `add` would do, and spend on language tasks (`usage`), by a rehearsal in a temporary copy: it takes as long as
-        indexing by rules. Where nothing is spent nothing is rehearsed.
+        indexing by rules. Where nothing is spent nothing is rehearsed: the files are only looked for, and `documents` counts
+        them.
 
-        Raises: as `add` does.
+        Without an address of a chat endpoint no reply that was paid for is known, so all are counted.
+
+        Raises: as `add` does, but not for want of an address.
         """
-        recipes = _one_or_several(recipes or self.settings.recipe)
+        recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
         structures = self._structures(recipes)
-        if not any(structure.needs_language for structure in structures) or not self._asks_model(
-            recipes, rebuild=rebuild
-        ):
-            return IndexingReport()
+        needed = any(structure.needs_language for structure in structures)
+        if not needed or not self._asks_model(recipes, rebuild=rebuild):
+            return self._looked_for(sources, recipes)
         from hoptrail.language.chat.rehearsing import RehearsalLanguage
 
         context = self._language_context
-        rehearsal = RehearsalLanguage(context.paid_chat, context.chat, self._free_language)
+        rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.place):
                 copy_files(files_of(self.place), copy, lambda name: not name.startswith(FILE))
             watcher = watcher or Watcher()
             performer = Performer(rehearsal, rebuild=rebuild)
-            return update_index(
-                copy, _one_or_several(sources), self.encoder, structures, self.settings.reading, watcher, performer
-            )
+            return update_index(copy, sources, self.encoder, structures, self.settings.reading, watcher, performer)
+
+    def _looked_for(self, sources: Sequence[str | Path], recipes: Sequence[str]) -> IndexingReport:
+        """The estimate where no model is asked: why, and what of the sources cannot be found."""
+        language = self.settings.language
+        by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
+        found = [item for source in sources for item in files_in(Path(source))]
+        return IndexingReport(
+            documents=sum(isinstance(item, Path) for item in found),
+            failures=[item for item in found if isinstance(item, DocumentError)],
+            notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
+        )
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
         """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives the titles of

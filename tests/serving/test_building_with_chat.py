@@ -98,6 +98,34 @@ def test_an_estimate_of_making_all_anew_and_of_what_cannot_be_read(
     assert (nothing.code, fake.log) == (1, [])
 
 
+def test_an_estimate_is_for_a_chat_model_and_needs_none(
+    hoptrail: Hoptrail, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_BASE_URL", "HOPTRAIL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    options = ("--index", tmp_path / "index", "--settings", settings, "--estimate")
+    said = hoptrail("index", EXAMPLES, *options, "--for", "sirerag")
+    assert said.code == 0, said.err
+    assert int(re.search(r"About ([\d,]+) model calls", said.out)[1].replace(",", "")) >= 18  # type: ignore[index]
+    assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [((), "trail needs is made by rules"), (("--language", "offline"), "the language offline asks no model")],
+)
+def test_an_estimate_where_no_model_is_asked_says_so_and_names_what_is_not_there(
+    hoptrail: Hoptrail, settings: Path, tmp_path: Path, more: tuple[str, ...], why: str
+) -> None:
+    options = ("--index", tmp_path / "index", "--settings", settings, "--estimate", *more)
+    partly = hoptrail("index", EXAMPLES, tmp_path / "nowhere", *options)
+    assert (partly.code, partly.out.startswith("About 0 model calls")) == (4, True)
+    assert why in partly.err
+    assert "nowhere: does not exist" in " ".join(partly.err.split())
+    assert hoptrail("index", tmp_path / "nowhere", *options).code == 1
+    assert hoptrail("index", EXAMPLES, *options).code == 0
+
+
 def test_what_is_built_is_paid_once_and_asking_finds_it(
     hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder import Encoder
 
 if TYPE_CHECKING:
+    from hoptrail.models.environment import Address
     from hoptrail.models.paying import Chat, PaidChat
 
 EVALUATED_ONLY = "oracle"
@@ -47,14 +48,33 @@ class LanguageContext:
         Raises:
             UsageError: no address, no model, no folder, or a limit on money without a price.
         """
-        from hoptrail.models.chat import ChatEndpoint
         from hoptrail.models.environment import find_address
+
+        return self._chat_at(
+            find_address("the language chat", self.chat.base_url, self.chat.model, self.chat.api_key_variable)
+        )
+
+    @cached_property
+    def rehearsed_chat(self) -> PaidChat:
+        """The same for a rehearsal, which asks nobody: where no address is named, one that is nowhere, so that no reply is known.
+
+        Raises:
+            UsageError: as for `paid_chat`, but not for want of an address or a model.
+        """
+        from hoptrail.models.environment import Address, wanted_base_url, wanted_model
+
+        model = wanted_model(self.chat.model)
+        if wanted_base_url(self.chat.base_url) and model:
+            return self.paid_chat
+        return self._chat_at(Address("", model or "a model that is not named"))
+
+    def _chat_at(self, address: Address) -> PaidChat:
+        from hoptrail.models.chat import ChatEndpoint
         from hoptrail.models.paying import PaidChat
         from hoptrail.models.remembered import FILE, RememberedReplies
 
         if self.folder is None:
             raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
-        address = find_address("the language chat", self.chat.base_url, self.chat.model, self.chat.api_key_variable)
         return PaidChat(ChatEndpoint(address, self.chat), self.chat, RememberedReplies(self.folder / FILE))
 
 

@@ -66,7 +66,7 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
         UsageError: no address or no model is set anywhere, the address is not one, or the key cannot be sent; the message says
             what to set.
     """
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL", "")
+    base_url = wanted_base_url(base_url)
     model = wanted_model(model)
     if not base_url:
         raise UsageError(
@@ -99,6 +99,11 @@ def find_key(variable: str) -> str:
             "that a word processor changed, or the end of a line. Copy it again from where it was made"
         )
     return key
+
+
+def wanted_base_url(base_url: str = "") -> str:
+    """`base_url`, or the one that the environment names; empty where neither does."""
+    return base_url or os.environ.get("OPENAI_BASE_URL", "")
 
 
 def wanted_model(model: str = "") -> str:

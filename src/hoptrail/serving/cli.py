@@ -13,6 +13,7 @@ import typer
 
 from hoptrail.errors import HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
+from hoptrail.language.opening import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_comparing,
@@ -79,7 +80,7 @@ def index(
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
     few_pools()
-    opened = open_index(folder, settings, language)
+    opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
     if estimate:
@@ -88,7 +89,7 @@ def index(
         with watching() as watcher:
             report = opened.estimate(sources or [], named(recipes), watcher, rebuild=rebuild)
         console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
-        console_of(error=True).print(render.render_failures(report.failures), soft_wrap=True, end="")
+        console_of(error=True).print(render.render_shortfalls(report), soft_wrap=True, end="")
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
         with open_executor(on, address) as executor, watching() as watcher:

@@ -16,7 +16,7 @@ from rich.console import Console
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
-from hoptrail.language.opening import LanguageContext, open_language
+from hoptrail.language.opening import CHAT, LanguageContext, open_language
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
@@ -58,10 +58,14 @@ SettingsFile = Annotated[
 ]
 
 
-def open_index(where: Path | IndexPlace, settings_file: Path | None, language: str | None = None) -> Index:
+def open_index(
+    where: Path | IndexPlace, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
+) -> Index:
+    """Where the language is only `rehearsed`, its endpoint need not be named."""
     place, loaded = IndexPlace.of(where), load_settings(settings_file)
     if language is not None:
-        open_language(language, LanguageContext(None, place.beside, loaded.chat))
+        if not (rehearsed and language == CHAT):
+            open_language(language, LanguageContext(None, place.beside, loaded.chat))
         loaded = replace(loaded, language=language)
     return Index(place, loaded)
 

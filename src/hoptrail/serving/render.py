@@ -131,7 +131,12 @@ def render_indexing(report: IndexingReport) -> RenderableType:
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
-    return Group(*lines, *render_notes(report.notes), render_failures(report.failures))
+    return Group(*lines, render_shortfalls(report))
+
+
+def render_shortfalls(report: IndexingReport) -> RenderableType:
+    """What there is to know of a run beside what it did."""
+    return Group(*render_notes(report.notes), render_failures(report.failures))
 
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
