@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from command import Hoptrail
+from command import Ended, Hoptrail
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.published import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
 from hoptrail.evaluation.reproducing import count_statuses, found_values, planned_runs
@@ -212,6 +213,22 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     assert "--language chat" in ended.err
     assert "(left out: this run needs an address: set OPENAI_BASE_URL" in ended.err
     assert not (tmp_path / "work").exists()
+    assert f"not run (there is no data set {tmp_path / '2wiki'}): hoptrail evaluate DATA/2wiki" in ended.err
+    assert "needs an address: set OPENAI_BASE_URL" in ended.err
+    assert f"hoptrail evaluate {tmp_path / 'musique'} --recipes raptor" in ended.err
+
+
+def test_what_is_not_run_is_told_with_its_reason(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    def told(table: str, data: Path) -> Ended:
+        return hoptrail("reproduce", table, "--run", "--data", data, "--work", tmp_path / "work")
+
+    wrong = told("sirerag-4", tmp_path / "nowhere")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "nowhere is no folder" in wrong.err
+    assert "not run (run it by hand: " in told("sirerag-1", tmp_path).err
+    assert "hoptrail probe tree-coverage DATA/musique" in told("sirerag-1", tmp_path).err
+    assert "not run (run it by hand, with these settings in a file)" in told("sirerag-6", tmp_path).err
+    assert "nothing of it can be run here" in told("hirag-5", tmp_path).err
 
 
 def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_settings(
@@ -225,8 +242,9 @@ def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_set
     command = ["reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work"]
     runs: list[list[str]] = []
 
-    def run(arguments: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+    def run(arguments: list[str], **more: object) -> subprocess.CompletedProcess[str]:
         runs.append(arguments)
+        assert more["stdout"] is sys.stderr, "what a run prints is none of the table"
         return subprocess.CompletedProcess(arguments, 0)
 
     monkeypatch.setattr(subprocess, "run", run)

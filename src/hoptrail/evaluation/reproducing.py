@@ -34,6 +34,22 @@ def planned_runs(table: Table, data: Path, work: Path) -> tuple[PlannedRun, ...]
     return tuple(planned.values())
 
 
+def runs_left_out(table: Table, data: Path) -> dict[str, str]:
+    """The runs of a table that would fill cells and are not planned, with the reason of each."""
+    wanted = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.data != AVERAGE]
+    return {cell.run: reason for cell in wanted if (reason := _left_out(cell, data))}
+
+
+def _left_out(cell: Cell, data: Path) -> str:
+    if not cell.run:
+        return ""
+    if "--settings" in cell.run:
+        return "run it by hand, with these settings in a file"
+    if not _is_evaluation(cell):
+        return "run it by hand: what it gives is read from no file"
+    return "" if (data / cell.data).is_dir() else f"there is no data set {data / cell.data}"
+
+
 def found_values(table: Table, work: Path) -> dict[tuple[str, str], float]:
     """What finished runs gave, by row and column, in the table's units.
 

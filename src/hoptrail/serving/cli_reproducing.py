@@ -15,6 +15,7 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.serving.cli_comparing import show_table
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
+from hoptrail.serving.render import plain
 from hoptrail.settings import load_settings
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def reproduce(
     if run:
         if data is None or work is None or not tables:
             raise UsageError("to run, name the tables, --data (the folder with the data sets) and --work.")
+        if not data.is_dir():
+            raise UsageError(f"--data {data} is no folder: name the one that holds the data sets.")
         for table in named:
             _run(table, data, work, settings)
     cells = {table.id: cells_of(table, found_values(table, work) if work else None) for table in named}
@@ -56,35 +59,48 @@ def reproduce(
 
 
 def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
-    """Every run that is not finished, one after the other."""
-    from hoptrail.evaluation.reproducing import planned_runs
+    """Every run that is not finished, one after the other; what is left out is told with its reason."""
+    from hoptrail.evaluation.reproducing import planned_runs, runs_left_out
 
-    lack = _lack_of_endpoint(settings)
+    lacking = _lacking_endpoint(settings)
     chosen = ["--settings", str(settings)] if settings else []
-    for planned in planned_runs(table, data, work):
+    planned_here, left_out = planned_runs(table, data, work), runs_left_out(table, data)
+    if not planned_here and not left_out:
+        _tell(f"{table.id}: nothing of it can be run here; its cells say why.")
+    for run, reason in left_out.items():
+        _tell(f"not run ({reason}): {run}")
+    for planned in planned_here:
+        arguments = [*planned.arguments, *chosen]
+        command = f"hoptrail {' '.join(arguments)}"
         if planned.out.is_file():
             continue
-        arguments = [*planned.arguments, *chosen]
-        left_out = planned.asks_model and lack
-        words = f"hoptrail {' '.join(arguments)}" + (f"  (left out: {lack})" if left_out else "")
-        console_of(error=True).print(Text(words), soft_wrap=True)
-        if left_out:
+        if planned.asks_model and lacking:
+            _tell(f"not run ({lacking}): {command}")
             continue
-        ended = subprocess.run([sys.executable, "-m", "hoptrail.serving.cli", *arguments], check=False)
+        _tell(command)
+        ended = subprocess.run(
+            [sys.executable, "-m", "hoptrail.serving.cli", *arguments],
+            check=False,
+            stdout=sys.stderr,  # our own standard output has the cells alone, be it as JSON
+        )
         if ended.returncode:
             raise typer.Exit(ended.returncode)
 
 
-def _lack_of_endpoint(settings: Path | None) -> str:
+def _lacking_endpoint(settings: Path | None) -> str:
     """Why no model can be asked; empty where one can."""
     from hoptrail.models.environment import find_address
 
     chat = load_settings(settings).chat
     try:
-        find_address("this run", chat.base_url, chat.model, chat.api_key_variable)
+        find_address("it", chat.base_url, chat.model, chat.api_key_variable)
     except UsageError as error:
         return str(error)
     return ""
+
+
+def _tell(line: str) -> None:
+    console_of(error=True).print(plain(line), soft_wrap=True)
 
 
 def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
