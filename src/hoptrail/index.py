@@ -20,7 +20,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import gaining_by_model, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
@@ -139,6 +139,15 @@ class Index:
         )
         self._forget_replies()
         return report
+
+    def check(self, recipes: Sequence[str]) -> None:
+        """Refuse recipes that nothing could be built for with these settings, before any work is done.
+
+        Raises:
+            UsageError: a recipe is not known, or searches what the settings do not build.
+        """
+        needed_structures(recipes, self.settings.recipes)  # names all that are unknown
+        check_built_for(recipes, self.settings.recipes, self.settings.structures.triples)
 
     def estimate(
         self,
@@ -338,6 +347,7 @@ class Index:
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
+        self.check(recipes)
         wanted = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.place):
             wanted |= set(self._snapshot().head.structures)

@@ -29,6 +29,8 @@ from hoptrail.recipes.sirerag import Sirerag, SireragSettings
 from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.triple_index import how_to_add
+from hoptrail.structures.triples import TripleSettings
 
 _READ_ONCE: tuple[type[Recipe], ...] = (Bm25, Dense, Hybrid, ClosedBook, Cot)
 _BY_STEPS: tuple[type[Recipe], ...] = (SelfAsk, Ircot, IterRetgen, Flare)
@@ -130,6 +132,18 @@ def needed_structures(names: Iterable[str], settings: RecipeSettings) -> set[str
     names = list(names)
     _check_kinds(name.partition(":")[0] for name in names)
     return {structure for name in names for structure in recipe_settings(name, settings).structures}
+
+
+def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
+    """Refuse recipes that could not search what these settings build.
+
+    Raises:
+        UsageError: a name is not a recipe, or a recipe compares what triples have only where a setting says so.
+    """
+    for name in names:
+        own = recipe_settings(name, settings)
+        if isinstance(own, CompragSettings) and own.space.wants and not getattr(triples, own.space.wants):
+            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.wants)}")
 
 
 def gaining_by_model(names: Iterable[str]) -> list[str]:

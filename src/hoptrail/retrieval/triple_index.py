@@ -39,6 +39,17 @@ class TripleSpaceSettings:
     composition: CompositionSettings = field(default_factory=CompositionSettings)
     lemmatise: bool = False
 
+    @property
+    def wants(self) -> str:
+        """The setting of the structure without which the index does not hold what is compared; empty where it always does."""
+        if self.composition.method == "text":
+            return "texts"
+        return "lemmas" if self.lemmatise else ""
+
+
+def how_to_add(setting: str) -> str:
+    return f"Set {setting} = true under [structures.{TRIPLES}] and index again: it is added to what is there."
+
 
 class TripleSpace:
     """The composed vectors of triples, and of patterns in the same space. Use `of`."""
@@ -185,8 +196,7 @@ class TripleSpace:
         row = self._rows.get(slot_id(text))
         if row is None:
             raise NotBuilt(
-                f"{self._corpus.snapshot.place} does not hold the vector of {text!r}. Set {setting} = true under "
-                "[structures.triples] and index again: it is added to what is there."
+                f"{self._corpus.snapshot.place} does not hold the vector of {text!r}. {how_to_add(setting)}"
             )
         return row
 

@@ -33,9 +33,11 @@ class Workspace:
     """One index under a name. Safe to call from several threads."""
 
     def __init__(self, name: str, index: Index, recipes: Sequence[str] = ()) -> None:
+        """Raises: UsageError: nothing can be built for one of the recipes, which no upload could mend."""
         self.name: Final = name
         self.index: Final = index
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
+        index.check(self.recipes)
         self._opening = Lock()
         self._corpus: Corpus | None = None
         self._languages: dict[str, Language] = {}
