@@ -11,8 +11,9 @@ HoptrailError
 │   └── IndexMismatch        made by another encoder, or by a newer format
 ├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
-│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute
+│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute (exit code 3)
 ├── TaskFailed               one language task got no usable reply; costs that unit only
+│   └── EndpointUnreached    because nobody was there to be asked
 ├── WorkFailed               work given to other processes came to nothing; what was finished is kept
 ├── DataError                a data folder or predictions file is not as documented
 │   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
@@ -102,6 +103,10 @@ class TaskFailed(HoptrailError):
     def __init__(self, message: str, usage: Usage | None = None) -> None:
         super().__init__(message)
         self.usage = usage
+
+
+class EndpointUnreached(TaskFailed):
+    """A language task failed because no connection to the endpoint could be made: nothing is wrong with the task."""
 
 
 class WorkFailed(HoptrailError):

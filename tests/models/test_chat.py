@@ -86,7 +86,7 @@ def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
     nobody = ChatEndpoint(Address("http://127.0.0.1:9/v1", "fake", KEY), quick_settings(fake))
     with pytest.raises(CallFailed, match="could not be asked") as caught:
         nobody.send(request())
-    assert (caught.value.kind, caught.value.paid) == (FailureKind.PASSING, False)
+    assert (caught.value.kind, caught.value.paid) == (FailureKind.UNREACHED, False)
 
 
 @pytest.mark.parametrize("fault", ["per minute", "per minute in a list"])

@@ -249,6 +249,40 @@ def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
     assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1
 
 
+def test_a_task_that_fails_is_told_once(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = fake.brain
+    fake.brain = lambda body: (
+        "I had rather not." if "Title: Nerys Dole" in body["messages"][1]["content"] else good(body)
+    )
+    ended = build(hoptrail, tmp_path / "index", settings)
+    assert " ".join(ended.err.split()).count("extract: fake at") == 1
+    assert "extract: fake at" not in caplog.text
+
+
+def test_a_run_that_nobody_answers_stops_and_the_same_command_goes_on(
+    hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "index"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    ended = build(hoptrail, folder, settings)
+    assert (ended.code, ended.out) == (3, "")
+    said = " ".join(ended.err.split())
+    assert "3 tasks in a row found nobody to ask" in said
+    assert "run the same command again" in said
+    assert said.count("could not be asked") == 1
+    point_at(fake, monkeypatch)
+    assert build(hoptrail, folder, settings).code == 0
+
+
+def test_a_refusal_stops_a_run_resumably(hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path) -> None:
+    fake.choose = lambda number, _: "401" if number == 5 else None
+    ended = build(hoptrail, tmp_path / "index", settings)
+    assert ended.code == 3
+    assert "what was finished is kept" in ended.err
+
+
 @pytest.mark.parametrize("more", [(), ("--for", "trail,bm25,selfask")])
 def test_the_default_recipe_is_built_without_asking_a_model_also_beside_recipes_that_need_none(
     hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path, more: tuple[str, ...]

@@ -202,9 +202,11 @@ def test_a4_a_refusal_ends_the_command_at_once(
 ) -> None:
     fake.always = fault
     ended = ask(hoptrail, built, quick)
-    assert (ended.code, ended.out) == (1, "")
-    assert "Check the key, the credit and the model's name" in ended.err
+    assert (ended.code, ended.out) == (3, "")
+    assert "Check the key, the credit and the model's name, then run the same command again" in ended.err
     assert len(fake.log) == 1
+    fake.always = None
+    assert ask(hoptrail, built, quick).code == 0
 
 
 def test_d12_the_key_appears_nowhere(
@@ -380,6 +382,8 @@ def test_doctor_says_what_to_do_when_nothing_works(
     code, says = doctor(hoptrail, quick)
     assert code == 1
     assert hint in says
+    assert ("fails endpoint" in says, len(fake.log)) == ((True, 1) if fault == "401" else (False, len(fake.log)))
+    assert ("works endpoint" in says, "too small" in says) == ((False, False) if fault == "401" else (True, True))
 
 
 def test_doctor_without_an_endpoint(hoptrail: Hoptrail, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +395,10 @@ def test_doctor_without_an_endpoint(hoptrail: Hoptrail, quick: Path, monkeypatch
     monkeypatch.setenv("HOPTRAIL_MODEL", "fake")
     code, says = doctor(hoptrail, quick)
     assert code == 1
-    assert "could not be asked" in says
+    assert says.startswith("fails endpoint: decompose: fake at http://127.0.0.1:9/v1 could not be asked")
+    assert "check the address and whether the server runs" in says
+    assert "too small" not in says
+    assert "replies by" not in says
 
 
 def test_doctor_tries_the_encoder(hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path) -> None:

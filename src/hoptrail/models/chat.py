@@ -278,7 +278,8 @@ def _lost_connection(error: Exception) -> CallFailed:
     cause = error.__cause__ or error
     never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
     words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
-    return CallFailed(FailureKind.PASSING, f"could not be asked: {words or type(cause).__name__}", paid=not never)
+    kind = FailureKind.UNREACHED if never else FailureKind.PASSING
+    return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
 
 
 def _words_of_status(error: Any) -> str:

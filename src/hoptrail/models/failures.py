@@ -10,6 +10,7 @@ class FailureKind(StrEnum):
 
     BUSY = "busy"  # everybody waits, then again
     PASSING = "passing"  # this call waits, then again
+    UNREACHED = "unreached"  # the same: no connection was made
     REFUSED = "refused"  # stop at once
     FORMAT = "format"  # the request is not understood; with a reply format, one without may be
     CONTEXT = "context"  # the prompt is too long for the model

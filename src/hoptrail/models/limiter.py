@@ -122,7 +122,7 @@ class Limiter:
         last = number >= self._settings.attempts
         if failure.kind is FailureKind.BUSY:
             self._pause(failure, number, last=last)
-        elif failure.kind is FailureKind.PASSING and not last:
+        elif failure.kind in {FailureKind.PASSING, FailureKind.UNREACHED} and not last:
             time.sleep(self._backoff(number))
         else:
             raise failure

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hoptrail.errors import HoptrailError, IndexUnavailable, Interrupted, UsageError
+from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.language.opening import CHAT
 from hoptrail.retrieval.corpus import checked_question
@@ -39,6 +39,7 @@ from hoptrail.serving.options import (
     open_index,
     print_json,
     watching,
+    without_failed_tasks_logged,
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
@@ -86,13 +87,13 @@ def index(
     if estimate:
         if on != LOCAL or address:
             raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
-        with watching() as watcher:
+        with watching() as watcher, without_failed_tasks_logged():
             report = opened.estimate(sources or [], named(recipes), watcher, rebuild=rebuild)
         console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
         console_of(error=True).print(render.render_shortfalls(report), soft_wrap=True, end="")
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
-        with open_executor(on, address) as executor, watching() as watcher:
+        with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
         console_of(error=True).print(render.render_indexing(report), soft_wrap=True)
     if report.failures:
@@ -297,7 +298,7 @@ def _told(error: HoptrailError) -> int:
     console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):
         return WRONG_USAGE
-    return STOPPED if isinstance(error, Interrupted) else FAILED
+    return STOPPED if isinstance(error, Interrupted | EndpointRefused) else FAILED
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.errors import HoptrailError, UsageError
+from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.ladder import Draft, Ladder
 from hoptrail.language.chat.prompting import load_prompt
@@ -27,6 +27,8 @@ from hoptrail.store.tables import connect, reading
 
 QUESTIONS = 100
 """How many questions the estimate is for."""
+_NOT_SERVED = (EndpointUnreached, EndpointRefused, Interrupted)
+"""What says nothing of the way of asking."""
 _HINTS = {
     Rung.SCHEMA: "without it replies are asked for as plain JSON, which works nearly as well",
     Rung.JSON: "without it the form of replies is asked for in the prompt, and some more replies need a repair",
@@ -65,16 +67,25 @@ def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
 
 
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
-    yield Check("endpoint", works=True, says=f"{chat.model} at {chat.place}")
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
-    results = [_rung(chat, settings, rung) for rung in rungs]
+    try:
+        results = [_rung(chat, settings, rung) for rung in rungs]
+    except _NOT_SERVED as error:
+        advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
+        yield Check("endpoint", works=False, says=str(error), advice=advice)
+        return
+    yield Check("endpoint", works=True, says=f"{chat.model} at {chat.place}")
     any_works = any(result.works for result in results)
     for result in results:
         yield replace(result, needed=not any_works)
 
 
 def _rung(chat: PaidChat, settings: ChatSettings, rung: Rung) -> Check:
-    """Ask for a decomposition in this one way."""
+    """Ask for a decomposition in this one way.
+
+    Raises:
+        EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other way would work either.
+    """
     only = replace(settings, structured=rung.value)
     messages = load_prompt("decompose").fill(
         {"question": "Which river flows through the birthplace of Ada Lunt?", "findings": "(nothing yet)"}
@@ -82,6 +93,8 @@ def _rung(chat: PaidChat, settings: ChatSettings, rung: Rung) -> Check:
     what = f"replies by {rung}"
     try:
         Ladder(Unremembering(chat), only).climb("decompose", lambda _: Draft(messages), DecomposeReply)
+    except _NOT_SERVED:
+        raise
     except HoptrailError as error:
         return Check(what, works=False, says=str(error), advice=_HINTS[rung])
     return Check(what, works=True, says="works")

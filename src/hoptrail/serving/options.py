@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -89,6 +90,20 @@ def watching() -> Iterator[Watcher]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def without_failed_tasks_logged() -> Iterator[None]:
+    """For commands whose report names every language task that failed: once is enough. Those of a run that is stopped are asked
+    again by the next.
+    """
+    log = logging.getLogger("hoptrail.language.chat.performer")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:

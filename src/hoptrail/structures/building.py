@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from hoptrail.errors import TaskFailed
+from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.performing import perform_all
 from hoptrail.language.tasks import Language, Task
@@ -20,6 +20,11 @@ from hoptrail.store.writer import Change, Writer
 from hoptrail.types import Usage
 
 T = TypeVar("T")
+
+UNREACHED = 3
+"""Tasks in a row that find nobody to ask, each after all its tries, after which a run stops: with fewer it may have been a
+moment's fault.
+"""
 
 Report = Callable[[str, int, int], None]
 """Called with (what is being done, how much is done, how much there is)."""
@@ -42,10 +47,24 @@ class Account:
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     tell: Callable[[Usage], None] = tell_nobody
+    unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
         self.usage += usage
         self.tell(self.usage)
+
+    def count_unreached(self, outcome: object) -> None:
+        """How many tasks in a row have found nobody to ask.
+
+        Raises:
+            EndpointBusy: so many that those to come would, too.
+        """
+        self.unreached = self.unreached + 1 if isinstance(outcome, EndpointUnreached) else 0
+        if self.unreached >= UNREACHED:
+            raise EndpointBusy(
+                f"{outcome}. {self.unreached} tasks in a row found nobody to ask, so no more is asked; what was finished is "
+                "kept. Check the address and whether the server runs, then run the same command again"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +92,13 @@ class Workshop:
         """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now; busy is
+                also an endpoint that several tasks in a row could not reach.
             WorkFailed: see `Executor.map`.
         """
         for reply in perform_all(language, tasks, self.workers, self.executor):
             self.account.enter(reply.usage or Usage())
+            self.account.count_unreached(reply)
             yield reply if isinstance(reply, TaskFailed) else reply.value
 
 

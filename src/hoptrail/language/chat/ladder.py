@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from hoptrail.errors import TaskFailed
+from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.prompting import load_prompt
@@ -163,10 +163,11 @@ class _Climb(Generic[R]):
         except (_Cramped, Unusable) as fault:
             raise self._failed(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
-            raise self._failed(failure.reason) from None
+            unreached = failure.kind is FailureKind.UNREACHED
+            raise self._failed(failure.reason, EndpointUnreached if unreached else TaskFailed) from None
 
-    def _failed(self, reason: str) -> TaskFailed:
-        return TaskFailed(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
+    def _failed(self, reason: str, kind: type[TaskFailed] = TaskFailed) -> TaskFailed:
+        return kind(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
 
     def _usable(
         self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None = None
