@@ -338,17 +338,26 @@ def checking(_body: Body) -> str:
     return json.dumps({"questions": ["Where was Ada Lunt born?", "Which river flows through #1?"]})
 
 
-def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path) -> None:
+def test_doctor_makes_no_folder_where_no_index_is(
+    hoptrail: Hoptrail, fake: FakeAI, quick: Path, tmp_path: Path
+) -> None:
+    code, says = doctor(hoptrail, quick, "--index", tmp_path / "indx")
+    assert (code, fake.log) == (1, [])
+    assert says.startswith(f"fails index: there is no index at {tmp_path / 'indx'}")
+    assert not (tmp_path / "indx").exists()
+
+
+def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: Path, built: Path) -> None:
     fake.brain = checking
-    code, says = doctor(hoptrail, quick, "--index", tmp_path / "index")
+    code, says = doctor(hoptrail, quick, "--index", built)
     assert code == 0
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in ("schema", "json", "prompt"):
         assert f"works replies by {rung}: works" in says
     assert "100 questions: by recipe trail: 100 to 3,243 calls" in says, "15 readings, 12 others, and what is repaired"
     assert "in money unknown" in says
-    assert replies_in(tmp_path / "index").ledger().calls == fake.bill.calls == 3
-    doctor(hoptrail, quick, "--index", tmp_path / "index")
+    assert replies_in(built).ledger().calls == fake.bill.calls == 3
+    doctor(hoptrail, quick, "--index", built)
     assert fake.bill.calls == 6, "it asks anew each time"
 
 

@@ -37,6 +37,13 @@ def test_a_path_is_a_place_in_whatever_words(tmp_path: Path, monkeypatch: pytest
     assert Place.of("index").beside == Path("index")
 
 
+@pytest.mark.parametrize("given", ["", " "])
+def test_no_text_is_no_place_rather_than_the_current_folder(given: str) -> None:
+    with pytest.raises(UsageError, match="empty address: name a folder"):
+        Place.of(given)
+    assert Place.of(".") == Place.of(Path())
+
+
 @pytest.mark.parametrize(
     "given",
     [

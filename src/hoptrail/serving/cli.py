@@ -84,6 +84,8 @@ def index(
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
+    if not sources and not Snapshot.exists(folder):
+        raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
     if estimate:
         if on != LOCAL or address:
             raise UsageError("--estimate rehearses in this process: leave --on and --address out.")

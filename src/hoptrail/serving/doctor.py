@@ -19,6 +19,7 @@ from hoptrail.language.opening import LanguageContext
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.opening import open_encoder
 from hoptrail.models.paying import PaidChat, Unremembering
+from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
 from hoptrail.store.head import ever_committed, read_head
@@ -51,7 +52,13 @@ class Check:
 
 
 def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
-    """Look at everything that the settings name, the chat endpoint first. At `place` is the index whose ledger is used."""
+    """Look at everything that the settings name, the chat endpoint first. At `place` is the index whose ledger is used; where
+    none is, nothing is asked: what is asked would be entered in a folder made for it.
+    """
+    if place and place.is_local and not ever_committed(place) and not (place.beside / FILE).exists():
+        says = f"there is no index at {place}, and no reply is kept there"
+        yield Check("index", works=False, says=says, advice="check --index, or leave it out: nothing is entered then")
+        return
     with tempfile.TemporaryDirectory() as temporary:
         context = LanguageContext(None, place.beside if place else Path(temporary), settings.chat)
         try:

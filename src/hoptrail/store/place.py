@@ -36,10 +36,14 @@ class Place:
         """The place that a user means.
 
         Raises:
-            UsageError: an address that is no place for an index, or one with credentials in it.
+            UsageError: no text, an address that is no place for an index, or one with credentials in it.
         """
         if isinstance(where, Place):
             return where
+        if not str(where).strip():
+            raise UsageError(  # it would be the current folder, and comes of a variable that is not set
+                "an index cannot be at an empty address: name a folder, . for the current one, or an address as s3://BUCKET/PATH."
+            )
         scheme, mark, rest = str(where).partition("://")
         if (
             isinstance(where, Path)
