@@ -26,7 +26,7 @@ from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
 from hoptrail.store.files import copy_files, files_of
 from hoptrail.store.head import FORMAT
-from hoptrail.store.integrity import verify
+from hoptrail.store.integrity import nothing_committed, verify
 from hoptrail.store.place import Place
 from hoptrail.store.register import Withdrawn
 from hoptrail.store.snapshot import Snapshot
@@ -291,9 +291,12 @@ class Index:
 
         Raises:
             IndexDamaged: names the first that is missing or altered.
-            IndexUnavailable: there are no checksums, because the last commit was not finished with.
+            IndexUnavailable: there are no checksums, because nothing was committed yet or the last commit was not finished with.
         """
-        checksums = self._snapshot().head.checksums
+        head = self._snapshot().head
+        if not head.tables:
+            raise nothing_committed(self.place)
+        checksums = head.checksums
         if checksums is None:
             raise IndexUnavailable(
                 f"{self.place} cannot be verified: a writer is still at work, or was cut short after its commit, before it "

@@ -223,6 +223,11 @@ def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     assert stopped.code == 3, stopped.err
     assert 18 < fake.bill.calls <= 20, "all passages, and summaries begun"
     assert Snapshot.open(folder).head.spent.calls == fake.bill.calls, "also what a run cost that was stopped"
+    for looking in ("verify", "repair"):
+        looked = hoptrail(looking, "--index", folder, "--settings", few)
+        assert looked.code == 1, looked.err
+        assert f"nothing is committed to {folder} yet" in looked.err
+        assert "Run the same `hoptrail index` again" in looked.err
     enough = write_settings(tiny, tmp_path / "enough.toml")
     assert build(hoptrail, folder, enough).code == 0
     paid = fake.bill.calls

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from hoptrail.errors import IndexDamaged
+from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.store.files import Files, crc_of, files_of
 from hoptrail.store.head import Checksum
 from hoptrail.store.place import Place
@@ -44,6 +44,14 @@ def verify(place: Place, expected: Mapping[str, Checksum], limit: int | None = V
         raise IndexDamaged(
             f"{place}/{name} {what}. Run `hoptrail repair --index {place}` to rebuild what the stored documents allow."
         )
+
+
+def nothing_committed(place: Place) -> IndexUnavailable:
+    """What to tell whoever wants to look at what a first run has not come to."""
+    return IndexUnavailable(
+        f"nothing is committed to {place} yet: its first run is under way or was stopped, and what it has finished is kept. Run "
+        f"the same `hoptrail index` again."
+    )
 
 
 def missing_table(place: Place, table: str) -> IndexDamaged:

@@ -15,7 +15,7 @@ from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.store import layout
 from hoptrail.store.files import Files, files_of
 from hoptrail.store.head import Head, HeadRecord, ever_committed
-from hoptrail.store.integrity import damaged_files
+from hoptrail.store.integrity import damaged_files, nothing_committed
 from hoptrail.store.lock import writers_lock
 from hoptrail.store.place import Place
 from hoptrail.store.tables import StorageSettings, connect, writing
@@ -49,6 +49,8 @@ def set_damage_aside(where: Path | Place, storage: StorageSettings | None = None
         damaged_names = tuple(name for name, _ in damaged_files(files, head.checksums or {}, read_all=True))
         gone = head.newest.keys() - set(database.list_tables().tables) - {_table_of(name) for name in damaged_names}
         damaged_names += tuple(f"{name}.lance" for name in sorted(gone))  # of which there need be no checksums
+        if not (head.tables or damaged_names or broken):
+            raise nothing_committed(place)
         damaged = {table: list(names) for table, names in groupby(damaged_names, key=_table_of)}
         if layout.DOCUMENTS in damaged:
             raise IndexDamaged(
