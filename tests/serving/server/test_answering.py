@@ -116,7 +116,16 @@ def test_questions_have_bounds(client: TestClient, question: str) -> None:
     for verb in ("ask", "search"):
         answer = client.post(f"/api/{verb}", json={"question": question})
         assert answer.status_code == 400
-        assert "error" in answer.json()
+        told = answer.json()["error"]
+        assert (told["code"], told["message"].startswith("question: ")) == ("not_valid", True)
+
+
+def test_a_body_that_does_not_say_what_it_is_is_told_how_to(client: TestClient) -> None:
+    body = json.dumps({"question": QUESTION}).encode()
+    for verb in ("api/ask", "api/search", "v1/chat/completions"):
+        told = client.post(f"/{verb}", content=body)
+        assert (told.status_code, told.json()["error"]["code"]) == (415, "wrong_type")
+        assert "Set Content-Type: application/json" in told.json()["error"]["what_to_do"]
 
 
 @pytest.mark.parametrize("question", ['"', "* OR NEAR(", "who " * 1500, "它在哪里？", "\ud800 who?", "{{7*7}} ${x}"])

@@ -210,10 +210,13 @@ def test_wrong_calls_are_told_and_harm_nothing(address: str) -> None:
         ("ask", {"question": 1}, "question: Input should be a valid string"),
         ("ask", {"question": "Who?", "colour": "red"}, "colour: Extra inputs"),
         ("ask", {"question": "x" * 9000}, "question: String should have at most"),
-        ("ask", {"question": "Who?", "recipe": "nothing"}, "there is no such recipe"),
+        ("ask", {"question": " "}, "question: it is empty. Ask something."),
+        ("search", {"question": " "}, "question: it is empty. Ask something."),
+        ("ask", {"question": "Who?", "recipe": "nothing"}, "there is no such recipe. The tool status names those"),
+        ("ask", {"question": "Who?", "recipe": "raptor"}, "Choose another recipe: the tool status names those"),
         ("ask", {"question": "Who?", "language": "scripted:/etc/passwd"}, "this workspace offers offline"),
         ("search", {"question": "Who?", "limit": 0}, "limit: Input should be greater"),
-        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail"),
+        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Take the id from what a tool"),
     ]
 
     async def act(client: Client) -> None:

@@ -183,6 +183,8 @@ def test_errors_are_those_that_the_client_knows(address: str, client: OpenAI) ->
         assert unknown.value.code == "model_not_found"
         assert unknown.value.type == "invalid_request_error"
         assert "passwd" not in unknown.value.message
+    with pytest.raises(openai.BadRequestError, match=r"Input should be .*\. Correct the request\."):
+        client.chat.completions.create(model="trail", messages=CHAT, stream="perhaps")  # type: ignore[call-overload]
     with client_at(address, "a-wrong-key-0123456789") as stranger:
         with pytest.raises(openai.AuthenticationError) as refused:
             stranger.models.list()

@@ -236,8 +236,7 @@ def _told(error: Exception) -> str:
     refusal = as_refusal(error)
     if refusal.status == 500:
         log.error("a call of an agent failed: %s", type(error).__name__)
-    told = refusal.content["error"]
-    return f"{told['message']} {told['what_to_do']}"
+    return refusal.in_words(to_agent=True)
 
 
 def _fault(fault: Mapping[str, Any]) -> str:

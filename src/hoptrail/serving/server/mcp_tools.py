@@ -19,7 +19,6 @@ from fastapi import Request
 from pydantic import BaseModel
 from rich.console import Console
 
-from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.render import render_answer
@@ -30,7 +29,7 @@ from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
 from hoptrail.serving.server.uploads import Upload
-from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json
+from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, question_of
 from hoptrail.types import Answer, Ranking, content_id
 
 T = TypeVar("T")
@@ -120,7 +119,7 @@ async def ask(caller: Caller, asked: Question) -> Json:
 
 
 async def search(caller: Caller, asked: Search) -> Json:
-    question = checked_question(asked.question)
+    question = question_of(asked)
     workspace = caller.place.workspace
 
     def work(_: Patience) -> Ranking:

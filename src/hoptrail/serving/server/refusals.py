@@ -35,9 +35,17 @@ class Refusal(Exception):
     """Raised anywhere below a route; becomes the response. `code` is for programs and does not change lightly."""
 
     def __init__(
-        self, status: int, code: str, message: str, what_to_do: str, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        what_to_do: str,
+        headers: Mapping[str, str] | None = None,
+        for_agents: str = "",
     ) -> None:
+        """`for_agents` is what to do for those who have tools in the place of addresses, keys and options."""
         super().__init__(message)
+        self._for_agents = for_agents
         self.status = status
         self.content = {"error": {"code": code, "message": message, "what_to_do": what_to_do}}
         self.headers = dict(headers or {})
@@ -45,6 +53,12 @@ class Refusal(Exception):
     @property
     def code(self) -> str:
         return self.content["error"]["code"]
+
+    def in_words(self, *, to_agent: bool = False) -> str:
+        """What happened and what to do, for clients that read one text."""
+        told = self.content["error"]
+        what_to_do = (to_agent and self._for_agents) or told["what_to_do"]
+        return f"{told['message'].rstrip('.')}. {what_to_do}"
 
     def response(self, path: str = "") -> JSONResponse:
         """`path` is that of the request: clients of OpenAI's API are answered in its shape."""
@@ -56,16 +70,22 @@ def openai_shape(refusal: Refusal) -> dict[str, dict[str, str | None]]:
     """An error object as clients of OpenAI's API read it; `what_to_do` is said in its message too."""
     told = refusal.content["error"]
     kind = _OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
-    return {"error": {**told, "message": f"{told['message']} {told['what_to_do']}", "type": kind, "param": None}}
+    return {"error": {**told, "message": refusal.in_words(), "type": kind, "param": None}}
 
 
 def not_found(what: str) -> Refusal:
     """The same for what does not exist and for what belongs to somebody else."""
-    return Refusal(404, "not_found", f"There is no such {what} here.", "Check the id, and the key you use.")
+    return Refusal(
+        404,
+        "not_found",
+        f"There is no such {what} here.",
+        "Check the id, and the key you use.",
+        for_agents="Take the id from what a tool or a list of resources gave.",
+    )
 
 
-def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal:
-    return Refusal(400, "not_valid", message, what_to_do)
+def not_valid(message: str, what_to_do: str = "Correct the request.", for_agents: str = "") -> Refusal:
+    return Refusal(400, "not_valid", message, what_to_do, for_agents=for_agents)
 
 
 def stopping() -> Refusal:
@@ -140,6 +160,11 @@ def install(app: FastAPI) -> None:
 
     async def refuse_fields(request: Request, error: Exception) -> JSONResponse:
         faults = error.errors() if isinstance(error, RequestValidationError) else []
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not kind.endswith("json") and any(tuple(fault["loc"]) == ("body",) for fault in faults):
+            return Refusal(
+                415, "wrong_type", "The request does not say that it is JSON.", "Set Content-Type: application/json."
+            ).response(request.url.path)
         return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response(request.url.path)
 
     app.add_exception_handler(Refusal, refuse)

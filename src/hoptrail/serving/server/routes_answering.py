@@ -9,12 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from hoptrail.recipes.catalogue import RECIPES
-from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.server.asking import Patience
 from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.streaming import answering, stream
-from hoptrail.serving.server.wire import Question, Search
+from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.types import Ranking
 
 router = APIRouter(prefix="/api", tags=["answering"])
@@ -35,7 +34,7 @@ async def ask(request: Request, here: Here, served: Served, asked: Question) -> 
 @router.post("/search", response_class=JSONResponse)
 async def search(request: Request, here: Here, served: Served, asked: Search) -> Response:
     """What a recipe finds for a question, as `hoptrail search --json` gives it."""
-    question = checked_question(asked.question)
+    question = question_of(asked)
     workspace = here.workspace
 
     def work(_: Patience) -> tuple[str, Ranking]:

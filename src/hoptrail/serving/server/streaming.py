@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 from hoptrail.language.listening import Heard, Listener
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.asking import Desk, Patience, result_of
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
-from hoptrail.serving.server.wire import Question, hop_json
+from hoptrail.serving.server.wire import Question, hop_json, question_of
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.types import Answer, Hop, Span
 
@@ -60,7 +60,7 @@ def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tel
     Raises:
         Refusal, HoptrailError: it cannot be worked on; found out before anything is told.
     """
-    question = checked_question(asked.question)
+    question = question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language)
 

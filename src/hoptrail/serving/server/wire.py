@@ -10,10 +10,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.errors import UsageError
 from hoptrail.index import Contents, DocumentSummary
-from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
+from hoptrail.serving.server.refusals import not_valid
 from hoptrail.types import Document, Evidence, Hop
 
 UPLOADS = "uploads"
@@ -52,6 +54,14 @@ class Text(_Request):
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
     text: str
+
+
+def question_of(asked: Question | Search) -> str:
+    """Raises: Refusal: nothing is asked."""
+    try:
+        return checked_question(asked.question)
+    except UsageError:  # the length is checked with the fields
+        raise not_valid("question: it is empty.", "Ask something.") from None
 
 
 def as_line(text: Text) -> bytes:

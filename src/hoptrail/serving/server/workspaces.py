@@ -131,13 +131,18 @@ class Workspace:
         try:
             needed = needed_structures([name], self.index.settings.recipes)
         except UsageError:
-            raise not_valid("recipe: there is no such recipe.", "GET /api/recipes lists them.") from None
+            raise not_valid(
+                "recipe: there is no such recipe.",
+                "GET /api/recipes lists them.",
+                for_agents="The tool status names those that can be used.",
+            ) from None
         if not needed <= set(corpus.snapshot.head.structures):
             raise Refusal(
                 409,
                 "not_built",
                 f"What the recipe {name} searches was not built in this workspace.",
                 "Choose another recipe, or have the documents indexed for this one (`--for`).",
+                for_agents="Choose another recipe: the tool status names those that can be used.",
             )
         return open_recipe(name, corpus, language, self.index.settings.recipes, limit)
 
