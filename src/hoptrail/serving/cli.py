@@ -140,7 +140,7 @@ def search(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
     folder: IndexFolder,
     recipe: RecipeName = None,
-    limit: Annotated[int | None, typer.Option("-k", metavar="N", help="How many units.")] = None,
+    limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="How many units.")] = None,
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -187,6 +188,13 @@ def test_chat_and_replay_need_what_they_need(tmp_path: Path, monkeypatch: pytest
 PRICED = ChatSettings(prompt_price=1.0, completion_price=4.0)
 
 
+def test_counts_of_an_estimate_are_written_out_however_large() -> None:
+    settings = ChatSettings(context_window=1_000_000, prompt_price=1.0, completion_price=2.0)
+    said = str(estimate_asking(100_000, settings, evidence_tokens=6000, effort=Effort()))
+    assert re.search(r"[1-9][\d,]{9,} prompt tokens, ", said), said
+    assert "e+" not in said.partition(";")[0]
+
+
 def test_e3_the_estimate_holds_what_was_really_spent(fake: FakeAI, speaking: Speaking, tmp_path: Path) -> None:
     """Ten runs over evidence of different sizes, one of them with many repairs; the estimate holds for nine at least."""
     inside = 0
@@ -220,4 +228,4 @@ def test_e2_an_estimate_says_when_it_knows_no_price() -> None:
     assert priced.money is not None
     assert 0 < priced.money.low < priced.money.high
     assert priced.calls.low == 40
-    assert str(Interval(1, 2500.0)) == "1 to 2,500"
+    assert Interval(1, 2500.0).counted("calls") == "1 to 2,500 calls"

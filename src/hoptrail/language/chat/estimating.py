@@ -33,8 +33,8 @@ class Interval:
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
-    def __str__(self) -> str:
-        return f"{self.low:,.6g} to {self.high:,.6g}"
+    def counted(self, what: str) -> str:
+        return f"{self.low:,.0f} to {self.high:,.0f} {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,16 @@ class Estimate:
     money: Interval | None
 
     def __str__(self) -> str:
-        tokens = f"{self.calls} calls, {self.prompt_tokens} prompt tokens, {self.completion_tokens} completion tokens"
+        counts = [
+            (self.calls, "calls"),
+            (self.prompt_tokens, "prompt tokens"),
+            (self.completion_tokens, "completion tokens"),
+        ]
+        tokens = ", ".join(interval.counted(what) for interval, what in counts)
         if self.money is None:
             return f"{tokens}; in money unknown, because prompt_price and completion_price under [chat] are not set"
         free = " (the prices are set to 0)" if self.money.high == 0 else ""
-        return f"{tokens}; {self.money} in money{free}"
+        return f"{tokens}; {self.money.low:,.6g} to {self.money.high:,.6g} in money{free}"
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
