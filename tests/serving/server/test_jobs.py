@@ -82,8 +82,11 @@ def test_an_upload_becomes_documents_that_can_be_asked_about(client: TestClient,
     assert (found["title"], found["sources"], found["sentences"]) == ("Curlew", ["Curlew.txt"], [len(found["text"])])
     assert client.post("/api/ask", json={"question": "Where does the curlew sing?"}).json()["answer"] == "Varden"
     assert titles(client) == {*FACTS, "Curlew", "Arn", "Brock", "empty"}
-    sources = client.get("/api/documents", params={"title": "brock"}).json()["documents"][0]["sources"]
-    assert sources == ["hills.jsonl#Brock"]
+    brock = client.get("/api/documents", params={"title": "brock"}).json()["documents"][0]
+    assert (brock["sources"], brock["uploaded"], found["uploaded"]) == (["hills.jsonl#Brock"], True, True)
+    indexed = client.get("/api/documents", params={"title": "Isk"}).json()["documents"][0]
+    assert indexed["uploaded"] is False
+    assert client.get(f"/api/documents/{indexed['id']}").json()["uploaded"] is False
     assert {path.suffix for path in (tmp_path / "north" / "uploads").iterdir()} == {".lock"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Annotated
 
@@ -78,11 +78,19 @@ def contents_json(contents: Contents) -> Json:
     return {**whole, "documents": len(contents.documents)}
 
 
+def _origin_json(sources: Sequence[str]) -> Json:
+    """`uploaded` tells a document that an upload of the same name replaces from one that was indexed from elsewhere."""
+    return {
+        "sources": [source_name(source) for source in sources],
+        "uploaded": any(_UPLOADED.fullmatch(source) for source in sources),
+    }
+
+
 def summary_json(document: DocumentSummary) -> Json:
     return {
         "id": document.id,
         "title": document.title,
-        "sources": [source_name(source) for source in document.sources],
+        **_origin_json(document.sources),
         "passages": document.passages,
     }
 
@@ -94,7 +102,7 @@ def document_json(document: Document) -> Json:
         "title": document.title,
         "text": document.text,
         "sentences": list(document.sentence_ends),
-        "sources": [source_name(source) for source in document.sources],
+        **_origin_json(document.sources),
         "notes": list(document.notes),
     }
 
