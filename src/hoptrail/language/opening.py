@@ -19,6 +19,7 @@ from hoptrail.models.encoder import Encoder
 if TYPE_CHECKING:
     from hoptrail.models.environment import Address
     from hoptrail.models.paying import Chat, PaidChat
+    from hoptrail.models.remembered import RememberedReplies
 
 EVALUATED_ONLY = "oracle"
 """The language that is no language of this table: `evaluation` opens it."""
@@ -50,8 +51,9 @@ class LanguageContext:
         """
         from hoptrail.models.environment import find_address
 
+        replies, chat = self._replies(), self.chat
         return self._chat_at(
-            find_address("the language chat", self.chat.base_url, self.chat.model, self.chat.api_key_variable)
+            find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable), replies
         )
 
     @cached_property
@@ -66,16 +68,20 @@ class LanguageContext:
         model = wanted_model(self.chat.model)
         if wanted_base_url(self.chat.base_url) and model:
             return self.paid_chat
-        return self._chat_at(Address("", model or "a model that is not named"))
+        return self._chat_at(Address("", model or "a model that is not named"), self._replies())
 
-    def _chat_at(self, address: Address) -> PaidChat:
+    def _chat_at(self, address: Address, replies: RememberedReplies) -> PaidChat:
         from hoptrail.models.chat import ChatEndpoint
         from hoptrail.models.paying import PaidChat
+
+        return PaidChat(ChatEndpoint(address, self.chat), self.chat, replies)
+
+    def _replies(self) -> RememberedReplies:
         from hoptrail.models.remembered import FILE, RememberedReplies
 
         if self.folder is None:
             raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
-        return PaidChat(ChatEndpoint(address, self.chat), self.chat, RememberedReplies(self.folder / FILE))
+        return RememberedReplies(self.folder / FILE)
 
 
 def open_language(name: str, context: LanguageContext | None = None) -> Language:

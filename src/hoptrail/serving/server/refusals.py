@@ -112,7 +112,7 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     EndpointBusy: (
         503,
         "model_busy",
-        "The language model asks to wait longer than allowed.",
+        "The language model does not answer, or asks to wait longer than allowed.",
         "Ask again in a few minutes.",
     ),
     Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
