@@ -95,6 +95,33 @@ CHAINS = {
     "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
     "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
     "Who is older, Ada Lunt or Piet Korver?": ("When was Ada Lunt born?", "When was Piet Korver born?"),
+    "Was the film Night Ferry released before The Glass Hen?": (
+        "When was Night Ferry released?",
+        "When was The Glass Hen released?",
+    ),
+    "Did the composer of Night Ferry die after the composer of The Glass Hen?": (
+        "Who is the composer of Night Ferry?",
+        "When did #1 die?",
+        "Who is the composer of The Glass Hen?",
+        "When did #3 die?",
+    ),
+    "Is Arden University older than Dun University?": (
+        "When was Arden University founded?",
+        "When was Dun University founded?",
+    ),
+    "Is the Tarn Bridge longer than the Ox Bridge?": ("How long is the Tarn Bridge?", "How long is the Ox Bridge?"),
+    "Does the village of Foss have a larger population than Dunmere?": (
+        "What is the population of Foss?",
+        "What is the population of Dunmere?",
+    ),
+    "Are Arden FC and Dun FC both football clubs?": (
+        "Is Arden FC one of the football clubs?",
+        "Is Dun FC one of the football clubs?",
+    ),
+    "Are Arden and Foss both named after Ada Lunt?": (
+        "Is Arden named after Ada Lunt?",
+        "Is Foss named after Ada Lunt?",
+    ),
     "Which opera has the composer who died first, Night Ferry or The Glass Hen?": (
         "Who is the composer of Night Ferry?",
         "When did #1 die?",

@@ -89,6 +89,17 @@ def test_a_country_is_a_word_of_its_own(place: str) -> None:
         ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Arden"), "yes"),
         ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Dun"), "no"),
         ("Are Arden FC and Dun FC both football clubs?", ("yes", "no"), "no"),
+        ("Was Ada Lunt born before Piet Korver?", ("1 May 1900", "1901"), "yes"),
+        ("Was Ada Lunt born after Piet Korver?", ("1 May 1900", "1901"), "no"),
+        ("Was Ada Lunt born before Piet Korver?", ("1 May 1900", "1 May 1900"), "no"),
+        ("Was Ada Lunt born before Piet Korver?", ("1900", "1 May 1900"), None),
+        ("Was Ada Lunt born before Piet Korver?", ("1900", None), None),
+        ("Did Ada Lunt die later than Piet Korver did?", ("1950", "1949"), "yes"),
+        ("Is Ada Lunt older than Piet Korver?", ("1900", "1901"), "yes"),
+        ("Is Ada Lunt younger than Piet Korver?", ("1900", "1901"), "no"),
+        ("Did Ada Lunt live longer than Piet Korver?", ("1900", "1950", "1900", "1990"), "no"),
+        ("Is the Orrin heavier than the Tam?", ("2 kg", "1.5 kg"), "yes"),
+        ("Does Arden FC have fewer members than Dun FC?", ("1,200", "900"), "no"),
     ],
 )
 def test_comparisons_decide_by_their_values(
@@ -100,7 +111,25 @@ def test_comparisons_decide_by_their_values(
 
 
 @pytest.mark.parametrize(
-    "question", ["Who wrote Night Ferry?", "Is Arden FC a club?", "Which is it?", "or, or or or?", ", or", "", "?"]
+    "question",
+    [
+        "Who wrote Night Ferry?",
+        "Is Arden FC a club?",
+        "Which is it?",
+        "or, or or or?",
+        ", or",
+        "",
+        "?",
+        "Was Ada Lunt born two years before Piet Korver?",
+        "Was Ada Lunt born before Piet Korver died?",
+        "Was Ada Lunt born before her brother?",
+        "Was Ada Lunt named after Piet Korver?",
+        "Was Ada Lunt's mother born before Piet Korver?",
+        "Was Ada Lunt born before the director of Night Ferry?",
+        "Is Ada Lunt two years older than Piet Korver?",
+        "Is Ada Lunt more famous than Piet Korver?",
+        "Would Ada Lunt live longer than Piet Korver?",
+    ],
 )
 def test_other_questions_compare_nothing(question: str) -> None:
     assert find_comparison(question) is None

@@ -1,8 +1,9 @@
 """Comparison questions: what is asked of each side, and the verdict on the values found.
 
-Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...) and yes/no questions about `A and B`
-(the same place, the same person, both of a kind). The sides may be described by a noun that is resolved first (`Which film
-has the director who was born later, A or B?`). Orders nothing that its values do not settle: the verdict is then None.
+Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...), yes/no questions of such an order
+(`Was A born before B?`, `Is A longer than B?`) and about `A and B` (the same place, the same person, both of a kind). The
+sides may be described by a noun that is resolved first (`Which film has the director who was born later, A or B?`). Orders
+nothing that its values do not settle: the verdict is then None.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ from enum import StrEnum
 from itertools import pairwise
 
 from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.lexicon import AUXILIARIES, ORDERINGS, word_set
+from hoptrail.language.offline.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    COPULAS,
+    FUNCTION_WORDS,
+    NAMED_AFTER,
+    NAMED_AFTER_OF,
+    ORDERINGS,
+    ORGANISATION_NOUNS,
+    PLACE_NOUNS,
+    word_set,
+)
 from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.language.offline.text import squeeze, stem, words
 from hoptrail.language.offline.values import date_order, read_date, read_number, same_value
@@ -46,6 +58,8 @@ class Comparison:
     questions: tuple[str, ...]
     values_from: int
     by: Verdictor
+    claimed: bool = False
+    """Whether the question says which side it is, the first, and asks only whether that is so."""
 
     def asked(self) -> tuple[str, ...]:
         """All sub-questions, first one side's, then the other's, with `#n` for the answers they build on."""
@@ -67,6 +81,8 @@ class Comparison:
         if self.by in {Verdictor.SAME, Verdictor.BOTH}:
             return _yes_no(self.by, found[0][0], found[1][0])
         order = _order(self.by, found[0], found[1])
+        if order is not None and self.claimed:
+            return "yes" if order < 0 else "no"
         if not order:
             return None
         return self.sides[0] if order < 0 else self.sides[1]
@@ -91,7 +107,7 @@ def find_comparison(question: str) -> Comparison | None:
     first = words(text)[0].lower if words(text) else ""
     if first in {"which", "who", "what", "between", "whose", "of", "in"}:
         return _choice(text)
-    return _pair(text) if first in AUXILIARIES else None
+    return (_claim(text) or _pair(text)) if first in AUXILIARIES else None
 
 
 def _choice(text: str) -> Comparison | None:
@@ -108,8 +124,13 @@ def _choice(text: str) -> Comparison | None:
     role = _role(ask)
     side = "{found}" if role else "{side}"
     asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
-    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    leading = _leading(role)
     return Comparison(sides, (*leading, *asked), len(leading), by)
+
+
+def _leading(role: str) -> tuple[str, ...]:
+    """What to ask of a side first, where it is only described."""
+    return (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
 
 
 _ROLE = re.compile(
@@ -186,6 +207,64 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
     return f"How many {counted} does {side} have?" if counted else f"How large is {side}?"
 
 
+_NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
+_COMPARATIVES = "|".join(sorted(_EARLIER | _LATER | _MORE | _LESS))
+_CLAIM = re.compile(
+    rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
+    rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
+    rf"(?P<second>[a-z ]*)#(?: (?:{_NOW_OR_THEN}))?"
+)
+_EVENT = re.compile(r"(?:first )?[a-z]+(?: (?:out|up|away|place))?")
+_BARE_LEAD = re.compile(r"(?:the )?(?:[a-z]+ )?")
+
+
+def _claim(text: str) -> Comparison | None:
+    """`Was A born before B?`, `Is A longer than B?`: two names, and between them only what orders them."""
+    named = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    if len(named) != 2:
+        return None
+    one, other = named
+    unnamed = f"{text[: one.start]}#{text[one.end : other.start]}#{text[other.end :]}"
+    match = _CLAIM.fullmatch(re.sub('["“”]', "", unnamed))
+    if match is None:
+        return None
+    leads = [NAMED_AFTER_OF.sub("", match[side]) for side in ("first", "second")]
+    roles = {_pair_role(lead, "") for lead in leads}
+    role = roles.pop()
+    if roles or not (role or all(map(_BARE_LEAD.fullmatch, leads))):
+        return None
+    sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, named, strict=True))
+    claimed = _claimed(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
+    if claimed is None:
+        return None
+    leading, (asked, by) = _leading(role), claimed
+    return Comparison((sides[0], sides[1]), (*leading, *asked), len(leading), by, claimed=True)
+
+
+def _claimed(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor] | None:
+    """The questions that give a side's value, and how the values decide; None where what is said has no one value."""
+    said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
+    recently = (more, noun) == ("more", "recently")
+    if match["order"] or recently or (more in _EARLIER | _LATER and said and not noun):
+        later = match["order"] == "after" or recently or more in _LATER
+        plain = _EVENT.fullmatch(said) and not (later and said in NAMED_AFTER)
+        asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
+        return (asked, Verdictor.LATER if later else Verdictor.EARLIER) if plain else None
+    known = {"": not noun and more in _AGES | _POSITIVE.keys(), "live": more in {"longer", "shorter"}}
+    if not known.get(said, said in {"have", "have a"} and noun):
+        return None
+    return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
+
+
+def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
+    """Whether the sides are persons: by the noun that describes one, else where no name has an article or the noun of a thing."""
+    noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
+    if noun:
+        return is_person_noun(noun)
+    things = PLACE_NOUNS | ORGANISATION_NOUNS | ARTICLES
+    return not any(word.lower in things for side in sides for word in words(side))
+
+
 _SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)
 
 
@@ -199,10 +278,11 @@ def _pair(text: str) -> Comparison | None:
     same = _SAME.search(text[: first.start] + text[second.end :])
     role = _pair_role(lead, rest)
     side = "{found}" if role else "{side}"
-    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    leading = _leading(role)
     if same is None:
         kind = _kind(rest)
-        asked = f"Is {side} {kind}?" if kind else ""
+        one_of = "one of the " if words(lead)[0].lower in COPULAS and _are_many(kind) else ""
+        asked = f"Is {side} {one_of}{kind}?" if kind else ""
         by = Verdictor.BOTH
     else:
         asked, by = _same_question(same.group(1).lower(), rest, side), Verdictor.SAME
@@ -254,9 +334,17 @@ def _same_question(same: str, rest: str, side: str) -> str:
 
 def _kind(rest: str) -> str:
     """What both are said to be, as said of one."""
-    kind = re.sub(r"^(?:both|all|each)\s+", "", rest)
+    kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
     kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
     return kind if content_words(kind) else ""
+
+
+def _are_many(kind: str) -> bool:
+    """Whether a kind is a noun for several, with nothing but words that describe it before: `football clubs`."""
+    plain = not any(word.lower in FUNCTION_WORDS for word in words(kind))
+    return (plain and kind.endswith("s") and not kind.endswith("ss")) or kind.startswith(
+        ("types of ", "kinds of ", "sorts of ")
+    )
 
 
 def content_words(text: str) -> int:
