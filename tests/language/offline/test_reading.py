@@ -101,6 +101,52 @@ def test_what_nobody_says_is_left_unanswered(question: str, world: tuple[Unit, .
     assert read(question, world).answer is None
 
 
+HOLMS = {
+    "Ada Brun": "Ada Brun (2 March 1830 – 4 May 1899) was an architect. She was born in Velm. She also was a singer.",
+    "Karl Holm": "Karl Holm (3 June 1834 – 1 January 1910) was a Norwegian painter, the son of a poet.",
+    "Nils Berg": "Nils Berg is a poet from Velm. He was a pupil of the painter Karl Holm.",
+    "Petra Holm": "Petra Holm lived in Velm. Her brother was the painter Karl Holm. Her brother was born in Oslo.",
+    "Ida Brun": "Ida Brun was a painter's wife. Karl Holm was a guest of hers.",
+    "Low Tarn": "Low Tarn is a genus of shrubs. It grows in Velm.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Was Ada Brun born before Karl Holm?", "yes"),
+        ("Did Ada Brun die before Karl Holm?", "yes"),
+        ("Is Ada Brun younger than Karl Holm?", "no"),
+        ("Was Nils Berg born before Karl Holm?", None),
+        ("Is Petra Holm older than Karl Holm?", None),
+        ("Was Ada Brun born two years before Karl Holm?", None),
+        ("Did Ada Brun die before 1899?", None),
+        ("Was Ada Brun born in Velm?", "yes"),
+        ("Was Ada Brun born in Oslo?", None),
+        ("Was Ada Brun an architect?", "yes"),
+        ("Was Ada Brun a singer?", "yes"),
+        ("Was Ada Brun a painter?", "no"),
+        ("Was Ada Brun never a singer?", None),
+        ("Was Ada Brun a painter or a singer?", None),
+        ("Was Karl Holm a painter?", "yes"),
+        ("Was Karl Holm a poet?", None),
+        ("Was Karl Holm a Danish painter?", "no"),
+        ("Was Karl Holm a famous painter?", None),
+        ("Was Nils Berg a painter?", None),
+        ("Was Petra Holm a painter?", None),
+        ("Was Petra Holm born in Oslo?", None),
+        ("Was Ida Brun a painter?", None),
+        ("Is Low Tarn a shrub?", "yes"),
+        ("Is Low Tarn a type of cheese?", "no"),
+        ("Are Ada Brun and Karl Holm both painters?", "no"),
+        ("Are Ada Brun and Low Tarn both from Velm?", "yes"),
+        ("Are Ada Brun and Low Tarn both from Oslo?", None),
+    ],
+)
+def test_yes_or_no_only_where_a_sentence_says_so(question: str, answer: str | None, passage: MakeUnit) -> None:
+    assert read(question, tuple(passage(title, text) for title, text in HOLMS.items())).answer == answer
+
+
 def test_without_evidence_nothing_is_answered() -> None:
     assert read("Who invented the Halden Valve?", ()) == Reading(None)
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page, base_title
 from hoptrail.language.offline.fitting import SHAPES, fit, in_place
-from hoptrail.language.offline.lexicon import DEMONYMS
+from hoptrail.language.offline.kinds import kind_asked, of_kind, owned_by_subject
+from hoptrail.language.offline.lexicon import DEMONYMS, NAMED_AFTER, word_set
 from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import RELATED, content_stems, squeeze, stem, words
+from hoptrail.language.offline.text import KIN, RELATED, content_stems, squeeze, stem, words
 from hoptrail.language.offline.values import country_of, read_date
 from hoptrail.types import Span
 
@@ -130,17 +131,33 @@ class Reader:
         return [max(0.0, float(cosine)) for cosine in cosines] + [0.0] * (len(lines) - len(first))
 
     def _yes_no(self, question: Question) -> Found | None:
-        """Yes when one sentence about what is named says all that is asked; no when its page defines it otherwise."""
+        """Yes when one sentence about what is named says all that is asked; no when that is a kind and it is of another.
+
+        That no sentence says it makes no other `no`: what is asked may be true all the same.
+        """
         anchors = [_anchor_stems(anchor.text) for anchor in question.anchors]
-        about = [
-            (page, line) for page, line in self._evidence.lines if anchors and _anchored(anchors[:1], page, line) >= 0.9
-        ]
+        if not anchors or _turned(question):
+            return None
+        if kind := kind_asked(question):
+            found = of_kind(kind, anchors[0], self._evidence)
+            return found and Found("yes" if found[0] else "no", found[1].support, 0.7 if found[0] else 0.4)
         asked = question.relations.union(*anchors[1:])
-        for _, line in about:
-            if asked and all(_expressions(part) & line.stems for part in asked):
+        for page, line in self._evidence.lines:
+            said = bool(asked) and all(_expressions(part) & line.stems for part in asked)
+            if said and _anchored(anchors[:1], page, line) >= 0.9 and not owned_by_subject(line) & KIN - asked:
                 return Found("yes", line.support, 0.7)
-        defined = next(((page, line) for page, line in about if page.definition and line.place == 0), None)
-        return Found("no", defined[1].support, 0.4) if defined and asked else None
+        return None
+
+
+_TURNING = word_set("before after than or not never")
+
+
+def _turned(question: Question) -> bool:
+    """Whether a question orders, lets choose or denies: a sentence that says all its words may then say the contrary."""
+    named = [(mention.start, mention.end) for mention in question.anchors]
+    free = [word for word in words(question.text) if not any(start <= word.start < end for start, end in named)]
+    turning = [at for at, word in enumerate(free) if word.lower in _TURNING]
+    return any(free[at].lower != "after" or free[at - 1].lower not in NAMED_AFTER for at in turning)
 
 
 def _readable(question: Question) -> bool:

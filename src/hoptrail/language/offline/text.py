@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hoptrail.language.offline.lexicon import ABBREVIATIONS, ARTICLES, CANONICAL, RELATED_WORDS, STOP_WORDS
+from hoptrail.language.offline.lexicon import ABBREVIATIONS, ARTICLES, CANONICAL, KIN_WORDS, RELATED_WORDS, STOP_WORDS
 
 _SOFT_HYPHEN = "\u00ad"
 _MARKS = "".join(chr(code) for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M")
@@ -158,3 +158,5 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
 """`RELATED_WORDS` by stem."""
+KIN = frozenset(stem(word) for word in KIN_WORDS)
+"""`KIN_WORDS` by stem."""

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import Line, Page
-from hoptrail.language.offline.lexicon import DATED_EVENTS, KIN_WORDS
+from hoptrail.language.offline.lexicon import DATED_EVENTS
 from hoptrail.language.offline.questions import Wanted, analyse
-from hoptrail.language.offline.text import RELATED, content_stems, stem
+from hoptrail.language.offline.text import KIN, RELATED, content_stems, stem
 
 Name = frozenset[str]
 """A name by the stems of its words, so that `The Foss` and `Foss` are one."""
 
 _SUBJECTS = frozenset({"he", "she", "it", "they", "his", "her", "its", "their"})
-_KIN = frozenset(stem(word) for word in KIN_WORDS)
 _DATED = frozenset(stem(word) for word in DATED_EVENTS)
 
 
@@ -41,7 +40,7 @@ class Told:
         asked = analyse(hops[-1])
         if asked is None:
             return cls(frozenset(), frozenset(), frozenset(), kin=False)
-        kin = asked.relations & _KIN
+        kin = asked.relations & KIN
         dated = asked.relations & _DATED if asked.wanted in {Wanted.DATE, Wanted.YEAR} else frozenset[str]()
         given = frozenset[str]().union(*(_named_in(hop) for hop in hops))
         return cls(kin or dated, _named_in(hops[-1]), given, bool(kin))
