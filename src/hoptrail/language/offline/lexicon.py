@@ -196,10 +196,10 @@ KIN_WORDS = word_set(
     "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
     "grandmother grandson granddaughter spouse wife husband"
 )
-NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
-"""What `after` makes no order of."""
 DATED_EVENTS = word_set("born died founded married")
 """Kinship and dates of such events are told in words of their own: without one, and the name, a sentence does not tell them."""
+NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
+"""What `after` makes no order of."""
 
 PERSON_NOUNS = word_set(
     "person people man woman men women king queen emperor monarch prince princess duke poet playwright scientist artist father "
