@@ -146,10 +146,8 @@ class PaidChat:
         return Heard(reply, reply.usage)
 
 
-class FullyPriced:
-    """`chat`, every reply of which is heard with what it took when it was made: so what asking comes to does not hang on what was
-    asked before. Nothing is paid for that.
-    """
+class _InFrontOf:
+    """Goes by the name of the chat that it passes requests on to."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -161,6 +159,12 @@ class FullyPriced:
     @property
     def model(self) -> str:
         return self._chat.model
+
+
+class FullyPriced(_InFrontOf):
+    """A chat every reply of which is heard with what it took when it was made: so what asking comes to does not hang on what was
+    asked before. Nothing is paid for that.
+    """
 
     @property
     def working_rung(self) -> Rung | None:
@@ -182,21 +186,14 @@ class FullyPriced:
         return Heard(reply, reply.usage)
 
 
-class Unremembering:
-    """`chat`, asked anew each time: for finding out whether it works now. What it costs is entered like all else."""
+class Unremembering(_InFrontOf):
+    """A chat that is asked anew each time: for finding out whether it works now. What it costs is entered like all else."""
 
     working_rung: Rung | None = None
+    _chat: PaidChat
 
     def __init__(self, chat: PaidChat) -> None:
-        self._chat = chat
-
-    @property
-    def place(self) -> str:
-        return self._chat.place
-
-    @property
-    def model(self) -> str:
-        return self._chat.model
+        super().__init__(chat)
 
     def remember_rung(self, rung: Rung) -> None:
         """Nothing: what works for one question is no proof for all."""
