@@ -131,6 +131,9 @@ HOLMS = {
         ("Was Karl Holm a painter?", "yes"),
         ("Was Karl Holm a poet?", None),
         ("Was Karl Holm a Danish painter?", "no"),
+        ("Was Karl Holm an artist?", None),  # what a painter is, for all that words tell
+        ("Was Karl Holm a man?", None),
+        ("Are Ada Brun and Nils Berg both artists?", None),
         ("Was Karl Holm a famous painter?", None),
         ("Was Nils Berg a painter?", None),
         ("Was Petra Holm a painter?", None),

@@ -1,7 +1,7 @@
 """Whether something is of a kind (`Is Ada Brun a painter?`), by what sentences say that it is.
 
 What a sentence says somebody else is does not count: `Her brother was the painter Karl Holm` makes only him one. Kinds are
-words here: an artist is not known to be what a painter is.
+words here: that a painter is an artist is not known, so nothing is ever said not to be of a broad kind.
 """
 
 from __future__ import annotations
@@ -32,6 +32,13 @@ _CLASS_WORDS = 14
 """Looked at of what a sentence says something is."""
 _GROUPS = word_set("genus species family breed variety type kind sort form style class chain group series one")
 """What is a group of something is that: `a genus of shrubs`, `one of the towns`."""
+_BROAD = word_set(
+    "person people human man woman boy girl citizen native celebrity artist performer entertainer musician writer author scholar "
+    "scientist academic athlete sportsman sportswoman player professional worker politician official leader noble royal creature "
+    "animal plant organism place location area region settlement building structure work publication company business "
+    "organisation organization institution group team event object product thing"
+)
+"""Kinds that hold many others: a page that opens with one of those says nothing against them."""
 _CLASS_ENDS = (PREPOSITIONS | QUESTION_WORDS | PRONOUNS | word_set("but not")) - {"of"}
 _SUBJECTS = word_set("he she it they")
 _PARENTHESIS = re.compile(r"\([^()]*\)")
@@ -114,7 +121,9 @@ def _opens_with_pronoun(line: Line) -> bool:
 
 def _excludes(said: tuple[Word, ...], kind: tuple[Word, ...], page: Page) -> bool:
     """Whether being `said` leaves no room for the kind: another noun, or the same of another country."""
-    if said[0].lower == "the":  # `the winner of a prize`: no kind
+    if said[0].lower == "the" or _singular(kind[-1].lower) in map(
+        _singular, _BROAD
+    ):  # `the winner of a prize`: no kind
         return False
     asked, told = ({country_of(word.text) for word in group} - {None} for group in (kind, said))
     own = (line.stems for line in page.lines if not owned_by_subject(line))
