@@ -135,9 +135,10 @@ class TrailRecipe:
     def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
         """Each opinion is formed when it is asked for."""
         chosen = self.settings
-        few, everything = (pack(hits, chosen.evidence_tokens) for hits in (found[: chosen.first_read], found))
+        few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
         yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
+        everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
             wide = self._reading(question, everything, budget.meter)
             yield replace(wide, confidence=chosen.wide_trust * wide.confidence)

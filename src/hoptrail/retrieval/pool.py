@@ -99,7 +99,7 @@ def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, tree
     for times in DEEPER:
         found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
         own = _belonging(snapshot, found, trees)
-        if len(own) >= limit:
+        if len(own) >= limit or len(found) == snapshot.count(Kind.SUMMARY):
             return {id_: score for id_, score in found.items() if id_ in own}
     return dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, trees))[0])
 

@@ -188,7 +188,7 @@ def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
         return False
     if not any(letter.isalpha() for letter in part):
         return False  # a year, and not the film of that name
-    return not cased or part != part.lower() or part.lower() == part.upper()  # no script without capitals has any
+    return not cased or part != part.lower() or part.lower() == part.upper()  # a script without capitals has none
 
 
 def _key(name: str) -> str:

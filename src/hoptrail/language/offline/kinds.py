@@ -32,13 +32,6 @@ _CLASS_WORDS = 14
 """Looked at of what a sentence says something is."""
 _GROUPS = word_set("genus species family breed variety type kind sort form style class chain group series one")
 """What is a group of something is that: `a genus of shrubs`, `one of the towns`."""
-_BROAD = word_set(
-    "person people human man woman boy girl citizen native celebrity artist performer entertainer musician writer author scholar "
-    "scientist academic athlete sportsman sportswoman player professional worker politician official leader noble royal creature "
-    "animal plant organism place location area region settlement building structure work publication company business "
-    "organisation organization institution group team event object product thing"
-)
-"""Kinds that hold many others: a page that opens with one of those says nothing against them."""
 _CLASS_ENDS = (PREPOSITIONS | QUESTION_WORDS | PRONOUNS | word_set("but not")) - {"of"}
 _SUBJECTS = word_set("he she it they")
 _PARENTHESIS = re.compile(r"\([^()]*\)")
@@ -121,9 +114,8 @@ def _opens_with_pronoun(line: Line) -> bool:
 
 def _excludes(said: tuple[Word, ...], kind: tuple[Word, ...], page: Page) -> bool:
     """Whether being `said` leaves no room for the kind: another noun, or the same of another country."""
-    if said[0].lower == "the" or _singular(kind[-1].lower) in map(
-        _singular, _BROAD
-    ):  # `the winner of a prize`: no kind
+    no_kind = said[0].lower == "the"  # `the winner of a prize`
+    if no_kind or _singular(kind[-1].lower) in _BROAD:
         return False
     asked, told = ({country_of(word.text) for word in group} - {None} for group in (kind, said))
     own = (line.stems for line in page.lines if not owned_by_subject(line))
@@ -139,3 +131,15 @@ def _singular(word: str) -> str:
     if word.endswith("ies"):
         return f"{word[:-3]}y"
     return (word[:-1] if word.endswith("s") and not word.endswith("ss") else word).removesuffix("e")
+
+
+_BROAD = frozenset(
+    _singular(word)
+    for word in word_set(
+        "person people human man woman boy girl citizen native celebrity artist performer entertainer musician writer author "
+        "scholar scientist academic athlete sportsman sportswoman player professional worker politician official leader noble "
+        "royal creature animal plant organism place location area region settlement building structure work publication company "
+        "business organisation organization institution group team event object product thing"
+    )
+)
+"""Kinds that hold many others, in the singular: a page that opens with one of those says nothing against them."""
