@@ -29,12 +29,12 @@ from hoptrail import Index, Kind, Span, Unit, Watcher
 from hoptrail.evaluation.datasets import ANSWER_RULES, Dataset, Question, load_dataset
 from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
 from hoptrail.evaluation.scoring import Rule, score_answer
-from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.evidence import forget_pages
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import content_stems
 from hoptrail.language.tasks import Decompose, Read
+from hoptrail.text.mentions import find_mentions
+from hoptrail.text.words import content_stems
 
 DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS = 200

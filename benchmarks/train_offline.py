@@ -37,7 +37,7 @@ from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.scorer import JUDGED, Scorer, write_scorer
 from hoptrail.language.offline.searching import weigh
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import sentence_spans
+from hoptrail.text.sentences import sentence_spans
 
 TRAINING = ("musique_train", "hotpotqa_train")
 FOLDS = 5

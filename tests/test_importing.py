@@ -47,6 +47,7 @@ HEAVY += [
 
 ORDER = [
     {"types", "errors"},
+    {"text"},
     {"fingerprints", "replacing"},
     {"executing"},
     {"models"},

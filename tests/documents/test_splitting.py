@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.documents.splitting import PassageLimits, passages, sentence_ends, shortened_ends, words_in
+from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
+from hoptrail.text.sentences import sentence_ends, shortened_ends
+from hoptrail.text.words import words_in
 from hoptrail.types import Document, content_id
 
 # Text that provokes: stops, quotes, breaks, marks, directions, joiners, wide scripts, plain words.

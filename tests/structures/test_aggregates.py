@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hoptrail.documents.splitting import words_in
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact
@@ -20,6 +19,7 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import Gathering, SaidOfEntities, chosen, is_date_or_number
+from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
 from world import make_document, make_passage

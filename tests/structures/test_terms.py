@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.entities import Shape, figure_shape, find_mentions
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.store.layout import Term
@@ -35,6 +34,7 @@ from hoptrail.structures.terms import (
     word_term,
 )
 from hoptrail.structures.titled import Titled
+from hoptrail.text.mentions import Shape, figure_shape, find_mentions
 from hoptrail.types import Document, Kind, Span, Unit
 from structures.site import Site
 from world import make_document, make_passage

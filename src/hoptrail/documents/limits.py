@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from hoptrail.documents.splitting import LONGEST_SENTENCE
 from hoptrail.errors import UsageError
+from hoptrail.text.sentences import LONGEST_SENTENCE
 
 MIB = 1024 * 1024
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.splitting import sentence_ends, shortened_ends
 from hoptrail.documents.text import Parsed, Unreadable, cleaned, decode
 from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
+from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Document, content_id
 
 __all__ = ["DEFAULT_LIMITS", "FORMS", "Findings", "ReadingLimits", "form_of", "read_sources", "snapshot"]

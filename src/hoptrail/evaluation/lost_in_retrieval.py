@@ -27,11 +27,11 @@ from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
 from hoptrail.evaluation.scoring import mean
 from hoptrail.language.offline.completing import complete
-from hoptrail.language.offline.text import content_stems
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 
 DEMONSTRATIVE = "this"

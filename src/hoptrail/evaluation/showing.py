@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hoptrail.language.offline.text import sentence_spans, squeeze
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Document, Kind, Unit
 
 MOST_SENTENCES = 100

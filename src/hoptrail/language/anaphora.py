@@ -13,19 +13,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hoptrail.language.offline.completing import unresolved
-from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.lexicon import (
-    ARTICLES,
-    AUXILIARIES,
-    COPULAS,
-    FUNCTION_WORDS,
-    PREPOSITIONS,
-    PRONOUNS,
-    word_set,
-)
 from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
-from hoptrail.language.offline.text import Word, content_stems, stem, words
 from hoptrail.language.tasks import Finding
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import Word, content_stems, stem, words
 
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS

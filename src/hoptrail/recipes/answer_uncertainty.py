@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Entail, Relation, Sample
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.entailment import EntailmentModel, Pair, open_entailment
+from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Unit
 
 Same = Callable[[str, str], bool]

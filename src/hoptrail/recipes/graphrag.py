@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.language.offline.entities import find_mentions
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
@@ -26,6 +25,7 @@ from hoptrail.retrieval.entity_graph import EntityGraph
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import TRIPLES
+from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking
 
 

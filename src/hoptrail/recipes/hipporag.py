@@ -26,13 +26,13 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.tasks import Assess
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
 from hoptrail.structures.names import TRIPLES
+from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 
 

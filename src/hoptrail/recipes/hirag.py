@@ -31,8 +31,6 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.lexicon import QUESTION_WORDS
-from hoptrail.language.offline.text import content_stems, folded, words
 from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
@@ -44,6 +42,9 @@ from hoptrail.retrieval.hierarchy import HierarchySettings
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import PASSAGES, PROFILES
+from hoptrail.text.lexicon import QUESTION_WORDS
+from hoptrail.text.normal_forms import folded
+from hoptrail.text.words import content_stems, words
 from hoptrail.types import Kind, Ranking
 
 

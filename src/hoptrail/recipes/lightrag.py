@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.question_triples import question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
@@ -27,6 +26,7 @@ from hoptrail.retrieval.entity_facts import facts_about, facts_like, passages_of
 from hoptrail.retrieval.entity_graph import EntityGraph
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.structures.names import TRIPLES
+from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking
 
 Level = Literal["local", "global", "naive"]

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.sampling import same_words
 from hoptrail.recipes.answering import CitedHop
+from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Verdict
 
 

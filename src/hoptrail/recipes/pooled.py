@@ -7,12 +7,12 @@ from typing import Literal
 
 from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
 from hoptrail.recipes.answering import CitedHop, remembered
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.pool import Scorer, search_pool
+from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Ranking, Unit
 
 Reader = Literal["direct", "self-ask", "closed-book"]

@@ -24,7 +24,6 @@ from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.sampling import same_words
 from hoptrail.language.tasks import Assess, Finding, Read, Reading, Recall
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
 from hoptrail.recipes.answering import CitedHop, check_support, remembered
@@ -36,6 +35,7 @@ from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
 from hoptrail.retrieval.pack import pack
 from hoptrail.structures.profiles import profile_id
+from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
 
 PAGE = "page"

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.sampling import same_words
-from hoptrail.language.offline.text import folded, stands_in
 from hoptrail.language.tasks import Entail, Reading, Relation, Sample, Step
 from hoptrail.recipes.answer_uncertainty import ABSTENTION, semantic_sets
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.text.normal_forms import folded, same_words, stands_in
 from hoptrail.types import Kind, Span, Unit
 
 

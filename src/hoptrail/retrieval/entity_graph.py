@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.language.offline.text import folded
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
@@ -27,6 +26,7 @@ from hoptrail.store.columns import Rows
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.triples import slot_id, vectors_of_slots
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Hit, Kind, Ranking
 
 CHANNEL = "entities"

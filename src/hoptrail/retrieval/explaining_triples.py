@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hoptrail.language.offline.question_triples import Pattern, QuestionTriples
-from hoptrail.language.offline.text import squeeze
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triple_index import TripleSpace
 from hoptrail.retrieval.unbinding import Filler, UnbindingSettings, fillers
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Unit
 
 

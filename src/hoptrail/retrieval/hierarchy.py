@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hoptrail.documents.splitting import words_in
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
@@ -23,6 +22,7 @@ from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.titles import Title, TitleIndex, tied
 from hoptrail.retrieval.titles_around import names_in, titles_around
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
 CACHED_PAGES = 512

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.passage_graph import GraphParts, PassageGraph
@@ -23,6 +22,7 @@ from hoptrail.structures.keyword_statistics import PartialKeywords, WordCounts, 
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import SentencePlaces, sentences_inside
 from hoptrail.structures.terms import ALL_WORDS, entity_key, name_term, word_term
+from hoptrail.text.normal_forms import base_title
 from hoptrail.types import Kind, Unit
 
 

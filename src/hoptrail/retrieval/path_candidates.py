@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.passage_graph import PassageGraph
@@ -28,6 +27,7 @@ from hoptrail.retrieval.path_queries import PathQueries
 from hoptrail.store.columns import Rows
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import Keywords
+from hoptrail.text.mentions import Shape, find_mentions
 
 
 @dataclass(frozen=True, slots=True)

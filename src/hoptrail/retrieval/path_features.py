@@ -14,10 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.language.offline.text import stem
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.path_candidates import Candidates, QuestionScores
 from hoptrail.store.columns import ranges
+from hoptrail.text.words import stem
 
 PASSAGE_FEATURES = (
     "words", "cosine", "sentence cosine", "direct", "direct rank", "promise", "step words", "step cosine",

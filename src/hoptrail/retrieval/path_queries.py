@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from hoptrail.language.offline.concluding import make_plan
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import stem
 from hoptrail.structures.keyword_statistics import keyword_words
+from hoptrail.text.words import stem
 
 MOST_STEPS = 6
 MOST_STRETCHES = 6

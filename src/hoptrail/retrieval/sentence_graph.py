@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.text import folded
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
@@ -25,6 +24,7 @@ from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
 
 

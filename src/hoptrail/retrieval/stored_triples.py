@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from hoptrail.language.offline.text import folded
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import triple_in
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
 
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from hoptrail.language.offline.evidence import base_title
-from hoptrail.language.offline.lexicon import STOP_WORDS
-from hoptrail.language.offline.text import LETTERS, folded, squeeze
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
+from hoptrail.text.lexicon import STOP_WORDS
+from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.words import LETTERS
 from hoptrail.types import Kind
 
 MOST_WORDS = 16

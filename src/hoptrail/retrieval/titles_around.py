@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.retrieval.titles import TitleIndex, possible_names
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
+from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.types import Kind, Ranking
 
 BY_QUESTION = 100

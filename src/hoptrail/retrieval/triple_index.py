@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import NotBuilt
-from hoptrail.language.offline.lemmas import lemmatised
 from hoptrail.language.offline.question_triples import Pattern
 from hoptrail.language.tasks import Triple
 from hoptrail.models.encoder import FloatMatrix
@@ -27,6 +26,7 @@ from hoptrail.retrieval.triples_around import sample_of_triples, triples_around
 from hoptrail.store.columns import Rows
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
+from hoptrail.text.lemmas import lemmatised
 from hoptrail.types import Kind
 
 SUBJECT, RELATION, OBJECT = range(SLOTS)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hoptrail.language.offline.question_triples import Pattern, QuestionTriples
-from hoptrail.language.offline.text import folded
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.composition import open_slot, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.triple_graph import best_passages, ranked_passages
 from hoptrail.retrieval.triple_index import RELATION, TripleSpace
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Ranking
 
 CHANNEL = "unbinding"

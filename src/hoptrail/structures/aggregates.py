@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hoptrail.documents.splitting import words_in
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction
@@ -28,6 +27,7 @@ from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chos
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
+from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
 
 

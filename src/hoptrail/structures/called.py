@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from hoptrail.language.offline.evidence import base_title
-from hoptrail.language.offline.lexicon import FUNCTION_WORDS
-from hoptrail.language.offline.text import LETTERS, composed
+from hoptrail.text.lexicon import FUNCTION_WORDS
+from hoptrail.text.normal_forms import base_title, composed
+from hoptrail.text.words import LETTERS
 from hoptrail.types import Unit
 
 MOST_WORDS = 12

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from hoptrail.language.offline.text import squeeze
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, FACTS
 from hoptrail.structures.renewing import renew_by_document
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Unit, content_id
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Scratch, Sorting
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.normal_forms import folded, squeeze
 
 _READ = 4096
 """Gatherings, or digests of facts, that are looked at together."""

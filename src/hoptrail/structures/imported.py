@@ -23,7 +23,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.text import content_stems, folded, squeeze
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Sorting
@@ -31,6 +30,8 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
 from hoptrail.structures.json_lines import Faults, first_fault
 from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.text.normal_forms import folded, squeeze
+from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.evidence import base_title
-from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.json_lines import Faults, LinesFile, first_fault
+from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Document, Span
 
 if TYPE_CHECKING:

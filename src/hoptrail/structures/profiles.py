@@ -15,8 +15,6 @@ from pathlib import Path
 
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.evidence import base_title
-from hoptrail.language.offline.text import folded, squeeze, without_article, words
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -25,6 +23,8 @@ from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.structures.profile_file import Described, import_profiles
 from hoptrail.structures.renewing import renew_by_document, renew_units
+from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
+from hoptrail.text.words import words
 from hoptrail.types import Kind, Span, Unit, content_id
 
 

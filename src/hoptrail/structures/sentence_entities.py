@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.entities import Shape, figure_shape
-from hoptrail.language.offline.lexicon import MULTIPLIERS, NUMBER_WORDS
-from hoptrail.language.offline.text import folded, squeeze
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.columns import Places, Rows, as_bytes, distinct, is_among, paired, ranges, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
+from hoptrail.text.mentions import Shape, figure_shape
+from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.types import Span
 
 _READ = 1024

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.entities import Shape
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, is_among, unpaired
 from hoptrail.store.scratch import Scratch
@@ -44,6 +43,7 @@ from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind
 
 EC = "EC"

@@ -18,8 +18,6 @@ from itertools import groupby
 from operator import itemgetter
 
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.entities import Shape
-from hoptrail.language.offline.text import folded
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.layout import Term
 from hoptrail.store.scratch import Sorting
@@ -31,6 +29,8 @@ from hoptrail.structures.renaming import Renaming
 from hoptrail.structures.sentence_entities import shape_of
 from hoptrail.structures.sentences import sentences_inside
 from hoptrail.structures.titled import Titled
+from hoptrail.text.mentions import Shape
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
 
 MOST_NAMERS = 40

@@ -12,9 +12,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from hoptrail.documents.splitting import words_in
 from hoptrail.executing.executor import batched
-from hoptrail.language.offline.text import squeeze
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
@@ -23,6 +21,8 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.clustering import Clusterer, Groups
 from hoptrail.structures.gathering import Gathering, Place, place_of
 from hoptrail.structures.topics import topic_id
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Unit
 
 _READ = 4096

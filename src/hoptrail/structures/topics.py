@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.text import squeeze
 from hoptrail.language.tasks import Summarise
 from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about, passages_without
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.names import PASSAGES, TOPICS
 from hoptrail.structures.renewing import encode_units
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Unit, content_id
 
 

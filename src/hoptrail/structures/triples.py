@@ -17,8 +17,6 @@ import numpy as np
 
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.lemmas import lemmatised
-from hoptrail.language.offline.text import squeeze
 from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
@@ -33,6 +31,8 @@ from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
 from hoptrail.structures.renewing import append_units, renew_units
 from hoptrail.structures.streaming import sifting
+from hoptrail.text.lemmas import lemmatised
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Link, Unit, content_id
 
 SEPARATOR = " | "

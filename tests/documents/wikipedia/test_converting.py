@@ -9,13 +9,14 @@ from random import Random
 import pytest
 
 from documents.wikipedia.small_wiki import BRIDGE, BRIDGE_TEXT, HEADER, page
-from hoptrail.documents.splitting import sentence_ends, words_in
 from hoptrail.documents.wikipedia import converting
 from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert, convert_text
 from hoptrail.documents.wikipedia.markup import with_plain_links, without_unseen
 from hoptrail.documents.wikipedia.page import read_site
 from hoptrail.errors import UsageError
 from hoptrail.structures.profile_file import ProfileLine
+from hoptrail.text.sentences import sentence_ends
+from hoptrail.text.words import words_in
 
 SITE = read_site(HEADER.encode())
 SETTINGS = WikipediaSettings()

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.finders import RuleFinder, SpacyFinder, open_finder
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import LanguageContext, open_language
 from hoptrail.language.tasks import Extract, Read
 from hoptrail.settings import settings_from
+from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.types import Unit
 
 MakeUnit = Callable[[str, str], Unit]

@@ -9,10 +9,11 @@ from unicodedata import normalize
 
 import pytest
 
-from hoptrail.language.offline.entities import find_mentions
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.text import content_stems, folded, stands_in
 from hoptrail.language.tasks import Decompose, Finding, Integrate, Read, Reading, Recall
+from hoptrail.text.mentions import find_mentions
+from hoptrail.text.normal_forms import folded, stands_in
+from hoptrail.text.words import content_stems
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder
 

@@ -12,7 +12,6 @@ from enum import StrEnum
 from functools import lru_cache
 
 from hoptrail.documents.limits import MIB
-from hoptrail.documents.splitting import words_in
 from hoptrail.documents.text import Unreadable, cleaned
 from hoptrail.documents.wikipedia.dump import title_of
 from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs
@@ -20,7 +19,8 @@ from hoptrail.documents.wikipedia.markup import Renderer, with_plain_links, with
 from hoptrail.documents.wikipedia.page import Page, Site, read_page
 from hoptrail.documents.wikipedia.templates import template_name
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.text import folded
+from hoptrail.text.normal_forms import folded
+from hoptrail.text.words import words_in
 
 _NAMED = re.compile(r"\{\{\s*+([^{}|<>\[\]\n]{1,80})")
 _PAGE_OF_NAMES = re.compile(

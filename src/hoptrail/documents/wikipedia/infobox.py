@@ -13,7 +13,7 @@ from typing import Any
 
 from hoptrail.documents.wikipedia.markup import Renderer
 from hoptrail.documents.wikipedia.templates import template_name
-from hoptrail.language.offline.text import squeeze
+from hoptrail.text.normal_forms import squeeze
 
 Pair = tuple[str, str]
 

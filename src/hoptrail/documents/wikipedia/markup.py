@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.wikipedia.page import CATEGORY, FILE, Site
 from hoptrail.documents.wikipedia.templates import ITEM, shown, template_name
-from hoptrail.language.offline.text import squeeze
+from hoptrail.text.normal_forms import squeeze
 
 HEADING = "\x1e"
 """Begins the line of a heading, before the digit of its level."""

@@ -19,8 +19,7 @@ from pathlib import Path
 from hoptrail.documents.wikipedia.converting import Converted, Form
 from hoptrail.documents.wikipedia.infobox import Pair
 from hoptrail.errors import StorageError
-from hoptrail.language.offline.evidence import base_title
-from hoptrail.language.offline.text import folded
+from hoptrail.text.normal_forms import base_title, folded
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS state (one INTEGER PRIMARY KEY CHECK (one = 1), task TEXT NOT NULL, progress TEXT NOT NULL);

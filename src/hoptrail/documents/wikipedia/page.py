@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError
 
 from hoptrail.documents.text import Unreadable, cleaned
-from hoptrail.language.offline.text import squeeze
+from hoptrail.text.normal_forms import squeeze
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

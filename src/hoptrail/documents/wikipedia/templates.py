@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hoptrail.language.offline.text import squeeze
+from hoptrail.text.normal_forms import squeeze
 
 ITEM = "\x1d"
 """Begins a line of its own (a list item, after a forced line break). XML cannot hold this character, so no text has it."""

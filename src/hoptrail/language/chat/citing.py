@@ -13,8 +13,9 @@ from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
 from hoptrail.language.chat.parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.offline.evidence import support_of
-from hoptrail.language.offline.text import sentence_spans, stands_in
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.normal_forms import stands_in
+from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Span, Unit
 
 SHORTEST_QUOTE = 12

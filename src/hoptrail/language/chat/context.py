@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.text import sentence_spans
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.text import estimated_tokens
+from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Unit
 
 MARGIN = 0.85

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from hoptrail.language.chat.context import Sentence, one_line
 from hoptrail.language.chat.schemas import ExtractReply, FactReply
 from hoptrail.language.offline.evidence import support_of
-from hoptrail.language.offline.text import sentence_spans
 from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Unit
 
 

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from hoptrail.language.chat.citing import YES_NO, folded
-from hoptrail.language.offline.text import stands_in
+from hoptrail.text.normal_forms import stands_in
 
 RECENT = 4096
 """Texts that are held: those of some fifty questions in work at once. They are used within their question."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line
-from hoptrail.language.offline.lexicon import FUNCTION_WORDS, word_set
-from hoptrail.language.offline.text import Word, squeeze
+from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import Word
 
 
 class Form(StrEnum):

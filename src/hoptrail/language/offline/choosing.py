@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import Line
 from hoptrail.language.offline.paths import Paths
 from hoptrail.language.offline.reading import Found
-from hoptrail.language.offline.text import content_stems, squeeze
 from hoptrail.language.offline.told import Name
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import content_stems
 
 _PAGE = 0.3
 """What all of a side's page says counts this much of what its best sentence says."""

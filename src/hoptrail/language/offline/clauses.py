@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.lexicon import (
-    ARTICLES,
-    AUXILIARIES,
-    BASE_VERBS,
-    COPULAS,
-    ORGANISATION_NOUNS,
-    PREPOSITIONS,
-    word_set,
-)
 from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, adjacent, group_start, own_verb, tokens_of
 from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, ORGANISATION_NOUNS, PREPOSITIONS, word_set
 
 _BEFORE_NOUNS = ARTICLES | word_set("of first last next")
 _DO = word_set("did do does")

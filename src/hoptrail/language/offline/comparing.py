@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.lexicon import (
+from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
     COPULAS,
@@ -27,9 +27,10 @@ from hoptrail.language.offline.lexicon import (
     PLACE_NOUNS,
     word_set,
 )
-from hoptrail.language.offline.questions import is_person_noun
-from hoptrail.language.offline.text import squeeze, stem, words
-from hoptrail.language.offline.values import date_order, read_date, read_number, same_value
+from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.values import date_order, read_date, read_number, same_value
+from hoptrail.text.words import stem, words
 
 
 class Verdictor(StrEnum):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.lexicon import FUNCTION_WORDS
 from hoptrail.language.tasks import Finding
+from hoptrail.text.lexicon import FUNCTION_WORDS
+from hoptrail.text.mentions import Shape, find_mentions
 
 _REFERENCE = re.compile(r"#(\d{1,3})\b")
 _DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)

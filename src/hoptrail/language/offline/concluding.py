@@ -16,7 +16,6 @@ from hoptrail.language.offline.choosing import choose, find_sides
 from hoptrail.language.offline.comparing import Comparison, find_comparison
 from hoptrail.language.offline.completing import complete, unresolved
 from hoptrail.language.offline.decomposing import chain
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.features import CALIBRATED, FEATURES, Planned, Seen, describe
 from hoptrail.language.offline.intersecting import agreed, find_conditions
@@ -26,9 +25,10 @@ from hoptrail.language.offline.reading import Found, Reader
 from hoptrail.language.offline.scorer import Floats, Scorer, in_order, stored_scorer
 from hoptrail.language.offline.searching import Weighed, share_of, weigh
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import RELATED, content_stems
-from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.values import same_value
+from hoptrail.text.words import RELATED, content_stems
 from hoptrail.types import Span
 
 _SURE = 0.8

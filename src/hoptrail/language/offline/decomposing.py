@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterator
 
 from hoptrail.language.offline.clauses import Description, describing_clauses, is_relative
-from hoptrail.language.offline.lexicon import (
+from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
+from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
+from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -22,9 +24,8 @@ from hoptrail.language.offline.lexicon import (
     PERSON_NOUNS,
     word_set,
 )
-from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
-from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
-from hoptrail.language.offline.text import Word, squeeze, words
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import Word, words
 
 _UNRELATIONAL = word_set(
     "part name number kind type end beginning start one some member members most all side lot group version example "

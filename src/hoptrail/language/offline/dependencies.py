@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from hoptrail.language.offline.lexicon import word_set
 from hoptrail.language.tasks import Triple
+from hoptrail.text.lexicon import word_set
 
 _SUBJECTS = word_set("nsubj nsubjpass csubj")
 _OBJECTS = word_set("dobj obj attr oprd acomp dative xcomp")

@@ -11,21 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.lexicon import FUNCTION_WORDS
 from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import Word, content_stems, folded, sentence_spans, squeeze, words
+from hoptrail.text.lexicon import FUNCTION_WORDS
+from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.words import Word, content_stems, words
 from hoptrail.types import Kind, Span, Unit
 
-_PARENTHESIS = re.compile(r"\s*\([^()]{0,80}\)\s*$")
 _DEFINITION_WORDS = 14
 _COPULA = frozenset({"is", "was", "are", "were"})
-
-
-def base_title(title: str) -> str:
-    """A title without the parenthesis that tells it from its namesakes."""
-    return squeeze(_PARENTHESIS.sub("", title)) or squeeze(title)
 
 
 @dataclass(frozen=True)

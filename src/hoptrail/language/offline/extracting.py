@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
-from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line, Page
 from hoptrail.language.offline.finders import EntityFinder
-from hoptrail.language.offline.lexicon import DEMONYMS
-from hoptrail.language.offline.text import squeeze, words
 from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.text.lexicon import DEMONYMS
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import words
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 

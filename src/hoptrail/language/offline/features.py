@@ -10,15 +10,15 @@ import math
 from dataclasses import dataclass
 
 from hoptrail.language.offline.candidates import Candidate, Form, candidates
-from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import Line
 from hoptrail.language.offline.fitting import fit
-from hoptrail.language.offline.lexicon import AUXILIARIES, COPULAS, DEMONYMS
 from hoptrail.language.offline.paths import Paths, Place, Terms
 from hoptrail.language.offline.questions import Question, Wanted
-from hoptrail.language.offline.text import content_stems, stem, words
 from hoptrail.language.offline.told import Name, opens_with_title
-from hoptrail.language.offline.values import country_of, same_value
+from hoptrail.text.lexicon import AUXILIARIES, COPULAS, DEMONYMS
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.values import country_of, same_value
+from hoptrail.text.words import content_stems, stem, words
 
 _PLACE_FEATURES = (
     "line", "line with title", "page", "near with title", "near", "last", "last with title", "first", "first with title",

@@ -13,9 +13,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.lexicon import word_set
-from hoptrail.language.offline.text import squeeze
+from hoptrail.text.lexicon import word_set
+from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.normal_forms import squeeze
 
 if TYPE_CHECKING:
     from spacy.language import Language

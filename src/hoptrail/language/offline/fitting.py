@@ -5,12 +5,13 @@ Judges by the words around the candidate, by its own words, and by what the evid
 
 from __future__ import annotations
 
-from hoptrail.language.offline.entities import Mention, Shape
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
-from hoptrail.language.offline.lexicon import DEMONYMS, ORGANISATION_NOUNS, PLACE_NOUNS, word_set
 from hoptrail.language.offline.questions import Question, Wanted, is_person_noun
-from hoptrail.language.offline.text import Word, folded, stem, words
-from hoptrail.language.offline.values import country_of
+from hoptrail.text.lexicon import DEMONYMS, ORGANISATION_NOUNS, PLACE_NOUNS, word_set
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.normal_forms import folded
+from hoptrail.text.values import country_of
+from hoptrail.text.words import Word, stem, words
 
 _NAMES = frozenset({Shape.NAME, Shape.QUOTED})
 SHAPES = {

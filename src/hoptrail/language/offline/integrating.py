@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from hoptrail.language.offline.concluding import Plan
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.text import folded, stands_in
-from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.text.normal_forms import folded, stands_in
+from hoptrail.text.values import same_value
 from hoptrail.types import Span
 
 _UNCHECKED = 0.6

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from hoptrail.language.offline.clauses import is_relative
-from hoptrail.language.offline.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
 from hoptrail.language.offline.phrases import Token, named_spans, tokens_of
 from hoptrail.language.offline.questions import is_person_noun
-from hoptrail.language.offline.text import squeeze
-from hoptrail.language.offline.values import same_value
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.values import same_value
 
 _MOST_ANALYSED = 600
 _ASKING = word_set("who what which where when whose")

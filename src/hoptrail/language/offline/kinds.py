@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
-from hoptrail.language.offline.lexicon import (
+from hoptrail.language.offline.questions import Question
+from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
     COPULAS,
@@ -20,9 +21,9 @@ from hoptrail.language.offline.lexicon import (
     QUESTION_WORDS,
     word_set,
 )
-from hoptrail.language.offline.questions import Question
-from hoptrail.language.offline.text import Word, content_stems, squeeze, words
-from hoptrail.language.offline.values import country_of
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.values import country_of
+from hoptrail.text.words import Word, content_stems, words
 
 _LEAD = re.compile(r"(?:is|was|are|were) (?:the (?:[a-z]+ )?)?", re.IGNORECASE)
 _KIND = re.compile(r",? (?:an?|one of the) (?:(?:type|kind|sort)s? of (?:an? )?)?(?P<kind>.+)")

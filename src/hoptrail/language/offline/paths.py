@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hoptrail.language.offline.entities import Shape
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
-from hoptrail.language.offline.lexicon import QUESTION_WORDS, STOP_WORDS
 from hoptrail.language.offline.questions import Question, analyse
-from hoptrail.language.offline.text import RELATED, content_stems, words
 from hoptrail.language.offline.told import Name, Told
+from hoptrail.text.lexicon import QUESTION_WORDS, STOP_WORDS
+from hoptrail.text.mentions import Shape
+from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Span
 
 _NEARNESS = 4.0

@@ -26,8 +26,6 @@ from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.sampling import relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
-from hoptrail.language.offline.text import content_stems
-from hoptrail.language.offline.values import same_value
 from hoptrail.language.tasks import (
     Assess,
     Complete,
@@ -48,6 +46,8 @@ from hoptrail.language.tasks import (
     Task,
 )
 from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.text.values import same_value
+from hoptrail.text.words import content_stems
 from hoptrail.types import Unit, Usage
 
 NAME = "offline"

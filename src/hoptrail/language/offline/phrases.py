@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.entities import Shape, find_mentions
-from hoptrail.language.offline.lexicon import (
+from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
     BASE_VERBS,
@@ -21,8 +21,8 @@ from hoptrail.language.offline.lexicon import (
     PREPOSITIONS,
     word_set,
 )
-from hoptrail.language.offline.questions import is_person_noun
-from hoptrail.language.offline.text import words
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import words
 
 CLAUSE_WORDS = word_set("who that which where whose whom when")
 REFERENCE = re.compile(r"#\d{1,3}")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.lexicon import (
+from hoptrail.text.lexicon import (
     AUXILIARIES,
     DATE_NOUNS,
     NOT_PERSONS,
@@ -21,7 +20,9 @@ from hoptrail.language.offline.lexicon import (
     STOP_WORDS,
     word_set,
 )
-from hoptrail.language.offline.text import Word, squeeze, stem, words
+from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import Word, stem, words
 
 
 class Wanted(StrEnum):

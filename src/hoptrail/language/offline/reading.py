@@ -13,15 +13,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.entities import Mention, Shape
-from hoptrail.language.offline.evidence import EvidencePages, Line, Page, base_title
+from hoptrail.language.offline.evidence import EvidencePages, Line, Page
 from hoptrail.language.offline.fitting import SHAPES, fit, in_place
 from hoptrail.language.offline.kinds import kind_asked, of_kind, owned_by_subject
-from hoptrail.language.offline.lexicon import DEMONYMS, NAMED_AFTER, word_set
 from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import KIN, RELATED, content_stems, squeeze, stem, words
-from hoptrail.language.offline.values import country_of, read_date
+from hoptrail.text.lexicon import DEMONYMS, NAMED_AFTER, word_set
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.normal_forms import base_title, squeeze
+from hoptrail.text.values import country_of, read_date
+from hoptrail.text.words import KIN, RELATED, content_stems, stem, words
 from hoptrail.types import Span
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]

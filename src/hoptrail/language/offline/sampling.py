@@ -9,8 +9,8 @@ from __future__ import annotations
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.text import folded, without_article
 from hoptrail.language.tasks import Entail, Relation, Sample, Samples
+from hoptrail.text.normal_forms import same_words
 
 
 def sample(task: Sample, settings: OfflineSettings) -> Samples:
@@ -25,12 +25,3 @@ def sample(task: Sample, settings: OfflineSettings) -> Samples:
 def relation(task: Entail) -> Relation:
     """What has the same words follows, what has not contradicts: rules do not know synonyms."""
     return Relation.ENTAILMENT if same_words(task.premise, task.hypothesis) else Relation.CONTRADICTION
-
-
-def same_words(one: str, other: str) -> bool:
-    """Whether two answers are equal but for case, white space, a leading article and a full stop."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(answer: str) -> str:
-    return folded(without_article(answer.strip(" .")))

@@ -10,7 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from hoptrail.language.offline.text import content_stems, squeeze
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import content_stems
 
 _LIKENESS_COST = 0.6
 _MOST_SENTENCES = 400

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.entities import Shape, find_mentions
 from hoptrail.language.offline.evidence import Line, Page
-from hoptrail.language.offline.lexicon import DATED_EVENTS
 from hoptrail.language.offline.questions import Wanted, analyse
-from hoptrail.language.offline.text import KIN, RELATED, content_stems, stem
+from hoptrail.text.lexicon import DATED_EVENTS
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import KIN, RELATED, content_stems, stem
 
 Name = frozenset[str]
 """A name by the stems of its words, so that `The Foss` and `Foss` are one."""

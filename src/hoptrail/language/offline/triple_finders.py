@@ -10,11 +10,10 @@ from threading import Lock
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.dependencies import triples_in_parse
-from hoptrail.language.offline.evidence import base_title
 from hoptrail.language.offline.finders import RULES, load_pipeline
-from hoptrail.language.offline.text import squeeze
 from hoptrail.language.offline.triples import triples_of
 from hoptrail.language.tasks import Fact, Triple
+from hoptrail.text.normal_forms import base_title, squeeze
 
 STATED = "stated"
 _SPACY = "spacy"

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hoptrail.language.offline.entities import Mention, Shape, find_mentions
-from hoptrail.language.offline.evidence import Line, base_title
-from hoptrail.language.offline.lexicon import (
+from hoptrail.language.offline.evidence import Line
+from hoptrail.language.offline.phrases import Token
+from hoptrail.language.tasks import Fact, Triple
+from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
     COPULAS,
@@ -22,9 +23,9 @@ from hoptrail.language.offline.lexicon import (
     QUESTION_WORDS,
     word_set,
 )
-from hoptrail.language.offline.phrases import Token
-from hoptrail.language.offline.text import folded, squeeze, words
-from hoptrail.language.tasks import Fact, Triple
+from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.words import words
 
 MOST = 8
 """Triples of one sentence: a list of thirty names says little about each."""

@@ -24,11 +24,11 @@ from filelock import FileLock, Timeout
 
 from hoptrail.documents import walking
 from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
-from hoptrail.documents.splitting import sentence_ends
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
+from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import Document, content_id
 
 LOCK = ".lock"

@@ -11,14 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hoptrail.language.offline.lexicon import (
-    CAPITALISED_FUNCTION_WORDS,
-    MONTHS,
-    MULTIPLIERS,
-    NAME_CONNECTORS,
-    NUMBER_WORDS,
-)
-from hoptrail.language.offline.text import Word, squeeze, words
+from hoptrail.text.lexicon import CAPITALISED_FUNCTION_WORDS, MONTHS, MULTIPLIERS, NAME_CONNECTORS, NUMBER_WORDS
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import Word, words
 
 _MONTH = "(?:" + "|".join(month.capitalize() for month in MONTHS) + ")"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from hoptrail.language.offline.lexicon import BASE_VERBS, COPULAS
+from hoptrail.text.lexicon import BASE_VERBS, COPULAS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _IRREGULAR = {

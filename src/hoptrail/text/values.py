@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from hoptrail.language.offline.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
-from hoptrail.language.offline.text import content_stems, squeeze, without_article, words
+from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
+from hoptrail.text.normal_forms import squeeze, without_article
+from hoptrail.text.words import content_stems, words
 
 Date = tuple[int, int, int]
 """Year, month, day; 0 for what is not said. Years before the common era are negative."""

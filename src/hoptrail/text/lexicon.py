@@ -1,4 +1,4 @@
-"""Closed word classes and small lexical fields of English that the offline rules look up.
+"""Closed word classes and small lexical fields of English that the rules look up.
 
 General English only: function words, irregular word families (born/birth), kinship, common demonyms. It knows no proper
 names beyond countries, and no other language; a question without a word of `QUESTION_WORDS` or `AUXILIARIES` is not read.
@@ -50,11 +50,6 @@ CAPITALISED_FUNCTION_WORDS = FUNCTION_WORDS | word_set(
 
 NAME_CONNECTORS = word_set("of de la le du des di da dos del della der den von van zu al el ibn bin")
 """Lower-case words that may stand inside a name, between two capitalised words."""
-
-ABBREVIATIONS = word_set(
-    "mr mrs ms dr st jr sr prof gen col capt lt sgt rev hon vs no vol ca c etc al inc ltd co corp dept fig mt ft "
-    "e.g i.e"
-)
 
 MONTHS = (
     "january",

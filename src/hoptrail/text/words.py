@@ -1,0 +1,110 @@
+"""Words of a text with exact offsets, stems of English words, and how long a text is in words.
+
+The stemmer cuts regular endings and maps irregular families to one form; it is meant for matching a question with a
+sentence, not for display. It does not tag parts of speech.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hoptrail.text.lexicon import CANONICAL, KIN_WORDS, RELATED_WORDS, STOP_WORDS
+from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
+
+_MARKS = "".join(chr(code) for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M")
+# Every repeated group starts with a character that the part before it cannot match: linear time on any input. Looking whether
+# it is ASCII first makes words of English four times as fast.
+LETTERS = rf"[^\W_]++(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*+)*+"
+"""A pattern of letters and digits, each with the accents, vowel signs and soft hyphens that follow it as characters."""
+_WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
+_ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
+_SHORTEST_STEM = 3
+_NAME_LENGTH = 80
+"""Texts up to here are names and come back many times within one task: their words are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as written, and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+    @property
+    def stem(self) -> str:
+        return stem(self.text)
+
+    @property
+    def capitalised(self) -> bool:
+        return self.text[0].isupper()
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """The words of `text`; a possessive `'s` is a word of its own (`s`), `#1` is one word."""
+    return _words_of_name(text) if len(text) <= _NAME_LENGTH else _words(text)
+
+
+def _words(text: str) -> tuple[Word, ...]:
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+
+
+_words_of_name = lru_cache(maxsize=16_384)(_words)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A form shared by a word's family: `designer`, `designed` and `designs` all give `design`."""
+    lower = composed(word).lower().removesuffix("'s").removesuffix("’s")
+    if lower in CANONICAL:
+        return CANONICAL[lower]
+    for ending in _ENDINGS:
+        if lower.endswith(ending) and len(lower) - len(ending) >= _SHORTEST_STEM:
+            lower = lower[: -len(ending)]
+            break
+    if len(lower) > _SHORTEST_STEM and lower[-1] == lower[-2]:
+        lower = lower[:-1]
+    if lower.endswith("y") and len(lower) > _SHORTEST_STEM:
+        lower = lower[:-1] + "i"
+    return lower
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words of `text` that carry meaning."""
+    return _stems_of_name(text) if len(text) <= _NAME_LENGTH else _content_stems(text)
+
+
+def _content_stems(text: str) -> frozenset[str]:
+    return frozenset(word.stem for word in words(text) if word.lower not in STOP_WORDS)
+
+
+_stems_of_name = lru_cache(maxsize=16_384)(_content_stems)
+
+
+RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
+"""`RELATED_WORDS` by stem."""
+KIN = frozenset(stem(word) for word in KIN_WORDS)
+"""`KIN_WORDS` by stem."""
+
+
+_COUNTED = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+    r"|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
+    r"|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,24}"
+)
+
+
+def words_in(text: str) -> int:
+    """The length of `text` in words: runs without white space, of at most 24 characters.
+
+    In scripts that put no spaces between words, a Chinese or Japanese character counts as one word, and so do four
+    characters of Thai, Lao, Khmer or Burmese.
+    """
+    return sum(1 for _ in _COUNTED.finditer(text))
