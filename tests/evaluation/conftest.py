@@ -1,4 +1,4 @@
-"""What the evaluation tests share: the real data where it is present, and a way to write small files."""
+"""What the evaluation tests share: a way to write small files, and a bench."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ import pytest
 from evaluation.bench import CORPUS, QUESTIONS, Bench
 
 WriteLines = Callable[[str, Iterable[object]], Path]
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    folder = Path(__file__).parents[3] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip(f"the real data is not here ({folder})")
-    return folder
 
 
 @pytest.fixture

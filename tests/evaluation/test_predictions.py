@@ -79,11 +79,3 @@ def test_a_lone_surrogate_is_scored_like_any_character(write_lines: WriteLines) 
     path = write_lines("predictions.jsonl", [r'{"prediction": "\ud83d", "answers": ["\ud83d"]}'])
 
     assert score_predictions(path, Rule.HOTPOTQA)[0].em == 1
-
-
-def test_the_official_values_come_out_of_the_file_itself(shared_data: Path) -> None:
-    path = shared_data / "scoring-vectors.jsonl"
-    if not path.exists():
-        pytest.skip(f"the official scripts' values are not here ({path})")
-
-    assert summarise_scores(score_predictions(path, Rule.HOTPOTQA)).n == 300
