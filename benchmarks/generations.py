@@ -73,6 +73,9 @@ def reply_to(body: dict[str, Any]) -> str:
     if task == "sample":
         place = number_of(f"{given}{body.get('seed')}") % MEANINGS
         return json.dumps({"reasoning": "The evidence names it.", "answer": named(given, place)})
+    if task in {"assess", "verify", "equate"}:
+        said = ("yes", "no")[number_of(given) % 2]
+        return json.dumps({"enough": said, "supports": said, "same": said})
     answer = named(given, number_of(given))
     step = {"question": asked, "answer": answer, "evidence": [1], "quote": ""}
     return json.dumps({"steps": [step], "answer": answer, "confidence": 0.5})

@@ -36,10 +36,11 @@ from benchmarks.common import data_folder, parser, percentile, print_table, run_
 
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.paired_tests import randomisation_p
 from hoptrail.evaluation.retrieval_measures import full_at, recall_at
-from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document
+from hoptrail.evaluation.running import INDEX_FOLDER
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage

@@ -29,12 +29,12 @@ from benchmarks.neighbourhoods import index_of
 
 from hoptrail import Index
 from hoptrail.evaluation.asking import corpus_ids
-from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+from hoptrail.evaluation.datasets import ANSWER_RULES, Dataset, load_dataset
 from hoptrail.evaluation.gold_plan import as_question, gold_plan
 from hoptrail.evaluation.paired_tests import paired_difference
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
-from hoptrail.evaluation.running import corpus_ids_by_document
-from hoptrail.evaluation.scoring import mean, score_answer
+from hoptrail.evaluation.scoring import Rule, mean, score_answer
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Language, Read, Reply, Task
 from hoptrail.recipes.hirag import Hirag, HiragSettings
@@ -127,13 +127,14 @@ def ways(index: Index, language: Language) -> Iterator[tuple[str, Recipe]]:
 def outcomes(
     recipe: Recipe, language: CountingReads, dataset: Dataset, asked: Sequence[SubQuestion]
 ) -> Iterator[Outcome]:
+    rule = ANSWER_RULES.get(dataset.name, Rule.HOTPOTQA)
     passages_of = partial(corpus_ids, ids=corpus_ids_by_document(recipe.corpus.snapshot, dataset))
     for one in asked:
         language.reads, started = 0, time.perf_counter()
         answer = recipe.answer(checked_question(one.question))
         milliseconds = 1000 * (time.perf_counter() - started)
         found = project_to_passages(answer.ranking, passages_of)
-        score = score_answer(answer.text, one.answers, dataset.rule)
+        score = score_answer(answer.text, one.answers, rule)
         recall_2, recall_5 = (recall_at(k, found, one.passages) for k in (2, 5))
         yield Outcome(recall_2, recall_5, score.em, score.f1, not answer.abstained, language.reads, milliseconds)
 

@@ -30,9 +30,10 @@ from hoptrail import Watcher
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.asking import corpus_ids
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document
+from hoptrail.evaluation.running import INDEX_FOLDER
 from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from command import Hoptrail
 from hoptrail.types import Document
 from world import FACTS, HashingEncoder, make_document
+
+# How long an example takes depends on what else the machine does; `timeout` bounds a test.
+hypothesis.settings.register_profile("hoptrail", deadline=None)
+hypothesis.settings.load_profile("hoptrail")
 
 
 @pytest.fixture

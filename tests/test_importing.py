@@ -26,8 +26,10 @@ HEAVY = [
     "openai",
     "tokenizers",
     "torch",
-    "pypdf",
+    "pypdfium2",
     "docx",
+    "pptx",
+    "python_calamine",
     "scipy",
 ]
 HEAVY += [
@@ -53,6 +55,7 @@ ORDER = [
     {"models"},
     {"language"},
     {"documents"},
+    {"corpus"},
     {"store"},
     {"structures"},
     {"retrieval"},
@@ -102,7 +105,8 @@ def audit(event, arguments):
     if event == "open":
         path, mode, _ = arguments
         written = isinstance(mode, str) and set(mode) & set("wax+")
-        if written and not str(path).endswith(".pyc") and ".pyc." not in str(path):
+        compiled = isinstance(path, int) or str(path).endswith(".pyc") or ".pyc." in str(path)  # by its number once it is open
+        if written and not compiled:
             seen["files"].append(str(path))
         elif name := frame_of_ours({"pathlib", "io", "tempfile"}):
             seen["files"].append(f"{name} reads {path}")
@@ -161,7 +165,7 @@ def test_the_watch_sees_what_it_watches_for(tmp_path: Path) -> None:
         'exec(\'import os, threading, socket, asyncio\\nos.environ.get("PATH")\\nopen("made", "w").close()\\n'
         'try: socket.create_connection(("127.0.0.1", 9))\\nexcept OSError: pass\\n'
         'threading.Thread(target=threading.Event().wait, args=(2,), name="idle", daemon=True).start()\\n'
-        "asyncio.run = print\\nimport pypdf', vars(ours))"
+        "asyncio.run = print\\nimport pypdfium2', vars(ours))"
     )
     noticed = imported(code, tmp_path)
     assert noticed["environment"] == [["hoptrail.naughty", "PATH"]]
@@ -169,7 +173,7 @@ def test_the_watch_sees_what_it_watches_for(tmp_path: Path) -> None:
     assert noticed["network"]
     assert noticed["threads"] == ["MainThread", "idle"]
     assert noticed["patched"] == ["run"]
-    assert "pypdf" in noticed["modules"]
+    assert "pypdfium2" in noticed["modules"]
 
 
 def test_importing_every_module_does_nothing_either(tmp_path: Path) -> None:

@@ -90,8 +90,13 @@ def write_tiny_folder(folder: Path) -> Path:
     return folder
 
 
-def plain_bert(weights: Mapping[str, NDArray[Any]], layers: int, heads: int, pieces: list[int]) -> Matrix:
-    """Token vectors of one text, unpadded, in double precision; written from the papers, apart from `bert.py`."""
+def plain_bert(
+    weights: Mapping[str, NDArray[Any]], layers: int, heads: int, pieces: list[int], second_from: int | None = None
+) -> Matrix:
+    """Token vectors of one text, unpadded, in double precision; written from the papers, apart from `bert.py`.
+
+    From the place `second_from` on, the pieces are of a second segment.
+    """
 
     def tensor(name: str) -> Matrix:
         return weights[name].astype(np.float64)
@@ -116,7 +121,8 @@ def plain_bert(weights: Mapping[str, NDArray[Any]], layers: int, heads: int, pie
     erf = np.vectorize(math.erf)
     x = tensor("embeddings.word_embeddings.weight")[pieces]
     x = x + tensor("embeddings.position_embeddings.weight")[: len(pieces)]
-    x = norm(x + tensor("embeddings.token_type_embeddings.weight")[0], "embeddings")
+    segments = [int(second_from is not None and place >= second_from) for place in range(len(pieces))]
+    x = norm(x + tensor("embeddings.token_type_embeddings.weight")[segments], "embeddings")
     for layer in range(layers):
         name = f"encoder.layer.{layer}"
         attended = linear(attend(x, f"{name}.attention.self"), f"{name}.attention.output.dense")

@@ -28,9 +28,10 @@ from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched
 
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.asking import corpus_ids
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document, index_corpus
+from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
 

@@ -18,6 +18,7 @@ HoptrailError
 ├── DataError                a data folder or predictions file is not as documented
 │   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
 └── Interrupted              stopped before the end; the same command goes on from here (exit code 3)
+    ├── StillRead            a removal is committed, but a reader keeps the removed text in the log
     ├── BudgetExhausted      the limit on calls, tokens or money is reached
     └── EndpointBusy         the endpoint kept asking us to wait
 """
@@ -123,6 +124,10 @@ class RecordingError(DataError):
 
 class Interrupted(HoptrailError):
     """Work was stopped after saving what was finished: on request, or because going on must wait."""
+
+
+class StillRead(Interrupted):
+    """What was removed is out of the index, but not yet out of its files: a process still reads the state before."""
 
 
 class BudgetExhausted(Interrupted):

@@ -245,7 +245,7 @@ class Index:
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         name = name or self.settings.recipe
         needed = needed_structures([name], self.settings.recipes)
-        corpus = Corpus(self._snapshot(), lambda: self.encoder)
+        corpus = Corpus(self._snapshot(), lambda: self.encoder, self.settings.structures)
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(

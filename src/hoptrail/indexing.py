@@ -44,7 +44,8 @@ class Watcher:
 @dataclass(slots=True)
 class IndexingReport:
     """What a run did. `removed` documents had been read from these sources before, which no longer hold them; `failures` could
-    not be read, and the rest went on. `notes` say what was decided or could not be done; `usage` is what language tasks cost.
+    not be read, and the rest went on; `left_out` are files that are no documents (pictures, programs). `notes` say what was
+    decided or could not be done; `usage` is what language tasks cost.
     """
 
     added: int = 0
@@ -52,6 +53,7 @@ class IndexingReport:
     removed: int = 0
     documents: int = 0
     failures: list[DocumentError] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
@@ -305,6 +307,7 @@ def _read_all(
         report.removed += register.write()
         workshop.pause()
     report.notes += findings.notes
+    report.left_out = findings.left_out
     return report
 
 

@@ -12,23 +12,27 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, is_dataclass
 from datetime import date, time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import check_language
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.opening import check_encoder
 from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings, recipe_settings
+from hoptrail.recipes.papers import PREFIX, paper_named
 from hoptrail.server_limits import ServerLimits
 from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +56,21 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "encoder": check_encoder,
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
+    "chat.prompts": check_prompts,
 }
-"""Settings that name something, and who refuses what is no name of it."""
+"""Settings that name something, and who refuses what is no name of it, or cannot be used."""
 
 
 def load_settings(path: str | Path | None) -> Settings:
-    """The settings in a TOML file; the defaults where there is no file to read.
+    """The settings in a TOML file, or of a paper (`paper:NAME`); the defaults where there is none to read.
 
     Raises:
         UsageError: the file cannot be read, or any of its keys or values is not a setting; all are listed.
     """
     if path is None:
         return Settings()
+    if (name := str(path)).startswith(PREFIX):
+        return settings_from(paper_named(name).settings, name)
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -74,25 +81,51 @@ def load_settings(path: str | Path | None) -> Settings:
 
 
 def settings_from(content: dict[str, Any], origin: str) -> Settings:
-    """Settings from nested keys and values as TOML gives them; `origin` is named in errors.
+    """Settings from nested keys and values as TOML gives them; `origin` is named in errors. A `paper` gives what they leave out.
 
     Raises:
         UsageError: a key or a value is not a setting; all are listed, each with its full path.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
+    if "paper" in content:
+        content = _over(
+            paper_named(str(content["paper"])).settings, {key: content[key] for key in content.keys() - {"paper"}}
+        )
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
     faults += [f"{key}: {fault}" for key, value in _values(content) if (fault := _fault(key, value))]
     settings = Settings()
     try:
         # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
-        settings = TypeAdapter(Settings).validate_json(json.dumps(content, default=str), strict=True)
+        settings = _adapter().validate_json(json.dumps(content, default=str), strict=True)
     except ValidationError as error:
         said = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
         faults += [f"{place}: {message.removeprefix('Value error, ')}" for place, message in said]
     if faults:
         raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
     return settings
+
+
+def _over(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """`base` with what `content` says otherwise, table by table."""
+    both = {
+        key: _over(base[key], content[key])
+        for key in base.keys() & content.keys()
+        if _are_tables(base[key], content[key])
+    }
+    return {**base, **content, **both}
+
+
+def _are_tables(*values: object) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+@cache
+def _adapter() -> TypeAdapter[Settings]:
+    """What checks settings; making it costs more than a hundred times as much as using it."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Settings)
 
 
 def to_toml(settings: DataclassInstance, path: str = "") -> str:

@@ -7,13 +7,16 @@ One word per idea; `docs/datamodel.md` is the same list on one page. Offsets are
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
 ID_DIGITS = 20
+
+SURE, LIKELY = 0.8, 0.5
+"""Confidences from which an answer is called sure and likely."""
 
 
 def content_id(prefix: str, *parts: str) -> str:
@@ -46,10 +49,35 @@ class Kind(StrEnum):
     TOPIC = "topic"
 
 
+class BlockKind(StrEnum):
+    """What a block of a document is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    ROW = "row"
+    CODE = "code"
+    QUOTE = "quote"
+
+
+class AnswerKind(StrEnum):
+    """What an answer is: a span with its unit, yes or no, several items, the steps of a procedure, the sentences that say it, or
+    nothing.
+    """
+
+    SHORT = "short"
+    YES_NO = "yes-no"
+    LIST = "list"
+    STEPS = "steps"
+    PASSAGE = "passage"
+    NONE = "none"
+
+
 class Verdict(StrEnum):
-    """How a hop ended."""
+    """How a hop ended. What is unsupported has an answer, which what it cites does not bear out."""
 
     ANSWERED = "answered"
+    UNSUPPORTED = "unsupported"
     UNANSWERED = "unanswered"
     FAILED = "failed"
 
@@ -71,6 +99,42 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table row: its column's header (empty: none) and where its value stands in the document's text."""
+
+    header: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document's structure: characters `start` to `end` of its text, with the white space that follows it.
+
+    `path` are the headings it stands under, outermost first. `level` is a heading's level or a list item's depth, from 1; of
+    what goes on an item that item's depth; of a row 1 where it holds the headers of its table. `lead` is the sentence that
+    introduces the list of an item, or the item above a nested one, or the item that is gone on. `place` says where it is in the
+    file (`line 12`, `page 3`, `sheet Prices, row 4`). `date` is the ISO date of the dated heading it stands under; empty: none.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    path: tuple[str, ...] = ()
+    level: int = 0
+    ordered: bool = False
+    lead: str = ""
+    cells: tuple[Cell, ...] = ()
+    place: str = ""
+    date: str = ""
+
+    @property
+    def is_header(self) -> bool:
+        """Whether this is the row of a table that holds the headers."""
+        return self.kind is BlockKind.ROW and self.level == 1
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One source text with a title, as read.
 
@@ -78,6 +142,10 @@ class Document:
     one before ends, the last ends at `len(text)`, so sentences tile the text (white space belongs to the sentence before
     it). `sources` are the places it was read from (a path, or `path#id` for a JSONL line); the same content read from two
     places is one document with two sources. `notes` say what reading had to decide (an encoding guessed, say).
+
+    `blocks` tile the text as sentences do, and no sentence crosses one; none means that nothing is known of the structure: the
+    text is one paragraph. `date` is the document's ISO date (a year, a month or a day), `date_from` where that was found
+    (`front matter`, `file name`, ...); both are empty where there is none.
     """
 
     id: str
@@ -86,12 +154,32 @@ class Document:
     sentence_ends: tuple[int, ...]
     sources: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    date: str = ""
+    date_from: str = ""
 
     def __post_init__(self) -> None:
         ends = self.sentence_ends
         rising = all(before < after for before, after in zip((0, *ends), ends, strict=False))
         if not rising or (ends[-1] if ends else 0) != len(self.text):
             raise ValueError(f"sentences of document {self.id} do not tile its {len(self.text)} characters")
+        if self.blocks:
+            self._check_blocks()
+
+    def _check_blocks(self) -> None:
+        starts = [block.start for block in self.blocks]
+        ends = [block.end for block in self.blocks]
+        tiled = starts == [0, *ends[:-1]] and ends[-1] == len(self.text)
+        if not tiled or any(start >= end for start, end in zip(starts, ends, strict=True)):
+            raise ValueError(f"blocks of document {self.id} do not tile its {len(self.text)} characters")
+        if not set(self.sentence_ends).issuperset(ends):
+            raise ValueError(f"a sentence of document {self.id} crosses a block")
+
+    def blocks_within(self, span: Span) -> tuple[Block, ...]:
+        """The blocks that share characters with a part of the document, in order."""
+        first = bisect_right(self.blocks, span.start, key=lambda block: block.end)
+        last = bisect_left(self.blocks, span.end, key=lambda block: block.start)
+        return self.blocks[first:last]
 
     def sentences(self, within: Span | None = None) -> Iterator[Span]:
         """All of them, or those that share characters with a part of the document."""
@@ -112,6 +200,8 @@ class Unit:
     """A retrievable piece of text. `sources` are the spans it was made from: at least one, also for derived units.
 
     For kinds passage and sentence there is one source and `text` is exactly that span; derived kinds carry their own text.
+    `blocks` are those of the document that share characters with the source of a passage or sentence, with offsets in the
+    document; none where its text is plain.
     """
 
     id: str
@@ -119,11 +209,42 @@ class Unit:
     title: str
     text: str
     sources: tuple[Span, ...]
+    blocks: tuple[Block, ...] = ()
 
     @property
     def searchable(self) -> str:
-        """What keyword index and encoder see: the title's line, then the text."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
+        """What keyword index, encoder and readers see: the title's line, the line of the headings it stands under, then the text
+        with table rows as `header: value`.
+        """
+        if not self.blocks:
+            return f"{self.title}\n{self.text}" if self.title else self.text
+        path = " > ".join(heading for heading in self.path if heading != self.title)
+        return "\n".join(line for line in (self.title, path, self.readable) if line)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings that it stands under where it begins, outermost first."""
+        return self.blocks[0].path if self.blocks else ()
+
+    @property
+    def readable(self) -> str:
+        """The text with table rows as `header: value`."""
+        if not any(block.cells for block in self.blocks):
+            return self.text
+        parts = [part for block in self.blocks if (part := self.readable_part(block))]
+        return "\n".join(parts) or self.text
+
+    def readable_part(self, block: Block) -> str:
+        """What of a block stands in this unit, a table row as `header: value` for each cell; empty for a row of headers."""
+        first = self.sources[0].start
+        if block.is_header:
+            return ""
+        if not block.cells:
+            return self.text[max(0, block.start - first) : block.end - first].strip()
+        values = (
+            (cell.header, self.text[max(0, cell.start - first) : max(0, cell.end - first)]) for cell in block.cells
+        )
+        return "; ".join(f"{header}: {value}" if header else value for header, value in values if value)
 
     @property
     def document(self) -> str:
@@ -190,6 +311,26 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, list item or table row that is shown as evidence: `text` is what stands at `start` to `end` of the document,
+    `said` how it reads (a row as `header: value`, an item after the sentence that introduces its list).
+
+    `path` are the headings it stands under, `place` where it is in the file, `date` the ISO date that holds for it.
+    """
+
+    document: str
+    title: str
+    start: int
+    end: int
+    text: str
+    said: str
+    unit: str
+    path: tuple[str, ...] = ()
+    place: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """One step: the sub-question, what was really asked (after completion), what was found, what was concluded."""
 
@@ -213,13 +354,19 @@ class Trail:
         return len(self.hops)
 
 
+def certainty(confidence: float) -> str:
+    """A confidence in words."""
+    return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way.
 
     `ranking` is what the recipe retrieved over all hops, best first: what its `retrieve` gives for the same question.
     `confidence` is how likely the answer is thought to be right, 0 to 1 (of an abstention: the answer that was held back);
-    None where the recipe does not say.
+    None where the recipe does not say. `items` are what a list or the steps of a procedure consist of. `closest` are the best
+    statements for the question, best first, whether it was answered or not.
     """
 
     question: str
@@ -231,10 +378,22 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     ranking: Ranking = ()
     confidence: float | None = None
+    kind: AnswerKind = AnswerKind.SHORT
+    items: tuple[str, ...] = ()
+    closest: tuple[Statement, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.text is None and self.kind is not AnswerKind.NONE:
+            object.__setattr__(self, "kind", AnswerKind.NONE)
 
     @property
     def abstained(self) -> bool:
         return self.text is None
+
+    @property
+    def certainty(self) -> str:
+        """The confidence in words: sure, likely or unsure; empty where the recipe does not say."""
+        return "" if self.confidence is None else certainty(self.confidence)
 
     @property
     def failed(self) -> bool:

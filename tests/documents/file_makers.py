@@ -6,6 +6,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
@@ -58,17 +59,6 @@ def pdf_with_contents(contents: Sequence[bytes], title: str = "", box: bytes = b
     return pdf_of(objects, b"/Info 4 0 R")
 
 
-def encrypted_pdf(password: str) -> bytes:
-    """Encrypted with RC4; an empty password is the lock that anybody's reader opens."""
-    from pypdf import PdfReader, PdfWriter
-
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(text_pdf([["The vault opens at nine."]]))))
-    writer.encrypt(user_password=password, owner_password="owner", algorithm="RC4-128")
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
 def word_file(path: Path, paragraphs: Sequence[tuple[str, str]], title: str = "") -> Path:
     """A DOCX file of (style, text) paragraphs."""
     from docx import Document
@@ -104,3 +94,44 @@ def with_member(path: Path, name: str, data: bytes) -> bytes:
                 new.writestr(member, old.read(member))
         new.writestr(name, data)
     return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Text that begins at a place in points from the lower left corner, in the font F1 (Helvetica), F2 (bold) or F3 (Courier)."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 10
+    font: str = "F1"
+
+
+def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, float, float, float]] = ()) -> bytes:
+    """A PDF whose text stands where it is told, with lines from point to point on every page."""
+    fonts = [_FONT, *(_FONT.replace(b"Helvetica", name) for name in (b"Helvetica-Bold", b"Courier"))]
+    first = 3 + len(fonts)
+    kids = b" ".join(b"%d 0 R" % (first + 2 * number) for number in range(len(pages)))
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(pages)),
+        *fonts,
+    ]
+    lines = " ".join("{} {} m {} {} l S".format(*rule) for rule in rules)
+    for number, page in enumerate(pages):
+        shown = [
+            f"BT /{piece.font} {piece.size} Tf {piece.x} {piece.y} Td ({_escaped(piece.text)}) Tj ET" for piece in page
+        ]
+        resources = b"/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >>"
+        head = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R %s >>"
+        objects += [head % (first + 2 * number + 1, resources), stream(" ".join([*shown, lines]).encode("cp1252"))]
+    return pdf_of(objects)
+
+
+def column(x: float, y: float, lines: Sequence[str], size: float = 10, font: str = "F1") -> list[Placed]:
+    """Lines below each other, at the usual distance."""
+    return [Placed(x, y - 1.2 * size * number, line, size, font) for number, line in enumerate(lines)]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")

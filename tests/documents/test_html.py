@@ -19,7 +19,7 @@ def text_of(markup: str) -> str:
 
 def test_blocks_become_paragraphs_and_entities_characters() -> None:
     page = "<h1>Ports</h1><p>One <b>bold</b>word\n and <i>more</i>.<br>Next&nbsp;line &eacute;&#x4e2d;</p><ul><li>a<li>b</ul>"
-    assert text_of(page) == "Ports\n\nOne boldword and more.\nNext line é中\n\na\n\nb"
+    assert text_of(page) == "Ports\n\nOne boldword and more.\nNext line é中\n\na\nb"
 
 
 def test_what_is_not_for_reading_stays_out() -> None:
@@ -30,9 +30,9 @@ def test_what_is_not_for_reading_stays_out() -> None:
 def test_tables_and_preformatted_text_keep_their_shape() -> None:
     assert (
         text_of("<table><tr><th>City<th>Country<tr><td>Bern<td>Switzerland</table>")
-        == "City\tCountry\n\nBern\tSwitzerland"
+        == "City\tCountry\nBern\tSwitzerland"
     )
-    assert text_of("<pre>one\n two</pre>") == "one\ntwo"
+    assert text_of("<pre>one\n two</pre>") == "one\n two"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_tables_and_preformatted_text_keep_their_shape() -> None:
     [
         (
             "<tr><th><p>City</p><th><div><p>Country</p></div><tr><td><p> Bern<td><p>Switz&shy;er<br>land",
-            "City\tCountry\n\nBern\tSwitz\xader land",
+            "City\tCountry\nBern\tSwitz\xader land",
         ),
         ("<tr><td><ul><li>a<li>b</ul><td>c", "a b\tc"),
         ("<tr><td><p>One.<p>Two.", "One.\n\nTwo."),

@@ -14,11 +14,14 @@ import pytest
 from documents.file_makers import text_pdf, word_file
 from hoptrail.documents import reading
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.reading import read_sources, snapshot
+from hoptrail.documents.reading import Findings, read_sources, snapshot
 from hoptrail.documents.splitting import passages
 from hoptrail.documents.text import Unreadable
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.types import Document, content_id
+
+PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PDF = text_pdf([["A page."]])
 
 
 def read(*sources: str | Path, limits: ReadingLimits = DEFAULT_LIMITS) -> tuple[list[Document], list[DocumentError]]:
@@ -47,7 +50,7 @@ def test_every_format_in_one_folder(tmp_path: Path) -> None:
     assert errors == []
     assert [(document.title, document.text) for document in documents] == [
         ("a", "Plain."),
-        ("Marked", "# Marked\n\nText."),
+        ("Marked", "Marked\n\nText."),
         ("Page", "Body."),
         ("Print", "Printed."),
         ("Word", "Typed."),
@@ -72,7 +75,7 @@ def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
     documents, _ = read(tmp_path)
     ids = [document.id for document in documents]
     assert ids[0] == ids[1] == ids[4] == content_id("d", "", "Same.")
-    assert ids[2] == content_id("d", "T", "# T\nSame.")
+    assert ids[2] == content_id("d", "T", "T\n\nSame.")
     assert ids[3] == content_id("d", "T", "Same.")
     assert [document.title for document in documents[:2]] == ["a", "b"]
 
@@ -172,17 +175,49 @@ def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Pat
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
-    put(tmp_path, a__xyz="x", b__txt="Text.")
-    (tmp_path / "none").write_text("x")
+    put(tmp_path, b__txt="Text.")
+    (tmp_path / "picture.png").write_bytes(PICTURE)
     os.mkfifo(tmp_path / "pipe.txt")
-    documents, errors = read(tmp_path / "missing.txt", tmp_path, "bad\0name")
+    documents, errors = read(tmp_path / "missing.txt", tmp_path, tmp_path / "picture.png", "bad\0name")
     assert [document.text for document in documents] == ["Text."]
     reasons = [error.reason for error in errors]
     assert "does not exist" in reasons[0]
-    assert "has an ending that is not read (.xyz)" in reasons[1]
-    assert "(none)" in reasons[2]
-    assert "neither a file nor a folder" in reasons[3]
-    assert "cannot be reached" in reasons[4]
+    assert "neither a file nor a folder" in reasons[1]
+    assert "is not text, and of no form that is read" in reasons[2]
+    assert "cannot be reached" in reasons[3]
+
+
+def test_a_folder_is_read_for_its_text_and_what_is_none_is_left_out(tmp_path: Path) -> None:
+    put(tmp_path, notes__xyz="Under an unknown ending.", b__txt="Text.")
+    (tmp_path / "README").write_text("Without an ending.")
+    (tmp_path / "picture.png").write_bytes(PICTURE)
+    (tmp_path / "paper").write_bytes(PDF)
+    findings = Findings()
+    items = list(read_sources([tmp_path], findings=findings))
+    texts = {Path(item.sources[0]).name: item.text for item in items if isinstance(item, Document)}
+    assert texts.pop("paper").strip() == "A page."
+    assert texts == {"README": "Without an ending.", "notes.xyz": "Under an unknown ending.", "b.txt": "Text."}
+    assert [Path(file).name for file in findings.left_out] == ["picture.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "date", "origin"),
+    [
+        ("2024-03-05-visit.txt", "We went there.", "2024-03-05", "file name"),
+        ("visit.txt", "Minutes\n5 March 2024\n\nWe went there.", "2024-03-05", "first lines"),
+        (
+            "visit.txt",
+            "Long ago.\n\nOn 5 March 2024 the second boat of the harbour board was sold, says the book.",
+            "",
+            "",
+        ),
+    ],
+)
+def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, origin: str) -> None:
+    (tmp_path / name).write_text(text)
+    os.utime(tmp_path / name, (1_600_000_000, 1_600_000_000))
+    (document,), _ = read(tmp_path)
+    assert (document.date, document.date_from) == ((date, origin) if date else ("2020-09-13", "file time"))
 
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +299,7 @@ def test_impossible_limits_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("Intro\n\n## The *second* level ##\n\n# First", "The *second* level"),
+        ("Intro\n\n## The *second* level ##\n\n# First", "The second level"),
         ("The title\n=========\n\ntext", "The title"),
         ("```sh\n# a comment\n```\n# Real", "Real"),
         ("#hashtag\n#\n\ntext", "a"),
@@ -276,7 +311,7 @@ def test_impossible_limits_are_refused() -> None:
         ('---\ntitle: "The \\"Gannet\\": a #boat"\n...\n', 'The "Gannet": a #boat'),
         ("---\ntitle: Boat#1 # the first\n---\n", "Boat#1"),
         ("---\n# a comment\ntags: [a]\nof:\n  title: no\n---\n\nText\n\n# Heading", "Heading"),
-        ("---\ntags: [a]\ntitle: >-\n  On more lines\n---\ntext", "a"),
+        ("---\ntags: [a]\ntitle: >-\n  On more lines\n---\ntext", "On more lines"),
         ("---\n\n# After a rule\n\ntitle: no\n\n---\n", "After a rule"),
         ("---\ntags: [never closed]\n# Heading", "Heading"),
     ],
@@ -284,7 +319,6 @@ def test_impossible_limits_are_refused() -> None:
 def test_markdown_titles(tmp_path: Path, text: str, title: str) -> None:
     (document,), _ = read(put(tmp_path, a__md=text))
     assert document.title == title
-    assert document.text == text
 
 
 def test_names_that_are_not_utf8_can_be_stored_and_told_apart(tmp_path: Path) -> None:

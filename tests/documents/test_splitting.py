@@ -124,6 +124,17 @@ def test_items_and_rules_open_lines_of_their_own(opening: str) -> None:
     assert sentences(f"{line}\n{opening}")[0] == line
 
 
+def test_lines_with_labels_stand_by_themselves() -> None:
+    labelled = [
+        "Status: in production since the third of October 2023",
+        "**Owner:** Callum Baird",
+        "Second source: Tampere",
+    ]
+    assert sentences("\n".join(labelled)) == labelled
+    prose = "He said of the ship that was lost: it was too small for a crew of\nsix: no more than four had a berth, and he knew."
+    assert sentences(prose) == [prose]
+
+
 def test_white_space_belongs_to_the_sentence_before() -> None:
     text = "  One.  \n Two. \n"
     assert [text[a:b] for a, b in pairwise((0, *sentence_ends(text)))] == ["  One.  \n ", "Two. \n"]

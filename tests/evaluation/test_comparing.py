@@ -22,7 +22,7 @@ from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
 from hoptrail.evaluation.curves import reached_by_hop, recall_by_k, risk_by_coverage
 from hoptrail.evaluation.paired_tests import paired_difference
 from hoptrail.evaluation.plots import to_page
-from hoptrail.evaluation.scoring import Rule
+from hoptrail.evaluation.scoring import Rule, Share
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]
 PAIRS = [question(f"p{number}", ("a", "b", "c"), "pair") for number in range(6)]
@@ -152,6 +152,7 @@ def test_confidence_by_hand() -> None:
     assert (confidence.run, confidence.answers, confidence.risk) == ("hybrid", 12, 0.5)
     assert confidence.area == pytest.approx(0.5)
     assert confidence.calibration == pytest.approx(0.0)
+    assert (confidence.brier, confidence.sure, confidence.coverage) == (0.25, Share(6, 12), 1.0)
 
 
 # --- tables

@@ -80,10 +80,20 @@ def test_an_example_is_the_prompt_as_sent_and_what_the_passage_bears_out(
     assert [system, user] == fake.log[0].body["messages"]
     assert assistant["role"] == "assistant"
     assert json.loads(assistant["content"]) == {
-        "entities": ["Orla Finch", "Wrenmouth", "Tallow Bridge"],
+        "entities": [{"name": name, "type": ""} for name in ("Orla Finch", "Wrenmouth", "Tallow Bridge")],
         "facts": [
-            {"text": "Orla Finch was born in Wrenmouth.", "entities": ["Orla Finch", "Wrenmouth"], "sentence": [1]},
-            {"text": "Orla Finch designed the Tallow Bridge.", "entities": ["Tallow Bridge"], "sentence": [2]},
+            {
+                "text": "Orla Finch was born in Wrenmouth.",
+                "entities": ["Orla Finch", "Wrenmouth"],
+                "sentence": [1],
+                "triple": [],
+            },
+            {
+                "text": "Orla Finch designed the Tallow Bridge.",
+                "entities": ["Tallow Bridge"],
+                "sentence": [2],
+                "triple": [],
+            },
         ],
     }
     assert parse_reply(assistant["content"], ExtractReply).facts[0].sentence == [1]
@@ -99,8 +109,7 @@ def test_nothing_is_asked_to_make_it(fake: FakeAI, ask: Asking, tmp_path: Path) 
 def test_of_a_repaired_reply_the_question_and_the_last_answer_are_taught(
     fake: FakeAI, ask: Asking, tmp_path: Path
 ) -> None:
-    replies = iter(["no idea what you mean", "still none", "none"])
-    ask(FINCH, brain=lambda body: json.dumps(TEACHES) if len(body["messages"]) > 2 else next(replies))
+    ask(FINCH, brain=lambda body: json.dumps(TEACHES) if len(body["messages"]) > 2 else "no idea what you mean")
     assert len(fake.log) > 1
     assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
     ((*asked, answered),) = examples(tmp_path)
@@ -128,7 +137,10 @@ def test_a_reply_that_failed_or_is_not_borne_out_is_not_taught(
 def test_that_there_is_nothing_to_find_is_taught_too(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(ISK, brain=lambda _: '{"entities": ["Isk"], "facts": []}')
     assert write(fake, tmp_path, ISK, validation_share=0.0) == TrainingCounts(train=1)
-    assert json.loads(examples(tmp_path)[0][-1]["content"]) == {"entities": ["Isk"], "facts": []}
+    assert json.loads(examples(tmp_path)[0][-1]["content"]) == {
+        "entities": [{"name": "Isk", "type": ""}],
+        "facts": [],
+    }
 
 
 def test_replies_to_another_prompt_are_not_taught(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from hoptrail.language.tasks import (
     Reading,
     Recall,
     Summarise,
+    Verify,
 )
 from hoptrail.types import Kind, Span, Unit
 from world import make_document, make_passage
@@ -209,7 +210,9 @@ class TestAssessingAndIntegrating:
         ],
     )
     def test_assess(self, asked: str, seen: tuple[str, ...], answer: str | None, expected: float) -> None:
-        assert oracle_of(CHAIN).perform(Assess(asked, evidence(*seen), answer)).value == expected
+        shown = evidence(*seen)
+        task = Assess(asked, shown) if answer is None else Verify(asked, shown, answer)
+        assert oracle_of(CHAIN).perform(task).value == expected
 
     @pytest.mark.parametrize(
         ("answers", "seen", "expected"),

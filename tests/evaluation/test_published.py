@@ -18,6 +18,7 @@ from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.published import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
 from hoptrail.evaluation.reproducing import count_statuses, found_values, planned_runs
 from hoptrail.recipes.catalogue import RecipeSettings, recipe_settings
+from hoptrail.recipes.papers import shipped_papers
 from hoptrail.serving.cli import app
 from hoptrail.settings import settings_from
 
@@ -48,6 +49,8 @@ def test_every_table_of_the_papers_is_there_and_whole() -> None:
             assert len(row.values) == len(table.columns), (table.id, row.name)
             assert set(row.measured) <= set(table.columns), (table.id, row.name)
             assert bool(row.measured) == bool(row.by), (table.id, row.name)
+            assert set(row.rules) <= set(table.columns), (table.id, row.name)
+            assert bool(row.rules) == bool(row.rules_by), (table.id, row.name)
 
 
 def test_recipes_and_settings_exist() -> None:
@@ -71,7 +74,10 @@ def test_every_run_can_be_typed() -> None:
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, run
         assert {word for word in words if word.isupper()} <= {"WORK", "OUT", "SETTINGS.toml"}, run
-        assert ("--settings" in words) == ("#" in run)
+        assert ("SETTINGS.toml" in words) == ("#" in run)
+        assert words.count("--settings") <= 1
+        if "--settings" in words and "#" not in run:
+            assert words[words.index("--settings") + 1] in {f"paper:{name}" for name in shipped_papers()}
 
 
 def test_only_cells_with_a_recipe_have_a_run() -> None:
@@ -144,6 +150,17 @@ def test_statuses_by_hand() -> None:
     ]
 
 
+def test_what_rules_give_is_told_beside_what_a_model_would_have_to() -> None:
+    """It is neither a reproduction nor a difference."""
+    table = made(40.5, 20.0, 30.25)
+    table = replace(table, row=(replace(table.row[0], rules={"2wiki em": 20.0}, rules_by="how"),))
+    found = [(one.status, one.measured, one.by_rules, one.why) for one in cells_of(table)]
+    assert found[1] == (Status.NEEDS_MODEL, None, 20.0, "by rules: how")
+    assert found[0] == (Status.NEEDS_MODEL, None, None, "")
+    measured = cells_of(table, {("one", "2wiki em"): 20.5})[1]
+    assert (measured.status, measured.measured, measured.by_rules) == (Status.REPRODUCED, 20.5, 20.0)
+
+
 def test_counts_leave_no_cell_out() -> None:
     counts = count_statuses(CELLS)
     assert list(counts) == list(Status)
@@ -154,15 +171,65 @@ def test_counts_leave_no_cell_out() -> None:
 # --- running
 
 
+def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> None:
+    """What one model answered does not stand in another's row, nor one set of questions for another."""
+    data, work = tmp_path / "data", tmp_path / "work"
+    folder = data / "bamboogle"
+    folder.mkdir(parents=True)
+    (folder / "questions.jsonl").write_text("{}\n")
+    (table,) = tables_named(["hirag-3"])
+    table = replace(table, needs=Need.MODEL)
+    (planned,) = planned_runs(table, data, work, "qwen2:7b")
+    assert "qwen27b" in planned.out.name
+    planned.out.parent.mkdir(parents=True)
+    planned.out.write_text(json.dumps({"recipes": {"hirag:paper": {"em": 0.5, "f1": 0.5}}}))
+    found = found_values(table, work, "qwen2:7b", data)
+    assert {row for row, _ in found} == {"Qwen2-7B, local", "Qwen2-7B, online"}
+    assert not found_values(table, work, "llama3:70b", data)
+    (folder / "questions.jsonl").write_text("{}\n{}\n")
+    assert not found_values(table, work, "qwen2:7b", data), "other questions"
+    assert found_values(table, work, "qwen2:7b"), "whichever they are"
+    planned.out.with_name(planned.out.name[:-13] + "00000000.json").write_text("{}")
+    with pytest.raises(DataError, match="several sets of questions"):
+        found_values(table, work, "qwen2:7b")
+
+
+def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
+    (table,) = tables_named(["hirag-7"])
+    table, folder = replace(table, needs=Need.MODEL), tmp_path / "hotpotqa"
+    folder.mkdir()
+    (planned,) = planned_runs(table, tmp_path, tmp_path, "m")
+    planned.out.parent.mkdir(parents=True)
+    report = {"em": 0.9, "answers_by_turns": {"2": {"n": 4, "em": 0.5}}}
+    planned.out.write_text(json.dumps({"recipes": {"hirag:paper": report}}))
+    assert found_values(table, tmp_path, "m", tmp_path) == {("HotpotQA", "2"): 50.0}
+
+
+def test_rows_that_have_a_recipe_say_what_is_missing() -> None:
+    assert cell("hirag-2", "HiRAG (online)", "hotpotqa f1").status is Status.NEEDS_ENGINE
+    assert cell("hirag-2", "Flare", "hotpotqa f1").recipe == "flare"
+    assert cell("sirerag-9", "Closed-book", "musique em").recipe == "sirerag:closed-book"
+    assert "--single-hops" in cell("hirag-6", "HiRAG (local)", "2wiki em").run
+    assert "DATA/2wiki_context" in cell("chainrag-main", "ChainRAG (AnsInt)", "2wiki f1").run
+    assert "--own-context" in cell("chainrag-main", "ChainRAG (AnsInt)", "2wiki f1").run
+    assert count_statuses(CELLS)[Status.NO_RECIPE] < 150
+
+
 def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
     data, work = tmp_path / "data", tmp_path / "work"
     (data / "musique").mkdir(parents=True)
     (table,) = tables_named(["sirerag-4"])
     planned = planned_runs(table, data, work)
-    assert [one.out.name for one in planned] == ["musique-raptor.json", "musique-sirerag.paper.json"]
+    none = "e3b0c442"  # of no questions
+    names = [
+        f"musique-{recipe}-paper.sirerag-no-model-{none}.json"
+        for recipe in ("hipporag", "raptor.paper", "graphrag", "sirerag.paper")
+    ]
+    assert [one.out.name for one in planned] == names
     assert planned[0].asks_model
     assert planned[0].arguments[:2] == ("evaluate", str(data / "musique"))
     assert planned[0].arguments[-2:] == ("--out", str(planned[0].out))
+    planned = planned[2:]
     planned[1].out.parent.mkdir(parents=True)
     report = {"em": 0.395, "f1": 0.5, "seconds_per_question": {"retrieval": 1, "language": 2}, "pool_size": 7}
     planned[1].out.write_text(json.dumps({"recipes": {"sirerag:paper": report}}))
@@ -182,8 +249,8 @@ def test_pools_are_measured_without_a_model(tmp_path: Path) -> None:
     (table,) = tables_named(["sirerag-pools"])
     planned = planned_runs(table, tmp_path, tmp_path)
     assert [(one.out.name, one.asks_model) for one in planned] == [
-        ("2wiki-raptor-retrieval.json", False),
-        ("2wiki-sirerag.paper-retrieval.json", False),
+        ("2wiki-raptor-retrieval-e3b0c442.json", False),
+        ("2wiki-sirerag.paper-retrieval-e3b0c442.json", False),
     ]
 
 
@@ -193,7 +260,7 @@ def test_the_command(hoptrail: Hoptrail) -> None:
     assert f"{len(CELLS)} published values" in ended.out
     ended = hoptrail("reproduce", "sirerag-7")
     assert "reproduced" in ended.out
-    assert "hoptrail evaluate DATA/musique --recipes raptor --language chat" in ended.out
+    assert "hoptrail evaluate DATA/musique --recipes raptor --language chat --settings paper:sirerag" in ended.out
     given = hoptrail("reproduce", "comprag", "--json").json
     assert [one["value"] for one in given] == [12.2, 13.2, 4.9, 7.0]
     assert hoptrail("reproduce", "nothing").code == 2
@@ -214,7 +281,7 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     assert not (tmp_path / "work").exists()
     assert f"not run (there is no data set {tmp_path / '2wiki'}): hoptrail evaluate DATA/2wiki" in ended.err
     assert "not run (it needs an address: set OPENAI_BASE_URL" in ended.err
-    assert f"hoptrail evaluate {tmp_path / 'musique'} --recipes raptor" in ended.err
+    assert f"hoptrail evaluate {tmp_path / 'musique'} --recipes raptor:paper" in ended.err
 
 
 def test_what_is_not_run_is_told_with_its_reason(hoptrail: Hoptrail, tmp_path: Path) -> None:
@@ -226,7 +293,9 @@ def test_what_is_not_run_is_told_with_its_reason(hoptrail: Hoptrail, tmp_path: P
     assert "nowhere is no folder" in wrong.err
     assert "not run (run it by hand: " in told("sirerag-1", tmp_path).err
     assert "hoptrail probe tree-coverage DATA/musique" in told("sirerag-1", tmp_path).err
-    assert "not run (run it by hand, with these settings in a file)" in told("sirerag-6", tmp_path).err
+    (tmp_path / "bamboogle").mkdir()
+    hirag = told("hirag-3", tmp_path).err
+    assert "nothing of it can be run here" in hirag, "it needs Wikipedia"
     assert "nothing of it can be run here" in told("hirag-5", tmp_path).err
 
 
@@ -251,4 +320,7 @@ def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_set
     monkeypatch.setenv("HOPTRAIL_SETTINGS", str(settings))
     assert hoptrail(*command).code == 0
     assert runs
-    assert all("chat" in arguments and arguments[-2:] == ["--settings", str(settings)] for arguments in runs)
+    both = tmp_path / "work" / "reproduced" / "sirerag.toml"
+    assert all("chat" in arguments and arguments.count("--settings") == 1 for arguments in runs)
+    assert {arguments[arguments.index("--settings") + 1] for arguments in runs} == {str(both)}
+    assert both.read_text(encoding="utf-8") == f'paper = "sirerag"\n{settings.read_text(encoding="utf-8")}'

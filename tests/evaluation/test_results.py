@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.results import EvaluationReport, QuestionResult, ResultsFile, summarise_recipe
+from hoptrail.evaluation.reports import EvaluationReport, summarise_recipe
+from hoptrail.evaluation.results import QuestionResult, ResultsFile
 from hoptrail.evaluation.scoring import MISSED, AnswerScore
 
 PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
@@ -297,6 +298,7 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_what_is_missing() -
         "abstained": 1,
         **means,
         "answers_by_hops": {"2": dict.fromkeys(means, 1 / 3), "4": dict.fromkeys(means, 0.0)},
+        "answers_by_turns": {},
         "retrieval": {
             "recall@2": 1.25 / 4,
             "recall@5": 1.25 / 4,

@@ -11,27 +11,19 @@ from typing import Any
 import numpy as np
 
 from fakeai.server import Body, Brain
-from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.prompting import known_prompts, load_prompt
 
-PROMPTS = (
-    "extract",
-    "summarise",
-    "decompose",
-    "decompose_next",
-    "complete",
-    "answer",
-    "assess",
-    "integrate",
-    "recall",
-    "sample",
-    "entail",
-)
+PROMPTS = tuple(load_prompt(name) for name in known_prompts() if name not in {"repair", "schema"})
 
 
 def task_of(body: Body) -> str:
-    """The prompt that a request was made from, by its instructions."""
+    """The prompt that a request was made from, by its instructions or its short form."""
     said = body["messages"][0]["content"]
-    return next(name for name in PROMPTS if said.startswith(load_prompt(name).instructions))
+    return next(
+        prompt.name
+        for prompt in PROMPTS
+        if said.startswith(prompt.instructions) or (prompt.short and said.startswith(prompt.short))
+    )
 
 
 def by_task(replies: Mapping[str, Any]) -> Brain:
@@ -84,13 +76,13 @@ class RandomModel:
             "\x00",
         ),
         *("true", "false", "null", "NaN", "Infinity", "1", "0.5", "-7", "1e999", "```json", "<think>", "</think>"),
-        *('"answer"', '"steps"', '"questions"', '"entities"', '"facts"', '"summary"', '"probability"', '"confidence"'),
+        *('"answer"', '"steps"', '"questions"', '"entities"', '"facts"', '"summary"', '"enough"', '"confidence"'),
         *(
             '{"answer": ',
             '{"questions": ["',
             '"]}',
             '"}',
-            '{"probability": 0.',
+            '{"enough": "yes',
             '{"summary": "',
             "Isk",
             "日本",

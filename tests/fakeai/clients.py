@@ -10,7 +10,8 @@ import pytest
 
 from fakeai.server import FakeAI
 from hoptrail.language.opening import LanguageContext
-from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.environment import Address
 from hoptrail.models.paying import PaidChat
 from hoptrail.models.remembered import FILE, RememberedReplies

@@ -45,8 +45,17 @@ class Asked:
 
     @property
     def form(self) -> str:
-        """What `response_format` asks for: json_schema, json_object or nothing."""
-        return str(self.body.get("response_format", {}).get("type", ""))
+        return form_of(self.body)
+
+
+def form_of(body: Body) -> str:
+    """How a form is asked for: json_schema, json_object (json_object+ with a schema), tools, plain, or nothing: in the prompt."""
+    asked = body.get("response_format", {})
+    if "tools" in body:
+        return "tools"
+    if not asked and "Reply in plain text" in body["messages"][-1]["content"]:
+        return "plain"
+    return str(asked.get("type", "")) + ("+" if "schema" in asked else "")
 
 
 @dataclass
@@ -62,7 +71,8 @@ class Bill:
 class FakeAI:
     """`plan` names the fault of the n-th request (from 1), or `always` that of every other; `choose` may decide instead.
 
-    `drip` is the pause between two bytes of the faults that drip; `elsewhere` is where redirects point.
+    With `several` it gives as many replies as `n` asks for, each what its brain says then. `drip` is the pause between two bytes
+    of the faults that drip; `elsewhere` is where redirects point.
     """
 
     brain: Brain
@@ -75,6 +85,7 @@ class FakeAI:
     elsewhere: str = ""
     retry_after: str = "0.3"
     models: list[str] = field(default_factory=list)
+    several: bool = False  # whether it knows `n`
     log: list[Asked] = field(default_factory=list)
     bill: Bill = field(default_factory=Bill)
     busiest: int = 0
@@ -103,10 +114,10 @@ class FakeAI:
         with self.lock:
             self.running -= 1
 
-    def charge(self, body: Body, content: str) -> dict[str, int]:
+    def charge(self, body: Body, content: str, *more: str) -> dict[str, int]:
         """Enter a call in the bill; its usage as the reply gives it."""
         prompt = sum(count_tokens(message["content"]) for message in body["messages"])
-        completion = count_tokens(content)
+        completion = count_tokens(content) + sum(map(count_tokens, more))
         with self.lock:
             self.bill.calls += 1
             self.bill.prompt_tokens += prompt
@@ -157,12 +168,15 @@ class Handler(BaseHTTPRequestHandler):
         fake = self.server.fake
         if fake.seconds:
             fake.closing.wait(fake.seconds)
-        usage: Any = fake.charge(body, content)
+        more = [fake.brain(body) for _ in range(1, body.get("n", 1) if fake.several else 1)]
+        usage: Any = fake.charge(body, content, *more)
         usage = changes.pop("usage", usage)
         if body.get("stream"):
             self.send_events(events(content, usage, **changes))
         else:
-            self.send(200, json.dumps(completion(content, usage, **changes)).encode())
+            whole = completion(content, usage, **changes)
+            whole["choices"] += [choice for text in more for choice in completion(text, None)["choices"]]
+            self.send(200, json.dumps(whole).encode())
 
     def send_events(self, parts: list[bytes], *, done: bool = True) -> None:
         self.start(200, {"Content-Type": "text/event-stream"})

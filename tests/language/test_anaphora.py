@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.anaphora import is_completion, points_back
+from hoptrail.language.anaphora import is_completion, points_back, worded
 from hoptrail.language.tasks import Finding
 
 
@@ -80,3 +80,18 @@ def test_a_completion_keeps_names_and_adds_an_answer(completed: str, *, taken: b
 def test_without_an_answer_nothing_is_a_completion() -> None:
     assert not is_completion("Where was she born?", "Where was Orla Finch born?", after("Who was it?", None))
     assert not is_completion("Where was she born?", "Where was the she born?", after("Who was it?", "The"))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "expected"),
+    [
+        ("Who is the author of The Saltwife?", "Where is the hometown of #1?", "Where is the hometown of this author?"),
+        ("Who wrote The Saltwife?", "Where was #1 born?", "Where was this person born?"),
+        ("In which town was Ann Lee born?", "Which river flows through #1?", "Which river flows through this town?"),
+        ("Where was Ann Lee born?", "Which river flows through #1?", "Which river flows through this place?"),
+        ("What did Ann Lee build?", "How high is #1?", "How high is this thing?"),
+        ("Who wrote it?", "Was #2 there?", "Was #2 there?"),
+    ],
+)
+def test_numbers_are_worded_as_people_word_them(earlier: str, question: str, expected: str) -> None:
+    assert worded(question, [earlier]) == expected

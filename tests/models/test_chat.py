@@ -6,19 +6,22 @@ import json
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import pytest
 
 from fakeai.clients import KEY, endpoint_at, quick_settings, request
-from fakeai.server import FakeAI, serving
+from fakeai.faults import FAULTS, status
+from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.models import client
-from hoptrail.models.chat import ChatEndpoint, ChatSettings, Rung, failure_of_status
+from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.statuses import failure_of_status
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
 from hoptrail.settings import Settings, settings_from, to_toml
 
@@ -52,7 +55,8 @@ def test_a_call_sends_what_was_asked_and_reads_the_reply(fake: FakeAI) -> None:
 def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
     for rung in Rung:
         endpoint_at(fake).send(request(rung=rung))
-    assert [asked.form for asked in fake.log] == ["json_schema", "json_object", ""]
+    assert [asked.form for asked in fake.log] == ["json_schema", "json_object+", "tools", "json_object", "", ""]
+    assert len({request(rung=rung).key for rung in Rung}) == len(Rung)
 
 
 def test_settings_shape_the_request(fake: FakeAI) -> None:
@@ -61,6 +65,50 @@ def test_settings_shape_the_request(fake: FakeAI) -> None:
     assert "temperature" not in fake.log[0].body
     assert fake.log[0].body["max_completion_tokens"] == 100
     assert "max_tokens" not in fake.log[0].body
+
+
+def refusing(name: str, words: str, code: str = "unsupported_parameter") -> Callable[[int, Body], str | None]:
+    """A server that answers 400 in these words to every body with this parameter."""
+    FAULTS[f"no {name}"] = status(400, words, code)
+    return lambda _, body: f"no {name}" if name in body else None
+
+
+def test_max_tokens_is_called_by_its_newer_name_where_the_older_is_refused(fake: FakeAI) -> None:
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    fake.choose = refusing("max_tokens", words)
+    endpoint = endpoint_at(fake)
+    assert [endpoint.send(request(text)).text for text in ("one", "two")] == [WORDS, WORDS]
+    said = [[name for name in asked.body if name.startswith("max")] for asked in fake.log]
+    assert said == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]], "found out once"
+    with pytest.raises(CallFailed, match="max_completion_tokens"):
+        endpoint_at(fake, output_parameter="max_tokens").send(request())
+
+
+def test_a_limit_that_is_too_high_is_not_a_parameter_that_is_unknown(fake: FakeAI) -> None:
+    fake.choose = refusing("max_tokens", "max_tokens must be at most 50", "invalid_value")
+    assert failure(fake, "no max_tokens").kind is FailureKind.FORMAT
+    assert len(fake.log) == 1
+
+
+def test_a_parameter_that_a_model_refuses_is_left_out_and_that_is_said(
+    fake: FakeAI, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported."
+    fake.choose = refusing("temperature", words)
+    endpoint = endpoint_at(fake)
+    assert [endpoint.send(request(text)).text for text in ("one", "two")] == [WORDS, WORDS]
+    assert ["temperature" in asked.body for asked in fake.log] == [True, False, False]
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.startswith("the endpoint refuses temperature, which is left out from now on")
+
+
+def test_a_refused_form_is_no_refused_parameter_even_where_the_request_is_quoted(fake: FakeAI) -> None:
+    fake.choose = refusing("response_format", "response_format: unknown. In: {'temperature': 0.0, 'max_tokens': 100}")
+    endpoint = endpoint_at(fake)
+    with pytest.raises(CallFailed):
+        endpoint.send(request(rung=Rung.SCHEMA))
+    assert endpoint.send(request()).text == WORDS
+    assert [(asked.form, asked.body["temperature"]) for asked in fake.log] == [("json_schema", 0.0), ("", 0.0)]
 
 
 def test_text_that_python_holds_but_unicode_does_not_is_sent_whole(fake: FakeAI) -> None:
@@ -386,8 +434,9 @@ def test_keys_differ_with_everything_that_shapes_the_reply() -> None:
         replace(base, temperature=0.5),
         replace(base, task="recall"),
         replace(request(rung=Rung.SCHEMA), schema="{}"),
+        replace(request(rung=Rung.TOOLS), schema="{}"),
     ]
-    assert len({one.key for one in [base, *others]}) == 10
+    assert len({one.key for one in [base, *others]}) == 11
     assert request().key == base.key
     assert replace(base, schema="{}", documents=("d1",)).key == base.key, "what is not sent does not count"
 

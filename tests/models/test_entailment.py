@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.entailment import open_entailment
+from hoptrail.models.entailment import INSTALLED, installed_entailment, open_entailment
 from tiny_classifier import CONTRADICTION, ENTAILMENT, NEUTRAL, WORDS, table, write_tiny_classifier
 
 
@@ -109,3 +109,20 @@ def test_a_graph_that_is_none_or_of_another_shape_is_refused(tmp_path: Path) -> 
 def test_without_a_graph_the_optional_package_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"no folder with model\.onnx .*`pip install hoptrail\[sentence-transf"):
         open_entailment(str(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_classifier_in_the_cache_of_models_is_found_there(tmp_path: Path, name: str) -> None:
+    """Nothing is fetched: one that is not there, or not whole, is none."""
+    assert installed_entailment(tmp_path) is None
+    place = tmp_path / f"models--{name.replace('/', '--')}"
+    folder = place / "snapshots" / "c0ffee"
+    folder.mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text("c0ffee")
+    (folder / "config.json").write_text("{}")
+    assert installed_entailment(tmp_path) is None
+    write_tiny_classifier(folder, table({"city": ENTAILMENT}, {}))
+    found = installed_entailment(tmp_path)
+    assert found == folder
+    assert open_entailment(str(found)).entails([("city", "city")]) == [True]

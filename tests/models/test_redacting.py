@@ -11,7 +11,7 @@ import pytest
 from fakeai.clients import KEY, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.chat import ChatEndpoint
+from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed

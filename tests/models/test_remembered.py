@@ -158,7 +158,7 @@ def test_e1_the_ledger_tells_what_certainly_went_out_from_what_perhaps_did(tmp_p
     replies.close_call(calls[2], "broken pipe", paid=True)
     replies.close_call(calls[3], "no reply", paid=True)
     replies.close_call(calls[4], "status 500", paid=False)
-    replies.settle(calls[5], request("5"), ChatReply("yes", "stop", 3, 1), Cost(3, 1, None))
+    replies.settle(calls[5], {request("5"): ChatReply("yes", "stop", 3, 1)}, Cost(3, 1, None))
     ledger = replies_in(tmp_path).ledger()
     assert (ledger.calls, ledger.settled, ledger.certain, ledger.perhaps, ledger.refused) == (5, 1, 3, 2, 1)
     replies.mark_sent(calls[5])
@@ -185,7 +185,7 @@ def test_a_file_of_format_1_is_brought_up_to_date(tmp_path: Path) -> None:
     """Its calls in flight were `sent` from when they were entered, so nobody knows whether they went out."""
     replies = replies_in(tmp_path)
     calls = [replies.reserve(request(f"{number}"), MOST, Limits()) for number in range(3)]
-    replies.settle(calls[1], request("1"), ChatReply("kept", "stop", 3, 1), Cost(3, 1, None))
+    replies.settle(calls[1], {request("1"): ChatReply("kept", "stop", 3, 1)}, Cost(3, 1, None))
     replies.close_call(calls[2], "gone", paid=True)
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
@@ -287,7 +287,7 @@ def test_e1_the_running_totals_are_the_sums_whatever_happens(tmp_path: Path, see
             case 0:
                 replies.mark_sent(call)
             case 1:
-                replies.settle(call, request(text), ChatReply(text, "stop"), cost)
+                replies.settle(call, {request(text): ChatReply(text, "stop")}, cost)
             case 2:
                 replies.close_call(call, "no", paid=chance.random() < 0.5)
             case 3:
@@ -444,7 +444,7 @@ def test_forgetting_a_document_leaves_no_byte_of_its_replies(tmp_path: Path) -> 
     for document in ("d1", "d2"):
         asked = replace(request(document), documents=(document, "d3"))
         call = replies.reserve(asked, MOST, Limits())
-        replies.settle(call, asked, ChatReply(f"secret of {document}", "stop", 5, 5), MOST)
+        replies.settle(call, {asked: ChatReply(f"secret of {document}", "stop", 5, 5)}, MOST)
     assert replies.documents() == {"d1", "d2", "d3"}
     assert replies.forget(["d1"]) == 1
     assert replies.documents() == {"d2", "d3"}

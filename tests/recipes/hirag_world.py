@@ -11,7 +11,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Assess, Read, Reading, Task
+from hoptrail.language.tasks import Read, Reading, Task, Verify
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
@@ -58,7 +58,7 @@ def hirag(corpus: Corpus, script: Script, settings: HiragSettings | None = None,
 
 def taken(answer: str, sentence: str) -> Script:
     """An answer that is read and holds."""
-    return [(Read, found(answer, sentence)), (Assess, 1.0)]
+    return [(Read, found(answer, sentence)), (Verify, 1.0)]
 
 
 def reads_of(recipe: Hirag) -> list[tuple[Unit, ...]]:

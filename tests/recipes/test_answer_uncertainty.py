@@ -13,7 +13,8 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
-from hoptrail.language.tasks import Entail, Relation, Sample, Samples, Task
+from hoptrail.language.tasks import Entail, Equate, Relation, Sample, Samples, Task
+from hoptrail.recipes import answer_uncertainty
 from hoptrail.recipes.answer_uncertainty import (
     Uncertainty,
     UncertaintySettings,
@@ -109,6 +110,11 @@ def test_equal_words_are_never_asked_about_and_a_pair_once_only() -> None:
     assert penalties(script, equivalence="entailment", penalty="reference") == ([2, 2], 0)
 
 
+def test_meaning_is_one_question_a_pair() -> None:
+    script: Script = [sampled("in Oslo", "Oslo, Norway", "Bergen"), (Equate, True), (Equate, False)]
+    assert penalties(script, equivalence="meaning") == ([2, 2], 0)
+
+
 def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
     """Whatever answers `where` follows, but for `bergen`: without the question before the answers nothing would."""
     rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
@@ -120,12 +126,29 @@ def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
     assert penalties([sampled("Oslo", None)], abstentions=True, **nli) == ([2, 2], 0)
 
 
+def test_the_papers_classifier_judges_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where it is not, rules do, and that is told once."""
+    rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
+    folder = write_tiny_classifier(tmp_path, rows)
+    script = [sampled("Oslo", "the city of Oslo")]
+    for installed, sets, said in ((folder, 1, 0), (None, 2, 1)):
+        monkeypatch.setattr(answer_uncertainty, "installed_entailment", lambda installed=installed: installed)
+        answer_uncertainty.found_classifier.cache_clear()
+        for _ in range(2):
+            assert penalties(script, equivalence="installed", question="Where?") == ([sets, sets], 0)
+        assert [record.levelname for record in caplog.records] == ["WARNING"] * said
+    assert "told by rules: no classifier" in caplog.text
+    answer_uncertainty.found_classifier.cache_clear()
+
+
 def test_a_classifier_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"absent is no folder|cannot be loaded"):
         penalties([sampled("a", "b")], equivalence=f"nli:{tmp_path / 'absent'}")
 
 
-@pytest.mark.parametrize("equivalence", ["nli", "nli:", "meaning", ""])
+@pytest.mark.parametrize("equivalence", ["nli", "nli:", "sense", ""])
 def test_an_equivalence_that_there_is_not_is_refused(equivalence: str) -> None:
     with pytest.raises(ValueError, match="or nli:MODEL"):
         UncertaintySettings(equivalence=equivalence)
@@ -195,3 +218,19 @@ def test_by_rules_the_passages_of_a_batch_are_read_one_by_one() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         UncertaintySettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sets"),
+    [
+        ("27 February 1884", "February 27, 1884", 1),
+        ("340,000", "340000", 1),
+        ("the Tallow Bridge", "Tallow Bridge.", 1),
+        ("27 February 1884", "28 February 1884", 2),
+        ("1884", "27 February 1884", 2),
+        ("38", "39", 2),
+        ("Bergen", "Bergen town", 2),
+    ],
+)
+def test_rules_know_one_date_or_number_in_two_forms(one: str, other: str, sets: int) -> None:
+    assert penalties([sampled(one, other)], equivalence="rules")[0] == [sets, sets]

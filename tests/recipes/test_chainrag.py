@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, QuotedReading, QuotedStep
 from hoptrail.language.tasks import (
+    Abstain,
     Assess,
     Complete,
     Decompose,
@@ -20,6 +22,7 @@ from hoptrail.language.tasks import (
     Summarise,
     Task,
 )
+from hoptrail.models.text import estimated_tokens
 from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings
 from hoptrail.recipes.sentence_search import SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -172,6 +175,35 @@ def test_without_a_summary_the_next_hop_goes_on(corpus: Corpus, summary: Script)
     answer = chainrag(corpus, [*UNANSWERED[:3], *summary, *UNANSWERED[4:]], settings).answer(QUESTION)
     assert answer.text == "Wrenmouth"
     assert all(hit.channel != CARRIED for hop in answer.trail for hit in hop.hits)
+
+
+def test_a_summary_has_its_room_where_the_evidence_is_full(corpus: Corpus) -> None:
+    script = [step for step in UNANSWERED if step[0] is not Assess]
+    recipe = chainrag(corpus, script, ChainragSettings(evidence_tokens=20), context_k=9, expansions=0)
+    recipe.answer(QUESTION)
+    readings = [task for task in tasks_of(recipe) if isinstance(task, Read)]
+    assert readings[1].evidence[-1].text == SUMMARY
+
+
+def test_contexts_are_merged_uncut_in_the_papers_settings(corpus: Corpus) -> None:
+    """Each sub-question's evidence is as long as it may be; all of it together is not cut to that."""
+    settings = replace(Chainrag.presets["contexts"], evidence_tokens=40)
+    recipe = chainrag(corpus, GOLDEN, settings)
+    answer = recipe.answer(QUESTION)
+    concluding = tasks_of(recipe)[-1]
+    assert isinstance(concluding, Integrate)
+    handed = {span for unit in concluding.evidence for span in unit.sources}
+    assert handed == {hit.unit.sources[0] for hop in answer.trail for hit in hop.hits}
+    assert sum(estimated_tokens(unit.searchable) for unit in concluding.evidence) > settings.evidence_tokens
+
+
+def test_without_completion_a_name_is_lost_as_people_lose_it(corpus: Corpus) -> None:
+    numbered = Decomposition(("Who designed the Tallow Bridge ?", "Where was #1 born ?"))
+    hop: Script = [(Assess, 1.0), (Read, Reading(None))]
+    script: Script = [(Decompose, numbered), *hop, *hop]
+    settings = replace(Chainrag.presets["no-completion"], carried_words=0, abstain=Abstain.ALWAYS)
+    answer = chainrag(corpus, script, settings).answer(QUESTION)
+    assert [hop.asked for hop in answer.trail] == ["Who designed the Tallow Bridge ?", "Where was this person born ?"]
 
 
 def test_contexts_and_both_hand_over_what_all_hops_found(corpus: Corpus) -> None:

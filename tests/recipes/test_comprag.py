@@ -14,11 +14,11 @@ from hoptrail.errors import IndexUnavailable
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.question_triples import Pattern, question_triples
-from hoptrail.recipes.comprag import Comprag, CompragSettings
+from hoptrail.recipes.comprag import ALONE, Comprag, CompragSettings
 from hoptrail.retrieval.composition import CompositionSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.hybrid import hybrid_search
+from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
 from hoptrail.retrieval.triple_index import TripleSpaceSettings
@@ -61,12 +61,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def comprag(corpus: Corpus, settings: CompragSettings | None = None, **graph: Any) -> Comprag:
-    chosen = settings or CompragSettings()
+    chosen = settings or ALONE
     return Comprag(corpus, OfflineLanguage(), replace(chosen, graph=replace(chosen.graph, **graph)))
 
 
 def composed(method: str) -> CompragSettings:
-    return CompragSettings(space=TripleSpaceSettings(CompositionSettings(method)))  # type: ignore[arg-type]
+    return replace(ALONE, space=TripleSpaceSettings(CompositionSettings(method)))  # type: ignore[arg-type]
 
 
 def titles(ranking: Ranking) -> list[str]:
@@ -111,6 +111,26 @@ def test_direction_is_not_seen_by_what_commutes(method: str, corpus: Corpus) -> 
     assert float(there @ back) == pytest.approx(1, abs=1e-4)
 
 
+def test_the_poster_tells_who_did_it_to_whom_and_the_code_does_not(corpus: Corpus) -> None:
+    """Both without a graph, over whose steps everything is reached in so small a world."""
+    poster, reference = (comprag(corpus, Comprag.presets[name], depth=1, seed_k=1) for name in ("poster", "reference"))
+    assert titles(poster.retrieve("Who praised Milo Fen?"))[0] == "Letters"
+    assert titles(poster.retrieve("Who praised Ada Quill?"))[0] == "Diaries"
+    there, back = reference.space("").vectors_of(
+        [Pattern("Ada Quill", "praised", None), Pattern(None, "praised", "Ada Quill")]
+    )
+    assert float(there @ back) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_code_compares_what_it_writes_into_open_slots(corpus: Corpus) -> None:
+    space = comprag(corpus, Comprag.presets["reference"]).space("")
+    open_, written = space.vectors_of([Pattern(None, "praised", "Milo Fen"), Pattern("?", "praised", "Milo Fen")])
+    assert float(open_ @ written) == pytest.approx(1, abs=1e-5)
+    space = comprag(corpus, Comprag.presets["poster"]).space("")
+    open_, written = space.vectors_of([Pattern(None, "praised", "Milo Fen"), Pattern("?", "praised", "Milo Fen")])
+    assert float(open_ @ written) < 0.95
+
+
 def test_the_second_hop_comes_over_a_shared_entity(corpus: Corpus) -> None:
     near, far = comprag(corpus, depth=1, seed_k=1), comprag(corpus, depth=2, seed_k=1)
     assert "Parish Book" not in titles(near.retrieve(BORN))
@@ -139,7 +159,7 @@ def test_entities_of_too_many_triples_link_nothing(corpus: Corpus) -> None:
 
 def test_links_by_likeness_are_weighted_by_it(corpus: Corpus) -> None:
     graph = local_graph(
-        comprag(corpus, CompragSettings(space=TripleSpaceSettings(CompositionSettings(centred=False)))).space(""),
+        comprag(corpus, Comprag.presets["uncentred"]).space(""),
         question_triples("Who praised Milo Fen?"),
         TripleGraphSettings(depth=2, seed_k=1, branching_k=1, links=("similarity",)),
     )
@@ -177,9 +197,7 @@ def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
 def test_what_was_unbound_opens_the_next_hop(corpus: Corpus) -> None:
     unbinding = UnbindingSettings(triples=1, fillers=1, seed_k=1)
     one, two = (
-        Comprag(
-            corpus, OfflineLanguage(), CompragSettings(channel="unbinding", unbinding=replace(unbinding, hops=hops))
-        )
+        Comprag(corpus, OfflineLanguage(), replace(ALONE, channel="unbinding", unbinding=replace(unbinding, hops=hops)))
         for hops in (1, 2)
     )
     assert "Parish Book" not in titles(one.retrieve(BORN))
@@ -213,12 +231,37 @@ def test_a_corpus_of_one_triple(tmp_path: Path) -> None:
 
 def test_triples_beside_the_other_searches(corpus: Corpus) -> None:
     question = "Who praised Milo Fen?"
-    for preset in ("hybrid", "hybrid-rrf"):
-        recipe = Comprag(corpus, OfflineLanguage(), Comprag.presets[preset])
+    for settings in (CompragSettings(), Comprag.presets["hybrid-rrf"]):
+        recipe = Comprag(corpus, OfflineLanguage(), settings)
         assert {hit.channel for hit in recipe.retrieve(question)} == {"fused"}
         assert titles(recipe.retrieve(question))[0] == "Letters"
         unnamed = "what is sold at the market?"
         assert recipe.retrieve(unnamed) == hybrid_search(corpus, unnamed, 20, recipe.settings.search)
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+@pytest.mark.parametrize("kept", [0, 1, 3, 4])
+def test_triples_take_no_more_than_the_places_that_are_left_to_them(
+    fusion: str, kept: int, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What keyword and dense search find first stays ahead, whatever triples say; they have a say in the order."""
+    monkeypatch.setattr("hoptrail.recipes.comprag.AHEAD", 4)
+    search = HybridSearchSettings(fusion=fusion)
+    settings = CompragSettings(search=search, kept=kept, hybrid_weight=0.1)
+    found = Comprag(corpus, OfflineLanguage(), settings).retrieve(BORN)
+    others = hybrid_search(corpus, BORN, 20, search)
+    mixed = Comprag(corpus, OfflineLanguage(), replace(settings, kept=0)).retrieve(BORN)
+    assert set(titles(others[:kept])) <= set(titles(found[:4]))
+    rest = [title for title in titles(mixed) if title not in titles(others[:kept])]
+    assert set(titles(found[:4])) == {*titles(others[:kept]), *rest[: 4 - kept]}
+    for part in (found[:4], found[4:]):
+        assert titles(part) == [title for title in titles(mixed) if title in titles(part)], (
+            "in the order of all searches"
+        )
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    if kept == 4 and fusion == "convex":
+        assert set(titles(mixed[:4])) != set(titles(others[:4])), "triples would have cost some"
 
 
 @pytest.mark.parametrize("preset", Comprag.presets)
@@ -259,6 +302,7 @@ def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting:
         lambda: TripleGraphSettings(least_relation=2.0),
         lambda: UnbindingSettings(fillers=0),
         lambda: CompragSettings(hybrid_weight=2.0),
+        lambda: CompragSettings(kept=11),
         lambda: CompragSettings(k=0),
         lambda: CompragSettings(channel="unbinding", space=TripleSpaceSettings(CompositionSettings("text"))),
     ],

@@ -14,10 +14,12 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import (
     Assess,
+    Clarify,
     Complete,
     Decompose,
     Decomposition,
     Entail,
+    Equate,
     Integrate,
     Read,
     Reading,
@@ -28,6 +30,7 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
+    Verify,
 )
 from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import (
@@ -59,7 +62,7 @@ def check_answer(answer: Answer, corpus: Corpus) -> None:
         units = {hit.unit.id: hit.unit for hit in hops[item.hop].hits}
         assert any(span.covers(Span(item.document, item.start, item.end)) for span in units[item.unit].sources)
     for hop in hops:
-        assert (hop.answer is None) == (hop.verdict is not Verdict.ANSWERED)
+        assert (hop.answer is None) == (hop.verdict in {Verdict.UNANSWERED, Verdict.FAILED})
     assert len({(item.hop, item.document, item.start, item.end) for item in answer.evidence}) == len(answer.evidence)
 
 
@@ -190,7 +193,7 @@ class Laborious:
 
     def perform(self, task: Task[Any]) -> Reply[Any]:
         drawn = task.samples if isinstance(task, Sample) else 1
-        handed = isinstance(task, Read | Assess | Sample | Integrate | Summarise)
+        handed = isinstance(task, Read | Assess | Verify | Sample | Integrate | Summarise)
         self.readings, self.others = self.readings + drawn * handed, self.others + drawn * (not handed)
         return Reply(self._reply(task), Usage(calls=drawn))
 
@@ -200,12 +203,16 @@ class Laborious:
                 return Decomposition(tuple(self._new() for _ in range(1 if alone else 9)))
             case Complete(question=question, findings=findings):
                 return f"{question} {findings[-1].answer or ''}"
-            case Assess():
+            case Assess() | Verify():
                 return 0.0
             case Sample(samples=samples):
                 return Samples(tuple(self._new() for _ in range(samples)))
             case Entail():
                 return Relation.NEUTRAL
+            case Equate():
+                return False
+            case Clarify(question=question):
+                return question
             case Summarise():
                 return "In short."
         return (
@@ -229,7 +236,7 @@ def test_no_question_takes_more_tasks_than_its_settings_tell(
     name: str, answers: tuple[bool, ...], corpus: Corpus
 ) -> None:
     effort = recipe_settings(name, RecipeSettings()).effort
-    if effort is None or (":" in name and effort == Effort()):
+    if ":" in name and effort == Effort():
         return
     language = Laborious(answers)
     open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION)

@@ -12,7 +12,6 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, QuotedReading
 from hoptrail.language.tasks import (
-    Assess,
     Complete,
     Decompose,
     Decomposition,
@@ -21,6 +20,7 @@ from hoptrail.language.tasks import (
     Reading,
     Recall,
     Step,
+    Verify,
 )
 from hoptrail.recipes.hirag import Hirag, HiragSettings, repeats
 from hoptrail.recipes.rethinking import RethinkSettings
@@ -134,6 +134,9 @@ def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
         ("Who killed Ann Lee?", "Who was Ann Lee killed by?", True),
         ("Who killed Ann Lee?", "Ann Lee was killed by whom?", True),
         ("Which film was made by Ann Lee?", "Which film did Ann Lee make?", True),
+        ("Who is Ann Lee the mother of?", "Who is the mother of Ann Lee?", False),
+        ("Which river flows into the Isk?", "Which river does the Isk flow into?", False),
+        ("Who did Ann Lee help?", "Who was helped by Ann Lee?", True),
         ("", "Who?", False),
     ],
 )
@@ -156,6 +159,14 @@ def test_a_hop_without_answer_is_told_and_the_rest_goes_on(corpus: Corpus) -> No
     assert answer.text == "Wrenmouth"
 
 
+def test_a_hop_without_answer_is_no_part_of_what_is_concluded_from(corpus: Corpus) -> None:
+    script: Script = [FIRST, *[NOTHING] * 5, ask("Where was Orla Finch born?"), *taken("Wrenmouth", BORN), DONE]
+    recipe = hirag(corpus, [*script, (Integrate, Reading("Wrenmouth"))])
+    recipe.answer(QUESTION)
+    concluding = recipe.language.tasks[-1]  # type: ignore[attr-defined]
+    assert [finding.answer for finding in concluding.findings] == ["Wrenmouth"]
+
+
 def test_nothing_found_at_all_is_an_abstention_without_concluding(corpus: Corpus) -> None:
     recipe = hirag(corpus, [FIRST, *[NOTHING] * 5, DONE])
     assert recipe.answer(QUESTION).abstained
@@ -170,7 +181,7 @@ CUT = Failure("cut off")
     [
         (False, [(Decompose, CUT)], [Verdict.FAILED]),
         (False, [FIRST, (Read, CUT), DONE], [Verdict.FAILED]),
-        (False, [FIRST, (Read, Reading("x")), (Assess, CUT), DONE], [Verdict.FAILED]),
+        (False, [FIRST, (Read, Reading("x")), (Verify, CUT), DONE], [Verdict.FAILED]),
         (True, [(Decompose, CUT)], [Verdict.ANSWERED, Verdict.FAILED]),
         (True, [ask("Where was this designer born?"), (Complete, CUT)], [Verdict.ANSWERED, Verdict.FAILED]),
         (True, [DONE, (Integrate, CUT)], [Verdict.ANSWERED, Verdict.FAILED]),

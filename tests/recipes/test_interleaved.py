@@ -159,7 +159,6 @@ def test_a_draft_from_memory_is_marked_and_cites_nothing(corpus: Corpus) -> None
         (Read, found("Wrenmouth", BORN)),
     ]
     script: Script = [FIRST, recalled, *unsure, NOTHING_LEFT, (Integrate, Reading("Wrenmouth"))]
-    script.insert(3, (Complete, "Where was Orla Finch born?"))
     answer = Flare(corpus, ScriptedLanguage(script), FlareSettings(draft="memory")).answer(QUESTION)
     check(answer, corpus)
     assert [hop.hits[0].channel == MEMORY for hop in answer.trail] == [True, False]

@@ -51,7 +51,7 @@ OF_TRIPLES = (
         "hipporag:one",
         "hipporag:two-unfiltered",
     ),
-    *("comprag", "comprag:poster", "comprag:unbinding", "comprag:hybrid", "comprag:pagerank"),
+    *("comprag", "comprag:poster", "comprag:unbinding", "comprag:triples", "comprag:pagerank"),
 )
 """Those that look up the triples around a question."""
 

@@ -10,10 +10,11 @@ import pytest
 
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.meter import Meter
+from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
-from hoptrail.language.tasks import Assess, Decompose, Decomposition, Read, Reading, Recall, Step, Task
+from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
 from hoptrail.models.web_search import WebSearchSettings
-from hoptrail.recipes.hirag import HiragSettings
+from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings, memory_draws
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
@@ -61,7 +62,7 @@ def test_the_first_chunk_fails_and_the_second_answers(corpus: Corpus) -> None:
 
 def test_the_first_page_fails_and_the_second_answers(corpus: Corpus) -> None:
     """Three chunks of the better page are tried, then the next page by title and search."""
-    script: Script = [NOTHING, NOTHING, NOTHING, (Read, Reading("Ida Voss")), (Assess, 1.0)]
+    script: Script = [NOTHING, NOTHING, NOTHING, (Read, Reading("Ida Voss")), (Verify, 1.0)]
     recipe = hirag(corpus, script, ALONE, fallback="none")
     answer = recipe.answer("Who owns the Kestrel Mill or the Harrow Mill?")
     titles = [evidence[0].title for evidence in reads_of(recipe)]
@@ -74,10 +75,10 @@ def test_the_first_page_fails_and_the_second_answers(corpus: Corpus) -> None:
 
 
 def test_an_answer_that_does_not_hold_is_thought_about_again(corpus: Corpus) -> None:
-    rejected: Script = [(Read, Reading("a heron")), (Assess, 0.4)]
-    recipe = hirag(corpus, [*rejected, (Read, Reading("Jonas Pell")), (Assess, 0.5)], ALONE, acceptance=0.5)
+    rejected: Script = [(Read, Reading("a heron")), (Verify, 0.4)]
+    recipe = hirag(corpus, [*rejected, (Read, Reading("Jonas Pell")), (Verify, 0.5)], ALONE, acceptance=0.5)
     assert recipe.answer(OWNER).text == "Jonas Pell"
-    asked = [task for task in recipe.language.tasks if isinstance(task, Assess)]  # type: ignore[attr-defined]
+    asked = [task for task in recipe.language.tasks if isinstance(task, Verify)]  # type: ignore[attr-defined]
     assert [(task.answer, len(task.evidence)) for task in asked] == [("a heron", 1), ("Jonas Pell", 1)]
 
 
@@ -92,7 +93,7 @@ def test_attempts_never_exceed_their_limit(corpus: Corpus, attempts: int) -> Non
 
 @pytest.mark.parametrize(
     ("chunks", "pages", "reads", "distinct"),
-    [(True, True, 4, 2), (False, True, 4, 4), (True, False, 3, 1), (False, False, 1, 1)],
+    [(True, True, 4, 2), (False, True, 4, 4), (True, False, 4, 1), (False, False, 1, 1)],
 )
 def test_each_level_of_rethinking_can_be_off(
     corpus: Corpus,
@@ -130,9 +131,9 @@ def test_what_is_cited_stands_among_the_hits_however_few_are_kept(corpus: Corpus
 def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> None:
     rejected: Script = [
         (Read, Reading("a heron")),
-        (Assess, 0.2),
+        (Verify, 0.2),
         (Read, found("Jonas Pell", OWNS)),
-        (Assess, 0.3),
+        (Verify, 0.3),
         NOTHING,
     ]
     asked = "Who owns the Kestrel Mill, this mill that grinds barley all year?"
@@ -142,18 +143,18 @@ def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> Non
     check(answer, corpus)
     for never in (0.4, 1.0):
         assert hirag(corpus, rejected, ALONE, **settings, last_resort=never).answer(asked).abstained
-    sure: Script = [(Read, Reading("a heron")), (Assess, 1.0)]
+    sure: Script = [(Read, Reading("a heron")), (Verify, 1.0)]
     assert hirag(corpus, sure, ALONE, last_resort=1.0).answer(asked).text == "a heron"
 
 
 def test_attempts_that_agree_support_their_answer_together(corpus: Corpus) -> None:
     script: Script = [
         (Read, Reading("a heron")),
-        (Assess, 0.28),
+        (Verify, 0.28),
         (Read, Reading("jonas pell")),
-        (Assess, 0.1),
+        (Verify, 0.1),
         (Read, found("Jonas Pell", OWNS)),
-        (Assess, 0.2),
+        (Verify, 0.2),
     ]
     asked = "Who owns the Kestrel Mill, this mill that grinds barley all year?"
     order = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", attempts=3)
@@ -168,21 +169,27 @@ def test_attempts_that_agree_support_their_answer_together(corpus: Corpus) -> No
 ISK = "How long is the Isk?"
 
 
+REWORDED = "How long is the Isk, the river through Wrenmouth?"
+
+
 def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
-    """`Isk` and `Isk (song)`: the earlier answer that names it goes along."""
+    """`Isk` and `Isk (song)`: the question is reworded in the light of the earlier answer that names it (equation 4)."""
     script: Script = [
         (Decompose, Decomposition(("Which river flows through Wrenmouth?",))),
         *taken("the Isk", FLOWS),
         (Decompose, Decomposition((ISK,))),
+        (Clarify, REWORDED),
         (Read, Reading("90 km")),
-        (Assess, 1.0),
+        (Verify, 1.0),
         (Decompose, Decomposition(())),
     ]
     recipe = hirag(corpus, script, fallback_k=3)
     answer = recipe.answer("How long is the river that flows through Wrenmouth?")
     engine = LocalEngine(corpus, HybridSearchSettings())
-    enriched = engine.search(f"{ISK} Which river flows through Wrenmouth? the Isk", 3)
-    assert reads_of(recipe)[1] == tuple(hit.unit for hit in enriched)
+    assert reads_of(recipe)[1] == tuple(hit.unit for hit in engine.search(REWORDED, 3))
+    assert clarified(recipe) == [Clarify(ISK, "Isk", "Which river flows through Wrenmouth? the Isk")]
+    asked = [task.question for task in recipe.language.tasks if isinstance(task, Read)]  # type: ignore[attr-defined]
+    assert asked[1] == ISK, "what is asked of the texts stays as it was"
     assert answer.trail.hops[1].answer == "90 km"
     assert {hit.channel for hit in answer.trail.hops[1].hits[:3]} == {FALLBACK}
     check(answer, corpus)
@@ -190,10 +197,26 @@ def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
 
 def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus) -> None:
     whole = "How long is the Isk that rises in the Grey Hills?"
-    recipe = hirag(corpus, [(Decompose, Decomposition((ISK,))), (Read, Reading("90 km"))], fallback_k=3)
+    script: Script = [(Decompose, Decomposition((ISK,))), (Clarify, REWORDED), (Read, Reading("90 km"))]
+    recipe = hirag(corpus, script, fallback_k=3)
     recipe.answer(whole)
-    enriched = LocalEngine(corpus, HybridSearchSettings()).search(f"{ISK} {whole}", 3)
+    enriched = LocalEngine(corpus, HybridSearchSettings()).search(REWORDED, 3)
     assert reads_of(recipe)[0] == tuple(hit.unit for hit in enriched)
+    assert clarified(recipe) == [Clarify(ISK, "Isk", whole)]
+
+
+def test_a_question_that_is_its_own_context_is_not_reworded(corpus: Corpus) -> None:
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE)
+    recipe.answer(ISK)
+    assert not clarified(recipe)
+
+
+def test_rules_put_the_context_behind_the_question() -> None:
+    assert OfflineLanguage().perform(Clarify(ISK, "Isk", FLOWS)).value == f"{ISK} {FLOWS}"
+
+
+def clarified(recipe: Hirag) -> list[Task[Any]]:
+    return [task for task in recipe.language.tasks if isinstance(task, Clarify)]  # type: ignore[attr-defined]
 
 
 def test_enrichment_can_be_off(corpus: Corpus) -> None:
@@ -204,14 +227,46 @@ def test_enrichment_can_be_off(corpus: Corpus) -> None:
     assert count(recipe, Read) == 5, "three chunks at most of a page, four attempts, and the fallback in the end"
 
 
-def test_a_tie_that_stays_counts_as_an_attempt(corpus: Corpus) -> None:
+def test_enriching_costs_no_attempt_and_the_second_namesake_is_read(corpus: Corpus) -> None:
     recipe = hirag(corpus, [NOTHING] * 9, ALONE)
     recipe.answer(ISK)
-    assert count(recipe, Read) == 5, "enriched, three chunks, and the fallback in the end"
-    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none")
+    assert count(recipe, Read) == 6, "enriched, four attempts, and the fallback in the end"
+    assert {unit.title for (unit,) in reads_of(recipe)[1:5]} == {"Isk", "Isk (song)"}
+    recipe = hirag(corpus, [NOTHING] * 9, ALONE, fall_back=False)
     recipe.answer(ISK)
-    assert count(recipe, Read) == 4
-    assert {unit.title for (unit,) in reads_of(recipe)} == {"Isk", "Isk (song)"}
+    assert count(recipe, Read) == 5
+
+
+@pytest.mark.parametrize("asked", ["what is it?", "who?"])
+def test_without_any_page_memory_is_drawn_as_often_as_there_might_be_attempts(corpus: Corpus, asked: str) -> None:
+    pages = HierarchySettings(search="none")
+    drawn = (RethinkSettings(memory=True, seed=seed) for seed in range(5000))
+    seed = next(one.seed for one in drawn if tuple(memory_draws(asked, one)) == (False, False, False, True))
+    script: Script = [(Recall, Reading("Jonas Pell", (), 0.9))]
+    recipe = hirag(corpus, script, ALONE, fallback="none", memory=True, seed=seed, pages=pages)
+    assert recipe.answer(asked).text == "Jonas Pell"
+    assert count(recipe, Read) == 0
+
+
+def test_the_paper_gives_up_after_its_attempts(corpus: Corpus) -> None:
+    """Another engine's texts would hide what an ablation takes away."""
+    settings = replace(Hirag.presets["paper"], decompose=False)
+    recipe = hirag(corpus, [NOTHING] * 9, settings, memory=False)
+    assert recipe.answer(OWNER).abstained
+    assert {unit.title for units in reads_of(recipe) for unit in units} <= {"Kestrel Mill", "Harrow Mill"}
+    assert count(recipe, Read) <= 4
+
+
+def test_the_most_similar_title_is_taken_however_little_it_is(corpus: Corpus) -> None:
+    asked = "Who owns the Old Kestrel Windmills of Dunmere Parish?"
+    settings = replace(Hirag.presets["paper"], decompose=False)
+    recipe = hirag(corpus, [NOTHING] * 9, settings, memory=False)
+    recipe.answer(asked)
+    assert reads_of(recipe), "a page is read"
+    strict = replace(settings.rethink.pages, least_similarity=0.9)
+    recipe = hirag(corpus, [NOTHING] * 9, settings, memory=False, pages=strict)
+    recipe.answer(asked)
+    assert {unit.title for units in reads_of(recipe) for unit in units} <= {"Dunmere"}
 
 
 def test_the_profile_is_read_on_the_first_tries_of_a_page(corpus: Corpus) -> None:
@@ -229,7 +284,7 @@ def test_what_a_profile_says_is_cited_where_it_stands(corpus: Corpus) -> None:
     recipe.answer(asked)
     profile = reads_of(recipe)[0][1]
     said = Reading("1871", (Step("", "1871", (profile.sources[1],)),))
-    answer = hirag(corpus, [(Read, said), (Assess, 1.0)], ALONE, profile_tries=1).answer(asked)
+    answer = hirag(corpus, [(Read, said), (Verify, 1.0)], ALONE, profile_tries=1).answer(asked)
     assert [item.text for item in answer.evidence] == ["She designed the Tallow Bridge in 1871."]
     assert answer.evidence[0].kind is Kind.PROFILE
     check(answer, corpus)
@@ -292,7 +347,7 @@ def test_a_memory_that_is_not_sure_changes_nothing(corpus: Corpus, remembered: R
     "script",
     [
         [(Read, Failure("cut off"))],
-        [(Read, Reading("x")), (Assess, Failure("cut off"))],
+        [(Read, Reading("x")), (Verify, Failure("cut off"))],
         [NOTHING, (Recall, Failure("cut off"))],
         [(Read, Reading("x", (Step("", "x", (Span("d-invented", 0, 3),)),)))],
         [*[NOTHING] * 4, (Read, Failure("cut off"))],
@@ -311,7 +366,7 @@ def test_a_task_that_fails_is_a_failed_hop(corpus: Corpus, script: list[tuple[ty
 
 def test_what_the_web_says_is_told_from_what_is_stored(corpus: Corpus) -> None:
     """It may answer a hop, and the trail says where it is from; it is no evidence."""
-    script: Script = [*[NOTHING] * 4, (Read, found("a designer", "A designer.")), (Assess, 1.0)]
+    script: Script = [*[NOTHING] * 4, (Read, found("a designer", "A designer.")), (Verify, 1.0)]
     with serving(WIKI) as server:
         online = WebSearchSettings("mediawiki", server.address)
         recipe = hirag(corpus, script, ALONE, fallback="online", online=online)
@@ -344,7 +399,7 @@ def test_other_recipes_can_have_a_sub_question_settled(corpus: Corpus) -> None:
 
 def test_nothing_that_is_named_is_found_by_searching(corpus: Corpus) -> None:
     asked = "Which place is a port with a harbour that freezes in winter?"
-    recipe = hirag(corpus, [(Read, Reading("Dunmere")), (Assess, 1.0)], ALONE)
+    recipe = hirag(corpus, [(Read, Reading("Dunmere")), (Verify, 1.0)], ALONE)
     assert recipe.answer(asked).text == "Dunmere"
     assert reads_of(recipe)[0][0].title == "Dunmere"
     titles_only = hirag(corpus, [NOTHING] * 9, ALONE, fallback="none", pages=HierarchySettings(search="none"))

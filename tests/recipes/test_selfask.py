@@ -83,7 +83,6 @@ def test_a_repeated_sub_question_ends_the_asking(corpus: Corpus) -> None:
     again: Script = [
         *SCRIPT[:2],
         (Decompose, SCRIPT[0][1]),
-        (Complete, "Who designed the Tallow Bridge?"),
         (Integrate, Reading("x")),
     ]
     answer = SelfAsk(corpus, ScriptedLanguage(again), SelfAskSettings()).answer(QUESTION)

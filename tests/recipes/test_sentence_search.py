@@ -15,6 +15,8 @@ from hoptrail.recipes.chainrag import ChainragSettings
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
+from hoptrail.structures.catalogue import StructureSettings
+from hoptrail.structures.sentence_graph import SentenceGraphSettings
 from hoptrail.types import Hit, Kind, Ranking
 from recipes.chain_world import (
     OWNER,
@@ -95,6 +97,20 @@ def test_a_graph_of_one_question_knows_nothing_beyond_its_candidates(corpus: Cor
     assert {hit.unit.document for hit in ranking} <= documents
     wide = chainrag(corpus, script, settings, expansions=3, expansion_k=50).retrieve(OWNER)
     assert not {hit.unit.document for hit in wide} <= documents
+
+
+def test_a_graph_of_one_question_is_made_by_the_settings_of_the_sentence_graph(corpus: Corpus) -> None:
+    settings = SentenceSearchSettings(links=("SS",), per_question=True, candidates=9)
+
+    def most(neighbours: int) -> int:
+        structures = StructureSettings(sentence_graph=SentenceGraphSettings(neighbours=neighbours))
+        search = SentenceSearch.open(Corpus(corpus.snapshot, lambda: corpus.encoder, structures), OWNER, settings, None)
+        assert search.graph is not None
+        assert search.within is not None
+        return max(len(search.graph.neighbours([id_])) for id_ in search.within)
+
+    assert most(1) == 1
+    assert most(10) > 1
 
 
 class Backwards:

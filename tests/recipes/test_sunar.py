@@ -259,16 +259,16 @@ def model(body: Body) -> str:
         return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch", None][body["seed"] % 3]})
     if task == "entail":
         return json.dumps({"relation": "entailment"})
-    if task == "complete":
-        return json.dumps({"question": ASKED[1]})
     return json.dumps(
-        {"steps": [], "answer": "Orla Finch" if given.endswith(ASKED[0]) else "Wrenmouth", "confidence": 0.9}
+        {"steps": [], "answer": "Orla Finch" if f"Question: {ASKED[0]}" in given else "Wrenmouth", "confidence": 0.9}
     )
 
 
 def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(
-        PAPER, uncertainty=replace(PAPER.uncertainty, samples=4), adaptive=AdaptiveSettings(batch=4, budget=6)
+        PAPER,
+        uncertainty=replace(PAPER.uncertainty, samples=4, equivalence="entailment"),
+        adaptive=AdaptiveSettings(batch=4, budget=6),
     )
     with serving(FakeAI(model)) as fake:
         context = context_at(fake, tmp_path)
@@ -282,8 +282,7 @@ def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus
             "sample": 4 * batches,
             "entail": asked.count("entail"),
             "answer": 2,
-            "complete": 1,
-            "integrate": 1,
+            "integrate_evidence": 1,
         }
         assert batches == 4, "two sub-questions of two batches each"
         assert asked.count("entail") == 2 * 2, "the second batch has the same answers"
@@ -295,6 +294,23 @@ def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus
         assert again.usage.calls == 0
         assert len(fake.log) == len(asked)
         assert (again.text, again.ranking) == (answer.text, answer.ranking)
+
+
+def test_a_batch_costs_one_call_where_the_endpoint_gives_several_replies(corpus: Corpus, tmp_path: Path) -> None:
+    settings = replace(PAPER, adaptive=AdaptiveSettings(batch=4, budget=6))
+    with serving(FakeAI(model, several=True)) as fake:
+        answer = Sunar(corpus, open_language("chat", context_at(fake, tmp_path)), settings).answer(QUESTION)
+        asked = [task_of(entry.body) for entry in fake.log]
+        assert {task: asked.count(task) for task in dict.fromkeys(asked)} == {
+            "decompose_next": 3,
+            "sample": 2 * 2,  # two sub-questions of two batches each; rules say which answers mean the same
+            "answer": 2,
+            "integrate_evidence": 1,
+        }
+        assert [entry.body["n"] for entry in fake.log if task_of(entry.body) == "sample"] == [10] * 4
+        assert answer.usage.calls == len(asked) == fake.bill.calls
+        effort = settings.effort
+        assert effort.readings[0] + effort.others[0] <= len(asked) <= effort.readings[1] + effort.others[1]
 
 
 def test_a_vanilla_question_costs_what_the_paper_counts(corpus: Corpus) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fakeai.brains import by_task, task_of
+from fakeai.clients import KEY, context_at
+from fakeai.server import FakeAI, serving
+from hoptrail.language.opening import open_language
 from hoptrail.language.scripted import (
     Failure,
     Output,
@@ -16,7 +21,6 @@ from hoptrail.language.scripted import (
     ScriptedReply,
 )
 from hoptrail.language.tasks import (
-    Assess,
     Complete,
     Decompose,
     Decomposition,
@@ -25,6 +29,7 @@ from hoptrail.language.tasks import (
     Reading,
     Reply,
     Task,
+    Verify,
 )
 from hoptrail.recipes.opinions import Opinion, believed
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
@@ -46,14 +51,14 @@ def chain(conclusion: Output) -> Script:
     replies: Script = []
     for number, asked in enumerate(ASKED):
         replies.append((Decompose, Decomposition((asked,))))
-        replies += [(Complete, asked)] if number else []
         replies.append((Read, found(number)))
     return [*replies, (Decompose, Decomposition(())), (Integrate, conclusion)]
 
 
 def trail(corpus: Corpus, replies: Script, **settings: Any) -> tuple[TrailRecipe, list[Task[Any]]]:
     listening = Listening(ScriptedLanguage(replies))
-    return TrailRecipe(corpus, listening, TrailSettings(**settings)), listening.tasks
+    chosen = TrailSettings(**{"least_confidence": 0.1, **settings})
+    return TrailRecipe(corpus, listening, chosen), listening.tasks
 
 
 def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
@@ -205,7 +210,7 @@ def test_never_more_tasks_than_the_limit(corpus: Corpus, limit: int, *, verify: 
                 case Read():
                     again = len(self.tasks) % 2 == 0
                     return Reply(Reading("Orla Finch" if again else None, confidence=0.2), Usage())
-                case Assess():
+                case Verify():
                     return Reply(0.6, Usage())
                 case _:
                     return Reply(Reading(None), Usage())
@@ -238,7 +243,6 @@ def hops(*readings: Output) -> Script:
     replies: Script = []
     for number, reading in enumerate(readings):
         replies.append((Decompose, Decomposition((ASKED[number],))))
-        replies += [(Complete, ASKED[number])] if number else []
         replies.append((Read, reading))
     return [*replies, (Decompose, Decomposition(()))]
 
@@ -285,17 +289,40 @@ def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus
 
 def test_an_answer_in_doubt_is_held_against_its_evidence(corpus: Corpus) -> None:
     chain = ChainSettings(verify=True, rethink=0)
-    borne = [NOTHING, *hops(found(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],))), (Complete, ASKED[1])]
+    borne = [NOTHING, *hops(found(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],)))]
     for verdict, expected in ((0.6, Verdict.ANSWERED), (0.4, Verdict.UNANSWERED)):
-        replies: Script = [*borne, (Read, found(1, 0.3)), (Assess, verdict)]
+        replies: Script = [*borne, (Read, found(1, 0.3)), (Verify, verdict)]
         if expected is Verdict.ANSWERED:
             replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Isk", confidence=1.0))]
         recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
         answer = recipe.answer(QUESTION)
         assert answer.trail.hops[1].verdict is expected
         assert len(tasks) == len(replies)  # what is sure is not held against anything
-        assess = next(task for task in tasks if isinstance(task, Assess))
-        assert (assess.question, assess.answer) == (ASKED[1], SAID[1][0])
+        verify = next(task for task in tasks if isinstance(task, Verify))
+        assert (verify.question, verify.answer) == (ASKED[1], SAID[1][0])
+
+
+def test_an_unsupported_answer_is_looked_into_and_shown_but_not_given(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that is sure of a river that no passage names, cites a sentence for it, and has nothing else to ask."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    quote = "The river Isk flows through Wrenmouth."
+    step = {"question": QUESTION, "evidence": [1], "quote": quote, "answer": "the Thames"}
+    brain = by_task(
+        {
+            "answer": {"steps": [step], "answer": "the Thames", "confidence": "high"},
+            "decompose_next": {"missing": "nothing", "questions": []},
+        }
+    )
+    with serving(FakeAI(brain)) as fake:
+        answer = TrailRecipe(corpus, open_language("chat", context_at(fake, tmp_path))).answer(QUESTION)
+        asked = [task_of(entry.body) for entry in fake.log]
+    shown = answer.trail.hops[-1]
+    assert (answer.text, shown.answer, shown.verdict) == (None, "the Thames", Verdict.UNSUPPORTED)
+    assert answer.confidence is not None
+    assert answer.confidence < 0.5
+    assert "decompose_next" in asked, "it is not believed, as a supported answer of that confidence would be"
 
 
 def test_a_conclusion_is_checked_by_one_from_the_answers_alone(corpus: Corpus) -> None:

@@ -198,3 +198,11 @@ def test_binding_is_circular_convolution_as_defined(size: int, chance: np.random
     correlated = [sum(second[k] * first[(j + k) % size] for k in places) for j in places]
     np.testing.assert_allclose(bind(first, second), convolved, atol=1e-6)
     np.testing.assert_allclose(unbind(first, second), correlated, atol=1e-6)
+
+
+def test_permuted_slots_are_unitary_when_they_are_bound() -> None:
+    """A product of unitary vectors is unitary: its spectrum has magnitude 1, up to its length."""
+    slots = np.random.default_rng(3).standard_normal((2, 3, 64)).astype(np.float32)
+    made = compose(slots, np.ones((2, 3), dtype=bool), CompositionSettings("permuted-product", unitary=True))
+    magnitudes = np.abs(np.fft.rfft(made))
+    assert np.allclose(magnitudes, magnitudes[:, :1], atol=1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.hierarchy import CACHED_PAGES, Chunk, HierarchicalSearch, HierarchySettings, Page, cut_passage
 from hoptrail.retrieval.titles import Title
+from hoptrail.structures.catalogue import StructureSettings
+from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.types import Document, Kind
 from structures.site import Site
 from world import make_document, make_passage
@@ -104,6 +107,26 @@ def test_passages_are_cut_at_whole_sentences(site: Site, limit: dict[str, int]) 
         (span,) = chunk.unit.sources
         assert texts[span.document][span.start : span.end] == chunk.unit.text
         assert chunk.passage.sources[0].covers(span)
+
+
+def test_lines_of_profiles_from_a_file_are_no_part_of_chunks_where_they_are_apart(site: Site, tmp_path: Path) -> None:
+    text = "Harrow Mill is of stone. Ida Voss owns it.\nOpened: 1820\nOwner: Ida Voss"
+    mill = make_document("Harrow Mill", text)
+    profiles = tmp_path / "profiles.jsonl"
+    profiles.write_text(json.dumps({"title": "Harrow Mill", "profile": [["Opened", "1820"], ["Owner", "Ida Voss"]]}))
+    settings = ProfileSettings(from_file=str(profiles))
+    site.build(Profiles(settings), add=[mill])
+    corpus = Corpus(site.snapshot, lambda: site.encoder, StructureSettings(profiles=settings))
+
+    def read(*, profile_lines: bool) -> str:
+        search = HierarchicalSearch(corpus, HierarchySettings(chunk_words=50, profile_lines=profile_lines))
+        return " ".join(chunk.unit.text for chunk in chunks_of(search, page_of(site, "Harrow Mill"), "Who owns it?"))
+
+    assert "Opened: 1820" in read(profile_lines=True)
+    apart = read(profile_lines=False)
+    assert "Ida Voss owns it." in apart
+    assert "1820" not in apart
+    assert "Owner:" not in apart
 
 
 def test_limits_hold_but_no_sentence_is_cut() -> None:

@@ -24,9 +24,9 @@ def note_taker(body: Body) -> str:
     given = body["messages"][1]["content"]
     if task_of(body) == "summarise":
         words = int(re.search(r"in at most (\d+) words", given)[1])  # type: ignore[index]
-        text = re.sub(r"(?m)^(\[\d+\] begin|end) \w+$", "", given.rsplit("\n\nSummarise", 1)[0])
+        text = re.sub(r"</?(?:passage|title)[^>]*>", " ", given.rsplit("\n\nSummarise", 1)[0])
         return json.dumps({"summary": "In short: " + " ".join(text.split()[: words - 2])})
-    sentences = re.findall(r"(?m)^\[\d+\] \w+ (.*)$", given)
+    sentences = re.findall(r'<s n="\d+">(.*?)</s>', given)
     named = [re.findall(r"\b[A-Z]\w+", sentence) for sentence in sentences]
     facts = [
         {"text": sentence, "entities": names, "sentence": number}
@@ -54,9 +54,10 @@ def build(
     return hoptrail("index", *sources, "--index", folder, "--settings", settings, "--for", "sirerag", *language, *more)
 
 
-def texts(folder: Path) -> dict[str, str]:
+def texts(folder: Path, *kinds: Kind) -> dict[str, str]:
+    """The units of some kinds, of all where none is named."""
     snapshot = Snapshot.open(folder)
-    return {unit.id: unit.text for kind in snapshot.kinds for unit in snapshot.units(kind)}
+    return {unit.id: unit.text for kind in kinds or snapshot.kinds for unit in snapshot.units(kind)}
 
 
 def test_the_estimate_is_within_a_fifth_of_the_bill_and_nothing_is_paid_for_it(
@@ -153,7 +154,7 @@ def test_another_language_neither_mixes_in_nor_replaces_unasked(
 ) -> None:
     folder = tmp_path / "index"
     assert build(hoptrail, folder, settings).code == 0
-    before = texts(folder)
+    before, before_summaries = texts(folder), texts(folder, Kind.SUMMARY)
     refused = build(hoptrail, folder, settings, "--language", "offline")
     assert refused.code == 2
     assert "made by chat:fake, not by offline" in refused.err
@@ -161,10 +162,15 @@ def test_another_language_neither_mixes_in_nor_replaces_unasked(
     assert texts(folder) == before
     assert build(hoptrail, folder, settings, "--language", "offline", "--rebuild").code == 0
     assert not any(text.startswith("In short: ") for text in texts(folder).values())
-    paid = fake.bill.calls
+    extracted = [task_of(asked.body) for asked in fake.log].count("extract")
     assert build(hoptrail, folder, settings, "--rebuild").code == 0
-    assert texts(folder) == before
-    assert fake.bill.calls == paid
+    # Trees change as little as they can, so that groups, and with them summaries, may differ from those of a first build.
+    after, summaries = texts(folder), texts(folder, Kind.SUMMARY)
+    assert {name: after[name] for name in after if name not in summaries} == {
+        name: before[name] for name in before if name not in before_summaries
+    }
+    assert all(text.startswith("In short: ") for text in summaries.values())
+    assert [task_of(asked.body) for asked in fake.log].count("extract") == extracted, "replies are kept"
 
 
 def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(

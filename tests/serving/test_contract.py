@@ -26,6 +26,8 @@ QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_te
 QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
 
 ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
+ANSWER += ["kind", "items", "confidence", "closest"]
+CLOSEST = ["document", "title", "heading_path", "place", "date", "start", "end", "text", "unit"]
 EVIDENCE = ["document", "title", "start", "end", "text", "unit", "kind", "hop"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]
 HIT = ["unit", "kind", "score", "channel", "document"]
@@ -46,10 +48,10 @@ def originals() -> dict[str, str]:
         if line:
             rows = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
             texts[source] = next(row["text"] for row in rows if row["id"] == line)
-        elif path.endswith(".html"):
-            texts[source] = document.text
-        else:
+        elif path.endswith(".txt"):
             texts[source] = Path(path).read_text(encoding="utf-8")
+        else:
+            texts[source] = document.text
     return texts
 
 
@@ -57,6 +59,19 @@ def originals() -> dict[str, str]:
 def texts(harbour: Path) -> dict[str, str]:
     """The original text of every document, by id."""
     return {document.id: originals()[document.sources[0]] for document in Index(harbour).contents().documents}
+
+
+def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> None:
+    """Three statements that stand where they say, and a kind that fits the answer."""
+    assert given["kind"] in {"short", "yes-no", "list", "steps", "passage", "none"}
+    assert (given["kind"] == "none") is given["abstained"]
+    assert given["confidence"] is None or 0 <= given["confidence"] <= 1
+    assert len(given["closest"]) == (0 if recipe == ClosedBook.name else 3)
+    for statement in given["closest"]:
+        assert list(statement) == CLOSEST
+        cited = texts[statement["document"]][statement["start"] : statement["end"]]
+        assert " ".join(cited.split()) in " ".join(statement["text"].split())
+        assert len(statement["text"]) <= 300
 
 
 ASKED = [(row, "hybrid") for row in QUESTIONS] + [
@@ -73,6 +88,7 @@ def test_ask(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: s
     assert (given["question"], given["recipe"], given["language"]) == (row["question"], recipe, "offline")
     assert given["abstained"] is (given["answer"] is None)
     assert list(given["usage"]) == USAGE
+    check_closest(given, texts, recipe)
     assert given["usage"]["seconds"] > 0
     assert given["trail"]
     check_trail(given)

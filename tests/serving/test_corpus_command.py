@@ -66,6 +66,25 @@ def test_other_codes(hoptrail: Hoptrail, dump: Path, tmp_path: Path) -> None:
     assert "Traceback" not in ended.err
 
 
+def test_templates_are_counted_and_can_be_said(hoptrail: Hoptrail, tmp_path: Path) -> None:
+    file, templates = tmp_path / "wiki.xml", tmp_path / "templates.toml"
+    file.write_bytes(dump_of([page("Isk", "It carries {{Peso|3|carga=coal}} and {{odd}}.")]))
+    told = hoptrail("corpus", "wikipedia", file, "--out", tmp_path / "bare").err
+    assert "showed nothing, the most frequent first: odd (1), peso (1)" in told
+    templates.write_text('"peso" = "$1 kg of ${carga}"\n', encoding="utf-8")
+    command = ["corpus", "wikipedia", file, "--out", tmp_path / "out", "--templates", templates]
+    assert "first: odd (1);" in hoptrail(*command).err
+    assert "It carries 3 kg of coal and." in (tmp_path / "out" / "documents.jsonl").read_text(encoding="utf-8")
+    for wrong, reason in (
+        ("peso = 3", "shows is no text"),
+        ("peso", "cannot be read"),
+        ('peso = "$"', "first argument"),
+    ):
+        templates.write_text(wrong, encoding="utf-8")
+        ended = hoptrail(*command)
+        assert (ended.code, reason in ended.err) == (2, True), ended.err
+
+
 def test_options_reach_the_settings(hoptrail: Hoptrail, tmp_path: Path) -> None:
     file = tmp_path / "wiki.xml"
     file.write_bytes(dump_of([page("Isk", "{{Ficha de río|nombre=Isk}}x"), page("Fin", "y{{homonimia larga}}")]))

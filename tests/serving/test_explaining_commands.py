@@ -8,7 +8,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
-from hoptrail.serving.cli import FAILED, WRONG_USAGE
+from hoptrail.serving.options import FAILED, WRONG_USAGE
 
 QUESTION = "Who designed the Tallow Bridge?"
 

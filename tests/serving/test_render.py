@@ -70,7 +70,7 @@ def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrai
 
 def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
     shown = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour)
-    assert "No answer" in shown.out
+    assert "Not settled. Closest:" in shown.out
     assert "unanswered" in shown.out
 
 

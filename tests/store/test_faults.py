@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from filling import BIG, fill
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnavailable, StorageError
@@ -45,10 +47,20 @@ def state(folder: Path) -> tuple[list[str], list[str], list[str]]:
     return [entry.title for entry in snapshot.entries], texts, found
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The facts as text files, and an index of them beside; to be copied."""
+    folder = tmp_path_factory.mktemp("sound")
+    (folder / "world").mkdir()
+    for title, text in FACTS.items():
+        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
+    index(folder / "index", folder / "world", HashingEncoder())
+    return folder
+
+
 @pytest.fixture
-def indexed(tmp_path: Path, world: Path, encoder: HashingEncoder) -> Path:
-    index(tmp_path / "index", world, encoder)
-    return tmp_path / "index"
+def indexed(tmp_path: Path, sound: Path) -> Path:
+    return Path(shutil.copytree(sound / "index", tmp_path / "index"))
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -278,20 +290,10 @@ def turn_of(folder: Path) -> float:
 FILL = """
 import sys
 from pathlib import Path
-from world import HashingEncoder, make_document, make_passage
+from filling import fill
 from hoptrail.errors import StorageError
-from hoptrail.store.writer import writing_to
-from hoptrail.types import Usage
-encoder = HashingEncoder()
-filling = lambda n: "".join(chr(97 + (i * i * n) % 26) for i in range(4000))
-documents = [make_document(f"Big {n}", f"{n} {filling(n)}.") for n in range(60)]
-units = [make_passage(document) for document in documents]
 try:
-    with writing_to(Path(sys.argv[1]), encoder.identity) as writer:
-        writer.put_documents(documents)
-        writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
-        writer.checkpoint()
-        writer.publish(Usage())
+    fill(Path(sys.argv[1]))
 except StorageError as error:
     print(error)
     sys.exit(9)
@@ -312,10 +314,8 @@ def test_a_write_that_the_disk_refuses_leaves_the_last_state(indexed: Path, kilo
     assert refused.returncode == 9, error
     assert "The index is as it was last committed" in out
     assert state(indexed) == before
-    again = run(FILL, str(indexed))
-    again.communicate(timeout=60)
-    assert again.returncode == 0
-    assert len(state(indexed)[0]) == len(before[0]) + 60
+    fill(indexed)
+    assert len(state(indexed)[0]) == len(before[0]) + BIG
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")

@@ -19,6 +19,7 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import Gathering, SaidOfEntities, chosen, is_date_or_number
+from hoptrail.structures.informative import InformativeNames
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
@@ -45,8 +46,8 @@ def by_entity(
 ) -> list[Gathering]:
     with TemporaryDirectory() as folder, (room := Scratch(Place.of(Path(folder) / "index"), held)).sorting() as said:
         entities = SaidOfEntities(said)
-        for _, extraction in found:
-            entities.put(extraction)
+        for passage, extraction in found:
+            entities.put(passage, extraction)
         wanted = settings.dates_and_numbers
         gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
         return list(chosen(gathered, room, drop_covered=settings.drop_covered_singletons))
@@ -75,6 +76,47 @@ def test_case_and_white_space_do_not_part_entities_and_the_commonest_writing_is_
         said(("One.", ["ISK river"]), ("Two.", ["Isk  River"]), ("Three.", ["Isk\nRiver"]), ("Four.", ["ẞ", "ss"]))
     ]
     assert lines(found) == {"Isk River": ["One.", "Two.", "Three."], "ẞ": ["Four."]}
+
+
+def test_short_names_go_with_the_full_name_that_their_document_gives() -> None:
+    found = [
+        said(("Orla Finch built it.", ["Orla Finch"]), ("Finch left.", ["Finch"]), document="d1"),
+        said(("Mr. Finch came.", ["Mr. Finch"]), document="d1"),
+        said(("Tom Finch sang.", ["Tom Finch"]), document="d2"),
+        said(("Finch sang.", ["finch"]), document="d3"),
+    ]
+    assert lines(found) == {
+        "Orla Finch": ["Orla Finch built it.", "Finch left.", "Mr. Finch came."],
+        "Tom Finch": ["Tom Finch sang."],
+        "finch": ["Finch sang."],
+    }
+
+
+@pytest.mark.parametrize(
+    ("known", "short"),
+    [
+        (("Orla Finch", "Tom Finch"), "Finch"),
+        (("University of Wrenmouth",), "Wrenmouth"),
+        (("North Korea",), "Korea"),
+        (("New Mexico",), "Mexico"),
+        (("Orla Finch",), "Orla"),
+        (("the river Isk",), "Isk"),
+    ],
+)
+def test_names_that_may_mean_something_else_stay(known: tuple[str, ...], short: str) -> None:
+    found = [said(*((f"{name} is there.", [name]) for name in known), (f"{short} is here.", [short]))]
+    assert set(lines(found)) == {*known, short}
+
+
+def test_the_title_is_a_name_that_was_given() -> None:
+    names = InformativeNames("Orla Finch (engineer)")
+    assert (names.of("Finch"), names.of("Dr Finch"), names.of("Finches")) == ("Orla Finch", "Orla Finch", "Finches")
+
+
+def test_without_a_limit_an_aggregate_is_one_text() -> None:
+    facts = {f"Fact number {number} is here.": ("d1", number, number + 1) for number in range(90)}
+    assert len(list(units_of([Gathering("a", "A", facts)], 0))) == 1
+    assert len(list(units_of([Gathering("a", "A", facts)], 150))) == 3
 
 
 def test_a_fact_stands_once_under_an_entity_with_the_place_where_it_stood_first() -> None:
@@ -139,8 +181,8 @@ def test_a_long_aggregate_is_cut_into_parts_of_whole_facts() -> None:
 
 
 def test_a_part_has_room_for_a_word() -> None:
-    with pytest.raises(UsageError, match="part_words is at least 1"):
-        AggregateSettings(part_words=0)
+    with pytest.raises(UsageError, match="part_words is at least 0"):
+        AggregateSettings(part_words=-1)
 
 
 def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site, documents: list[Document]) -> None:

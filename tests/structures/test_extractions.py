@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
-from hoptrail.language.tasks import Extraction, Language, Reply, Task
+from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import asking
 from hoptrail.structures.building import Workshop, report_nothing
@@ -85,6 +85,39 @@ def test_a_failed_passage_is_named_costs_only_itself_and_is_asked_again(site: Si
     assert site.build(Extractions(), language=language).notes == []
     assert language.asked[len(documents) :] == ["Isk"]
     assert len(facts(site)) == len(documents)
+
+
+class LookingBack(Rules):
+    """Keeps what stood before each passage that it was asked about."""
+
+    def __init__(self, most: int = 100) -> None:
+        super().__init__()
+        self.most = most
+        self.before: dict[str, str | None] = {}
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        asked: Task[Any] = task
+        assert isinstance(asked, Extract)
+        if len(self.before) == self.most:
+            raise BudgetExhausted("no more money")
+        self.before[asked.unit.text] = asked.before.text if asked.before else None
+        return super().perform(task)
+
+
+def test_a_passage_is_shown_with_the_one_before_it_in_its_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are asked about together, and also where the one before was asked about in an earlier run."""
+    monkeypatch.setattr(asking, "BATCH", 2)
+    log = ("Orla Finch went ashore at noon.", "She sold the Heron there.", "It was bought by Ida Voss.")
+    documents = [make_document("Log", " ".join(log)), make_document("Isk", "The Isk is a river.")]
+    site, first, second = Site(tmp_path, limits=PassageLimits(6, 0)), LookingBack(2), LookingBack()
+    with pytest.raises(BudgetExhausted):
+        site.build(Extractions(), add=documents, language=first)
+    site.build(Extractions(), add=documents, language=second)
+    expected = {log[0]: None, log[1]: log[0], log[2]: log[1], "The Isk is a river.": None}
+    assert first.before | second.before == expected
+    assert len(first.before) + len(second.before) == 4
 
 
 def test_what_was_got_before_the_money_ran_out_is_kept(

@@ -15,7 +15,7 @@ from hoptrail.store.columns import Directed, Rows
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, linking, nearest
-from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, mutual_pairs
+from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -63,6 +63,25 @@ def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None
             low, high = sorted((order[first], order[second]))
             expected[low, high] = 1 / (second - first)
     assert found == pytest.approx(expected)
+
+
+def test_key_entities_are_those_of_the_highest_mean_score_by_the_plain_definition() -> None:
+    named = [{"a", "b", "c"}, {"a", "d"}, {"a", "b"}, {"e"}, set(), {"a", "c", "d", "f"}]
+    lengths = [len(one) for one in named if one]
+    mean = sum(lengths) / len(lengths)
+
+    def importance(entity: str) -> float:
+        owners = [one for one in named if entity in one]
+        idf = math.log(1 + (len(named) - len(owners) + 0.5) / (len(owners) + 0.5))
+        scores = [idf * 2.5 / (1 + 1.5 * (0.25 + 0.75 * len(one) / mean)) for one in owners]
+        return sum(scores) / len(scores)
+
+    entities = sorted({entity for one in named for entity in one})
+    for share, count in ((0.5, 3), (0.2, 2), (1.0, 6)):
+        kept = key_entities(mentions(named), len(named), share, MEMORY)
+        best = sorted(entities, key=lambda entity: -importance(entity))[:count]
+        assert {entities[number] for number in kept.entities} == set(best)
+    assert len(key_entities(mentions([]), 0, 0.5, MEMORY).rows) == 0
 
 
 def test_adjacent_sentences_are_found_by_their_rows() -> None:

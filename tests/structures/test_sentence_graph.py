@@ -16,12 +16,13 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import cells, linking, sentence_graph
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.building import Structure, Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Kind, Link, Usage
-from world import FACTS, HashingEncoder, make_document, make_passage
+from structures.site import Site
+from world import FACTS, Counting, HashingEncoder, make_document, make_passage
 
 ENCODER = HashingEncoder()
 WORLD = [make_document(title, text) for title, text in FACTS.items()]
@@ -178,6 +179,23 @@ def test_a_removed_document_takes_its_links_and_no_others(tmp_path: Path) -> Non
     gone = {unit.id for unit in sentence_units(ISLANDS[3])}
     update(tmp_path, change=lambda writer: writer.remove_documents([ISLANDS[3].id]))
     assert links(tmp_path) == {link for link in before if not {link.source, link.target} & gone}
+
+
+def test_sentences_that_lose_a_like_one_get_the_next(tmp_path: Path) -> None:
+    """As if what was removed had never been there, for the sentences that were linked with it."""
+    settings, alike = (
+        SentenceGraphSettings(neighbours=1),
+        [make_document(f"D{at}", f"Boats sail {at}.") for at in range(3)],
+    )
+    site = Site(tmp_path / "index", encoder=Counting(dimension=256))
+    parts: list[Structure] = [Extractions(), Sentences(), SentenceLinks(settings)]
+    site.build(*parts, add=alike, language=OfflineLanguage())
+    (pair,) = (link for link in links(site.folder) if link.kind == SS)
+    ours = {unit.id: document for document in alike for unit in sentence_units(document)}
+    site.build(*parts, remove=[ours[pair.source]], language=OfflineLanguage(), follow=True)
+    left = {id_ for id_, document in ours.items() if document is not ours[pair.source]}
+    (after,) = (link for link in links(site.folder) if link.kind == SS)
+    assert {after.source, after.target} == left
 
 
 def test_repeated_sentences_are_linked_one_by_one(tmp_path: Path) -> None:

@@ -168,6 +168,9 @@ def test_above_the_passages_the_entity_tree_groups_its_own_summaries_and_those_b
     found, similar = groups(tmp_path, ENTITIES.name), groups(tmp_path)
     above = {child for group, children in found.items() if level_of(group) == 3 for child in children}
     assert above == leaf_groups(tmp_path).keys() | {group for group in similar if level_of(group) == 2}
+    assert any(level_of(group) == 3 for group in similar)
+    highest = {child for group, children in found.items() if level_of(group) == 4 for child in children}
+    assert highest == {group for group in found if level_of(group) == 3}, "one tree: nothing made by likeness alone"
     assert not grow(tmp_path, Summariser(), trees).changed
 
 

@@ -1,4 +1,4 @@
-"""The child process that parses PDF, DOCX and HTML under limits on memory and time; `parsing` is the parent's side.
+"""The child process that parses files under limits on memory and time; `parsing` is the parent's side.
 
 Run as `python -m hoptrail.documents.child LIMITS`, LIMITS being ReadingLimits as JSON. A message, either way, is a line of
 JSON and then as many bytes as its `size` says; the first one says that the child is ready. The child gets bytes and gives text,
@@ -11,23 +11,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from hoptrail.documents.docx import parse_docx
-from hoptrail.documents.html import parse_html
+from hoptrail.documents.blocks import pack
+from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.pdf import parse_pdf
-from hoptrail.documents.text import Parsed, Unreadable
+from hoptrail.documents.text import Unreadable
 
 Header = dict[str, Any]
-
-PARSERS: dict[str, Callable[[bytes, ReadingLimits], Parsed]] = {
-    "pdf": parse_pdf,
-    "docx": parse_docx,
-    "html": parse_html,
-}
 
 NOTES = 20
 """Notes on a file that are passed on; of others, their number."""
@@ -71,8 +63,11 @@ def main() -> None:
 def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes]:
     """`retire` tells the parent that this process is no longer to be trusted with another file."""
     try:
-        parsed = PARSERS[form](data, limits)
+        parsed = parser_of(form)(data, limits)
+        if len(parsed.text) > limits.text:
+            raise Unreadable(f"gives more than {limits.text} characters of text: split it, or raise the limit `text`")
         text = parsed.text.encode("utf-8", "surrogatepass")
+        blocks = pack(parsed.blocks).encode("utf-8", "surrogatepass")
     except Unreadable as refusal:
         return {"reason": str(refusal)}, b""
     except MemoryError:
@@ -80,7 +75,8 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes
         return {"reason": needs, "retire": True}, b""
     except Exception as error:  # noqa: BLE001 - the border of the process: whatever a parser raises costs this file only
         return {"reason": f"is damaged or not supported ({type(error).__name__}: {error})"[:300], "retire": True}, b""
-    return {"title": parsed.title[:2000], "notes": _bounded(parsed.notes)}, text
+    said = {"title": parsed.title[:2000], "notes": _bounded(parsed.notes), "date": [parsed.date, parsed.date_from]}
+    return {**said, "text": len(text)}, text + blocks
 
 
 def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,27 +1,29 @@
-"""The text of a Word file (.docx): paragraphs and tables in the order of the document.
+"""The blocks of a Word file (.docx), in the order of the document: headings, paragraphs, list items, table rows, code, quotes.
 
 Changes that are tracked count as accepted. Leaves out headers, footers, footnotes, comments, text boxes, formulas and
-pictures. The archive is checked before anything is unpacked, and XML with a document type is refused, so no entity is ever
-expanded and nothing is fetched. Meant to run in the child process.
+pictures, and the numbers that Word counts for list items and headings. The archive is checked before anything is unpacked.
+Meant to run in the child process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import zipfile
 from collections.abc import Iterator
-from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
-from xml.parsers import expat
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
-from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.text import Parsed, Unreadable
+from hoptrail.documents.archives import check_office_file
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.docx_styles import Role, Styles
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.sheets import SAMPLE, has_header
+from hoptrail.documents.text import Unreadable
+from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_OLD_WORD = bytes.fromhex("d0cf11e0a1b11ae1")
 _NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
 # python-docx reads none of what stands in these but hyperlinks. Not among them: `del` and `moveFrom`, whose text is gone.
@@ -32,65 +34,19 @@ _WRAPPERS = {
         *("ruby", "rubyBase"),
     )
 }
+_HEADER_ROW = f"{_NAMESPACE}trPr/{_NAMESPACE}tblHeader"
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from the properties, else the first paragraph in the style Title) and text, paragraphs parted by a blank line.
+    """Title (from the properties, else the first paragraph in the style Title) and blocks.
 
     Raises:
         Unreadable: not a Word file, damaged, beyond a limit, or with XML that is not safe to parse.
     """
-    if data.startswith(_OLD_WORD):
-        raise Unreadable("is an old or an encrypted Word file: save it as .docx without a password")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_sizes(archive, limits)
-            _check_xml(archive)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
-        raise Unreadable(f"is not a Word file, or a damaged one ({error})") from error
+    check_office_file(data, limits, "Word", ".docx")
     document = _opened(data)
-    return Parsed(_title(document), _text(document, limits))
-
-
-def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
-    """What the archive says of itself; `zipfile` gives up on a member that unpacks to more than it says."""
-    members = archive.infolist()
-    unpacked = sum(member.file_size for member in members)
-    packed = sum(member.compress_size for member in members)
-    if len(members) > limits.members:
-        raise Unreadable(f"holds {len(members)} files, more than the limit of {limits.members}")
-    if unpacked > limits.unpacked:
-        raise Unreadable(f"unpacks to {unpacked} bytes, more than the limit of {limits.unpacked}")
-    if unpacked > 16 * MIB and unpacked > limits.expansion * packed:
-        raise Unreadable(f"unpacks to more than {limits.expansion} times its size: looks like a zip bomb")
-
-
-def _check_xml(archive: zipfile.ZipFile) -> None:
-    """Every member, whatever its name: the archive's own list of types decides which of them are parsed as XML."""
-    for name in archive.namelist():
-        with archive.open(name) as member:
-            _refuse_document_type(name, member)
-
-
-class _RootReached(Exception):
-    """Nothing before the first element was wrong; a document type cannot come later."""
-
-
-def _refuse_document_type(name: str, member: IO[bytes]) -> None:
-    """What is not XML is let pass: whether that matters is for the Word parser to say."""
-
-    def refuse(*_: object) -> None:
-        raise Unreadable(f"declares an XML document type in {name}: not safe to parse, and no Word file needs one")
-
-    def stop(*_: object) -> None:
-        raise _RootReached
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = stop
-    with contextlib.suppress(_RootReached, expat.ExpatError):
-        while chunk := member.read(65536):
-            parser.Parse(chunk)
+    styles = Styles(document)
+    return assemble(_title(document, styles), _pieces(document, styles), largest=limits.text)
 
 
 def _opened(data: bytes) -> WordDocument:
@@ -104,36 +60,36 @@ def _opened(data: bytes) -> WordDocument:
         raise Unreadable(f"is not a Word file, or a damaged one ({error})") from error
 
 
-def _title(document: WordDocument) -> str:
-    from docx.text.paragraph import Paragraph
-
+def _title(document: WordDocument, styles: Styles) -> str:
     named = str(document.core_properties.title or "").strip()
     if named:
         return named
     for paragraph in islice(_within(document.element.body, _PARAGRAPH), 20):
-        style = Paragraph(paragraph, document).style
         text = _paragraph(paragraph)
-        if style is not None and style.name == "Title" and text.strip():
+        if styles.is_title(paragraph) and text.strip():
             return text
     return ""
 
 
-def _text(document: WordDocument, limits: ReadingLimits) -> str:
-    pieces: list[str] = []
-    room = limits.text
+def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
+    """Lines of code, which are a paragraph each, become one piece."""
+    code: list[str] = []
+    tables = 0
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
-        lines = []
-        for line in _lines(block):
-            room -= len(line)
-            if room < 0:
-                raise Unreadable(
-                    f"gives more than {limits.text} characters of text: split it, or raise the limit `text`"
-                )
-            lines.append(line)
-        piece = "\n".join(lines)
-        if piece.strip():
-            pieces.append(piece)
-    return "\n\n".join(pieces)
+        role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
+        if role.kind is BlockKind.CODE:
+            code.append(_paragraph(block))
+            continue
+        if code:
+            yield Piece(BlockKind.CODE, "\n".join(code))
+            code = []
+        if block.tag == _TABLE:
+            tables += 1
+            yield from _table(block, tables)
+        else:
+            yield Piece(role.kind, _paragraph(block), role.level, role.ordered)
+    if code:
+        yield Piece(BlockKind.CODE, "\n".join(code))
 
 
 def _within(element: Any, *tags: str) -> Iterator[Any]:
@@ -145,21 +101,32 @@ def _within(element: Any, *tags: str) -> Iterator[Any]:
             yield from _within(child, *tags)
 
 
-def _lines(block: Any) -> Iterator[str]:
-    """A paragraph, or a table's rows."""
-    if block.tag == _TABLE:
-        yield from _rows(block)
-    else:
-        yield _paragraph(block)
-
-
 def _paragraph(element: Any) -> str:
     """The text of its runs; a run that holds others has characters with their reading above (`ruby`)."""
     return "".join(run.text + _paragraph(run) for run in _within(element, _RUN))
 
 
-def _rows(table: Any) -> Iterator[str]:
-    """A line a row, cells parted by tabs; a merged cell is said once in every row that it reaches into."""
+def _table(table: Any, number: int) -> Iterator[Piece]:
+    """Its rows, each cell with the header above it: the first row's where the file marks it as one, or it reads like one."""
+    rows = _rows(table)
+    sample = list(islice(rows, SAMPLE))
+    first = next(_within(table, _ROW), None)
+    marked = first is not None and first.find(_HEADER_ROW) is not None
+    headed = len(sample) > 1 and (marked or has_header([list(cells.values()) for cells in sample]))
+    headers = sample[0] if headed else {}
+    for line, cells in enumerate(chain(sample, rows), 1):
+        is_header = headed and line == 1
+        pairs = [("" if is_header else _header_over(column, headers), text) for column, text in cells.items()]
+        yield Piece(BlockKind.ROW, level=int(is_header), cells=tuple(pairs), place=f"table {number}, row {line}")
+
+
+def _header_over(column: int, headers: dict[int, str]) -> str:
+    """The header cell that reaches over a column."""
+    return headers.get(max((start for start in headers if start <= column), default=-1), "")
+
+
+def _rows(table: Any) -> Iterator[dict[int, str]]:
+    """The cells of each row by the column they begin in; a merged cell is said once in every row that it reaches into."""
     above: dict[int, str] = {}
     for row in _within(table, _ROW):
         column = row.grid_before
@@ -168,11 +135,18 @@ def _rows(table: Any) -> Iterator[str]:
             goes_on = cell.vMerge == "continue"
             cells[column] = above.get(column, "") if goes_on else _cell(cell)
             column += max(cell.grid_span, 1)
-        yield "\t".join(cells.values())
+        yield cells
         above = cells
 
 
 def _cell(cell: Any) -> str:
     """On one line, tables in it as well."""
-    blocks = _within(cell, _PARAGRAPH, _TABLE)
-    return " ".join(word for block in blocks for line in _lines(block) for word in line.split())
+    return " ".join(word for line in _lines(cell) for word in line.split())
+
+
+def _lines(cell: Any) -> Iterator[str]:
+    for block in _within(cell, _PARAGRAPH, _TABLE):
+        if block.tag == _TABLE:
+            yield from (text for cells in _rows(block) for text in cells.values())
+        else:
+            yield _paragraph(block)

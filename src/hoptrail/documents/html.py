@@ -1,4 +1,4 @@
-"""The readable text of an HTML page: blocks become paragraphs, entities characters.
+"""The blocks of an HTML page: headings, paragraphs, items of lists, rows of tables, code and quotes; entities become characters.
 
 Scripts, styles, navigation and what is marked hidden are left out. Nothing is run or fetched, style sheets are not applied, and
 no attempt is made to tell the main text from what surrounds it.
@@ -7,11 +7,16 @@ no attempt is made to tell the main text from what surrounds it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.text import Parsed, Unreadable, decode
+from hoptrail.documents.lists import Lists
+from hoptrail.documents.tables import Table, TableCell, span_of
+from hoptrail.documents.text import Unreadable, decode
+from hoptrail.text.dates import find_date
+from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -19,16 +24,25 @@ if TYPE_CHECKING:
 _DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
 _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
+    "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul"
 )
 _HEADINGS = re.compile("h[1-6]|summary")
+_LISTS = ("ul", "ol", "menu", "dl")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
 _SPACES = re.compile(r"\s+")
+_EMPTY_ELEMENT = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)([A-Za-z][\w:.-]*)(\s[^<>]*?)?/>"
+)
+_AROUND_BREAKS = re.compile(r" *\n *")
+_DATES = (
+    *("meta[property='article:published_time' i]", "meta[name='date' i]", "meta[name='dc.date' i]"),
+    *("meta[name='dcterms.date' i]", "meta[name='dc.date.issued' i]", "meta[itemprop='datePublished' i]"),
+)
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from `title`, else the first `h1`) and text, paragraphs parted by a blank line.
+    """Title (from `title`, else the first `h1`), date (from `meta`, else the only one in a `time`) and blocks.
 
     Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
 
@@ -37,26 +51,62 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     Raises:
         Unreadable: not text, too large, or the parser gave up.
     """
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
     markup = decode(data, _declared_encoding(data))
+    tree = html_tree(markup.text)
+    parsed = assemble(_title(tree), _pieces(tree), markup.notes, limits.text)
+    date = _date(tree)
+    return replace(parsed, date=date, date_from="page metadata") if date else parsed
+
+
+def html_pieces(markup: str) -> list[Piece]:
+    """The pieces of a page, or of a part of one.
+
+    Raises:
+        Unreadable: the parser gave up.
+    """
+    return _pieces(html_tree(markup))
+
+
+def html_tree(markup: str) -> LexborHTMLParser:
+    """The tree of a page, or of XML that is read as one. In XML every element may end where it begins: `<a id="top"/>`.
+
+    Raises:
+        Unreadable: the parser gave up.
+    """
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+    if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
+        markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)
     try:
-        tree = LexborHTMLParser(markup.text)
+        return LexborHTMLParser(markup)
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
-    return Parsed(_title(tree), _tidied(_Reader().read(tree.body)) if tree.body else "", markup.notes)
+
+
+def _pieces(tree: LexborHTMLParser) -> list[Piece]:
+    return _Reader().read(tree.body) if tree.body else []
 
 
 def _title(tree: LexborHTMLParser) -> str:
     headings = [_SPACES.sub(" ", heading.text()).strip() for heading in tree.css("h1")]
     named = tree.css_first("head > title")
-    if named is None:
+    title = _SPACES.sub(" ", named.text()).strip() if named else ""
+    if not title:
         return headings[0] if headings else ""
-    title = _SPACES.sub(" ", named.text()).strip()
     begun = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
     return next(begun, title)
+
+
+def _date(tree: LexborHTMLParser) -> str:
+    """The date that the page gives itself. Several `time` elements are dates of what it tells of."""
+    for selector in _DATES:
+        for element in tree.css(selector):
+            if date := find_date(element.attributes.get("content") or ""):
+                return date
+    times = {find_date(element.attributes.get("datetime") or "") for element in tree.css("time[datetime]")}
+    return times.pop() if len(times) == 1 else ""
 
 
 def _declared_encoding(data: bytes) -> str | None:
@@ -67,84 +117,196 @@ def _declared_encoding(data: bytes) -> str | None:
 
 @dataclass(slots=True)
 class _Row:
-    """A table row that is being read: where its pieces begin, how many cells it has, and whether these hold more than words."""
+    """A table row that is being read: the number of pieces before it, its cells, and whether these hold more than words."""
 
     start: int
-    cells: int = 0
+    cells: list[TableCell] = field(default_factory=list)
     layout: bool = False
 
 
 class _Reader:
-    """Takes the text of a page and its breaks, in reading order."""
+    """Takes the pieces of a page, in reading order.
+
+    `_holder` is the open heading, `pre` or `dt`: what is in it is one block, `_nested` counts the blocks that are open within.
+    """
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self._pieces: list[Piece] = []
+        self._text: list[str] = []
+        self._holder = ""
+        self._nested = 0
+        self._quotes = 0
+        self._lists = Lists()
+        self._tables: list[Table] = []
         self._rows: list[_Row] = []
-        self._verbatim = 0
+        self._cells: list[int] = []
 
-    def read(self, root: LexborNode) -> list[str]:
+    def read(self, root: LexborNode) -> list[Piece]:
         """Walks by hand: pages nest deeper than Python's stack."""
         node, depth = root, 0
         while True:
-            child = None if self._enter(node) else node.child
+            is_whole = self._enter(node)
+            child = None if is_whole else node.child
             if child is not None:
                 node, depth = child, depth + 1
                 continue
-            while node.next is None:
+            if not is_whole:
                 self._leave(node)
-                parent = node.parent
-                if depth <= 1 or parent is None:
-                    return self._pieces
-                node, depth = parent, depth - 1
-            self._leave(node)
+            while depth and node.next is None and node.parent is not None:
+                node, depth = node.parent, depth - 1
+                self._leave(node)
+            if depth == 0 or node.next is None:
+                self._end_block()
+                return self._pieces
             node = node.next
 
     def _enter(self, node: LexborNode) -> bool:
-        """Take a node's own text; True if nothing below it is to be read."""
+        """True if nothing below the node is to be read."""
         tag = node.tag or ""
         if tag == "-text":
             text = node.text_content or ""
-            self._pieces.append(text if self._verbatim else _SPACES.sub(" ", text))
+            self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
-        if self._breaks(tag):
-            self._pieces.append("\n\n")
-        elif tag == "br":
-            self._pieces.append("\n")
-        if self._rows and (tag in ("tr", "pre") or _HEADINGS.fullmatch(tag)):
-            self._rows[-1].layout = True
-        if tag == "tr":
-            self._rows.append(_Row(len(self._pieces)))
-        elif tag == "pre":
-            self._verbatim += 1
-        return _is_dropped(node)
+        if tag == "a" and (number := _note_number(node)):
+            self._text.append(f"[{number}]")
+            return True
+        is_dropped = _is_dropped(node)
+        if tag == "br":
+            self._break_line()
+        elif _BLOCKS.fullmatch(tag):
+            if is_dropped and not self._holder:
+                self._end_block()
+            elif not is_dropped:
+                self._open(tag)
+        return is_dropped
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
-        if tag == "pre":
-            self._verbatim -= 1
+        if _BLOCKS.fullmatch(tag):
+            self._close(node, tag)
+
+    def _break_line(self) -> None:
+        """Two breaks in a row end a paragraph."""
+        if not self._holder and "".join(self._text[-2:]).endswith(("\n", "\n ")):
+            self._end_block()
+        else:
+            self._text.append(" " if self._holder not in ("", "pre") else "\n")
+
+    def _open(self, tag: str) -> None:
+        if self._holder:
+            self._nested += 1
+            self._text += [" "] * (self._holder != "pre")
+            return
+        self._end_block()
+        if tag in _LISTS:
+            self._pieces += self._lists.waiting()
+            self._lists.begin(ordered=tag == "ol")
+        elif tag in ("li", "dd"):
+            self._lists.item()
+        elif tag == "blockquote":
+            self._quotes += 1
+        elif tag == "dt" and self._lists.depth:
+            self._holder = tag
+        elif tag == "pre" or _HEADINGS.fullmatch(tag):
+            self._pieces += self._lists.waiting()
+            self._mark_layout()
+            self._holder = "" if tag == "summary" else tag
+        else:
+            self._open_in_table(tag)
+
+    def _open_in_table(self, tag: str) -> None:
+        if tag == "table":
+            self._pieces += self._lists.waiting()
+            self._tables.append(Table())
+        elif tag == "thead" and self._tables:
+            self._tables[-1].in_head = True
+        elif tag == "tr":
+            self._mark_layout()
+            self._rows.append(_Row(len(self._pieces)))
+        elif tag in ("td", "th"):
+            self._cells.append(len(self._pieces))
+
+    def _mark_layout(self) -> None:
+        if self._rows:
+            self._rows[-1].layout = True
+
+    def _close(self, node: LexborNode, tag: str) -> None:
+        if self._nested:
+            self._nested -= 1
+            self._text += [" "] * (self._holder != "pre")
+            return
+        self._end_block()
+        self._holder = ""
+        if tag in _LISTS:
+            self._pieces += self._lists.waiting()
+            self._lists.end()
+        elif tag == "dd":
+            self._pieces += self._lists.waiting()
+        elif tag == "blockquote":
+            self._quotes -= 1
+        else:
+            self._close_in_table(node, tag)
+
+    def _close_in_table(self, node: LexborNode, tag: str) -> None:
+        if tag == "table":
+            self._tables.pop()
+        elif tag == "thead" and self._tables:
+            self._tables[-1].in_head = False
         elif tag == "tr":
             self._end_row(self._rows.pop())
         elif tag in ("td", "th"):
-            self._pieces.append("\t")
+            text = " ".join(piece.text for piece in self._pieces[self._cells.pop() :])
+            spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
             if self._rows:
-                self._rows[-1].cells += 1
-        if self._breaks(tag):
-            self._pieces.append("\n\n")
-
-    def _breaks(self, tag: str) -> bool:
-        return not self._verbatim and _BLOCKS.fullmatch(tag) is not None
+                self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
     def _end_row(self, row: _Row) -> None:
         """What was a block in a cell is a line's part; not where one cell is the row, or the table serves to lay out a page."""
-        if row.cells > 1 and not row.layout:
-            cells = "".join(self._pieces[row.start :]).split("\t")
-            self._pieces[row.start :] = ["\t".join(_SPACES.sub(" ", cell).strip() for cell in cells)]
+        if row.layout or not self._tables:
+            return
+        piece = self._tables[-1].row(row.cells)
+        if piece is not None:
+            self._pieces[row.start :] = [piece]
+
+    def _end_block(self) -> None:
+        """Make a piece of the text since the last one, if there is some."""
+        text, self._text = "".join(self._text), []
+        if self._holder != "pre":
+            text = _AROUND_BREAKS.sub("\n", re.sub(" {2,}", " ", text)).strip()
+        if not text.strip():
+            return
+        if self._holder == "dt":
+            self._lists.term(text)
+        elif self._holder == "pre":
+            self._pieces.append(self._lists.piece(BlockKind.CODE, text))
+        elif self._holder:
+            self._pieces.append(Piece(BlockKind.HEADING, text, int(self._holder[1])))
+        else:
+            self._pieces.append(self._lists.piece(BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH, text))
 
 
 def _is_dropped(node: LexborNode) -> bool:
     tag = node.tag or ""
     dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    return dropped or "hidden" in node.attributes
+    attributes = node.attributes
+    return dropped or "hidden" in attributes or (tag == "a" and _links_to_itself(node, attributes.get("href") or ""))
+
+
+def _links_to_itself(node: LexborNode, target: str) -> bool:
+    """Whether this is the sign beside a heading that links to it, or beside a note that leads back."""
+    return "#" in target and node.text().strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+
+
+def _note_number(node: LexborNode) -> str:
+    """The number of a note that a link leads to, if it is raised or marked as such; it must not run into the word before it."""
+    attributes = node.attributes
+    kinds = (attributes.get("epub:type"), attributes.get("role"), attributes.get("class"))
+    is_marked = any("noteref" in (kind or "") or "footnote-ref" in (kind or "") for kind in kinds)
+    is_raised = any(near is not None and near.tag == "sup" for near in (node.parent, node.child))
+    if not (is_marked or is_raised) or "#" not in (attributes.get("href") or ""):
+        return ""
+    number = node.text().strip()
+    return number if number.isdecimal() else ""
 
 
 def _in_heading(node: LexborNode) -> bool:
@@ -153,10 +315,3 @@ def _in_heading(node: LexborNode) -> bool:
     while above is not None and not _BLOCKS.fullmatch(above.tag or ""):
         above = above.parent
     return above is not None and _HEADINGS.fullmatch(above.tag or "") is not None
-
-
-def _tidied(pieces: list[str]) -> str:
-    """At most one blank line in a row, no white space at the ends of lines."""
-    text = re.sub(r" {2,}", " ", "".join(pieces))
-    lines = "\n".join(line.strip() for line in text.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", lines).strip()

@@ -1,4 +1,4 @@
-"""Documents from JSON lines, read as a stream: our layout (`id`, `title`, `text`, `sentences`) and BEIR's (`_id`).
+"""Documents from JSON lines, read as a stream: our layout (`id`, `title`, `text`, `sentences`, `date`) and BEIR's (`_id`).
 
 A broken line is named with its number and costs only itself. Memory is bounded by the longest line allowed. Nothing is known here
 about questions or relevance files, and other keys of a line are ignored.
@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from hoptrail.documents.blocks import unpack_for
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.text import Unreadable
+from hoptrail.text.dates import find_date
+from hoptrail.types import Block
 
 GIVE_UP_AFTER = 20
 """Broken lines in a row from the start: then it is another kind of file, and not every line is worth a message."""
@@ -23,12 +26,15 @@ GIVE_UP_AFTER = 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document of a JSONL file; `name` is its id, or `line-N`. `sentences` is empty where the line gives none."""
+    """One document of a JSONL file; `name` is its id, or `line-N`. What the line does not give is empty."""
 
     name: str
     title: str
     text: str
     sentences: tuple[str, ...]
+    blocks: tuple[Block, ...] = ()
+    date: str = ""
+    date_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,16 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
     text = value.get("text")
     if not isinstance(text, str):
         return BadLine(number, "has no `text`, or one that is not a string")
-    return Line(_name(value, number), _title(value), text, _sentences(value.get("sentences")))
+    try:
+        blocks = unpack_for(text, value.get("blocks"))
+    except ValueError as error:
+        return BadLine(number, f"has `blocks` that do not fit its text ({error}): leave them out")
+    date, origin = (given if isinstance(given := value.get(key), str) else "" for key in ("date", "date_from"))
+    date = find_date(date)
+    sentences = _sentences(value.get("sentences"))
+    return Line(
+        _name(value, number), _title(value), text, sentences, blocks, date, (origin or "its line") if date else ""
+    )
 
 
 def _name(value: dict[str, object], number: int) -> str:

@@ -18,20 +18,22 @@ class ReadingLimits:
     """
 
     text: int = 64 * MIB
-    """A text, Markdown or HTML file, one JSONL line, or the text (in characters) that a PDF or DOCX gives."""
+    """A text, Markdown or HTML file, one JSONL line, or the text (in characters) that any file gives."""
     file: int = 256 * MIB
-    """A PDF or DOCX file."""
+    """A file that is an archive or binary: PDF, DOCX, XLSX, PPTX."""
     pages: int = 5000
+    rows: int = 100_000
+    """Rows of the tables of a CSV, TSV or XLSX file."""
     parsing_seconds: int = 60
     parsing_memory: int = 1024 * MIB
     """Address space that parsing adds to the child process; where the system cannot
     limit that (Windows), only the time is limited."""
     members: int = 2000
-    """Files inside a DOCX file."""
+    """Files inside an archive, as DOCX, XLSX and PPTX are."""
     unpacked: int = 256 * MIB
-    """All files inside a DOCX file, unpacked."""
+    """All files inside an archive, unpacked."""
     expansion: int = 200
-    """How many times its packed size a DOCX or gzip file may unpack to, once that is more than 16 MiB."""
+    """How many times its packed size an archive or a gzip file may unpack to, once that is more than 16 MiB."""
     longest_sentence: int = LONGEST_SENTENCE
     """Characters."""
 

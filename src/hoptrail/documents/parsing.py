@@ -1,4 +1,4 @@
-"""Parses PDF, DOCX and HTML files in a child process, so that a hostile file costs only itself.
+"""Parses files in a child process, so that a hostile file costs only itself.
 
 One child takes file after file, and is replaced after any trouble: starting Python for every file would cost more than
 parsing it. The limits on memory and CPU are the child's own (see `child`), the clock is kept here. A limited process is no
@@ -17,9 +17,10 @@ from dataclasses import asdict
 from functools import partial
 from types import TracebackType
 
+from hoptrail.documents.blocks import Parsed, unpack
 from hoptrail.documents.child import Header, receive, send
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.text import Parsed, Unreadable
+from hoptrail.documents.text import Unreadable
 
 STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
@@ -43,7 +44,7 @@ class Parsing:
         self._end()
 
     def parse(self, form: str, data: bytes) -> Parsed:
-        """Title, text and notes of a file in the form `pdf`, `docx` or `html`.
+        """What a file in the form of this name says.
 
         Raises:
             Unreadable: the parser refused the file, or was stopped at a limit.
@@ -54,16 +55,19 @@ class Parsing:
             ready, _ = _within(STARTING_SECONDS, child, partial(_answer, child, 0))
             if ready is None:
                 raise Unreadable(f"its parser did not start (exit status {self._end()})")
-        asked = partial(_ask, child, form, data, 4 * self._limits.text)
+        asked = partial(_ask, child, form, data, 16 * self._limits.text)
         reply, late = _within(self._limits.parsing_seconds, child, asked)
         if reply is None:
             raise Unreadable(self._why_it_ended(late))
-        header, text = reply
+        header, content = reply
         if header.get("retire"):
             self._end()
         if "reason" in header:
             raise Unreadable(header["reason"])
-        return Parsed(header["title"], text.decode("utf-8", "surrogatepass"), tuple(header["notes"]))
+        text, blocks = (
+            part.decode("utf-8", "surrogatepass") for part in (content[: header["text"]], content[header["text"] :])
+        )
+        return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
     def _why_it_ended(self, late: bool) -> str:
         status = self._end()

@@ -1,9 +1,8 @@
 """Reads files and folders as a stream of documents. One that cannot be read is named with its reason, and the rest goes on.
 
-Knows which reader belongs to which file, and what a document's title, id and sources are. Formats: text, Markdown, HTML, PDF,
-DOCX, JSON lines (`jsonl`). A PDF or DOCX file under a wrong name is told by its content; other content is taken at the name's
-word. Nothing is fetched: web addresses are no sources. Files are opened by the process that asks; what is in them may be made
-into documents elsewhere (an `Executor`), in batches.
+Knows what a document's title, id, sources and date are; `forms` knows which parser belongs to which file. A file whose name tells
+no form is read as text if it is text, and otherwise left out. Nothing is fetched: web addresses are no sources. Files are opened
+by the process that asks; what is in them may be made into documents elsewhere (an `Executor`), in batches.
 
 The id of a document is made of its text and of the title that stands in its content. A file without one is shown under its
 file name, which is not part of the id: the same text under two names is one document with two sources.
@@ -11,75 +10,63 @@ file name, which is not part of the id: the same text under two names is one doc
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from hoptrail.documents.blocks import Parsed, ends_within
+from hoptrail.documents.forms import BY_NAME, JSONL, TEXT, form_of, true_form
 from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.text import Parsed, Unreadable, cleaned, decode
+from hoptrail.documents.plain import parse_plain, plain_blocks
+from hoptrail.documents.text import Unreadable, cleaned, decode
 from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
-from hoptrail.text.sentences import sentence_ends, shortened_ends
+from hoptrail.text.dates import find_date
+from hoptrail.text.sentences import shortened_ends
 from hoptrail.types import Document, content_id
 
-__all__ = ["DEFAULT_LIMITS", "FORMS", "Findings", "ReadingLimits", "form_of", "read_sources", "snapshot"]
-
-FORMS = {
-    ".txt": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".pdf": "pdf",
-    ".docx": "docx",
-    ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
-}
-"""File name endings and the form of what is in them."""
+__all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources", "snapshot"]
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
 """Contents made into documents together in another process: at most this many, or about this many bytes."""
 
+FILE_NAME, FILE_TIME = "file name", "file time"
+"""Where the date of a document comes from that says none itself."""
+
 _LONGEST_TITLE = 300
-_BEGINNING = 100_000
-"""Characters of a Markdown text in which its title is looked for."""
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]+)$|^(?P<underlined>\S[^\n]*)\n=+[ \t]*$", re.MULTILINE)
-# What Obsidian, Hugo and Jekyll write before a text: YAML, of which only a title on one line is read. Before a blank line the
-# dashes are a rule, as in Pandoc (https://pandoc.org/MANUAL.html#extension-yaml_metadata_block).
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?![ \t]*\n)(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?^(?:---|\.\.\.)[ \t]*$", re.MULTILINE | re.DOTALL
-)
-_NAMED = re.compile(
-    r"""^title:[ \t]+(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\n]|'')*+)'|(?P<plain>[^\s"'|>#\[{][^\n]*))""",
-    re.MULTILINE,
-)
-_FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+_BEGINNING = 8192
+"""Bytes of a file under an unknown name that tell whether it is worth reading as text."""
+_FIRST_LINES, _DATE_LINE = 5, 60
+"""Lines at the beginning of a text in which its date may stand, and the most characters of such a line."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What reading finds out beside documents and failures. `notes` say what was left out; `whole` are the JSONL files, as
-    source strings, that were read to their end without a failure: what was read from them before is there now, or gone.
+    """What reading finds out beside documents and failures. `notes` say what was decided; `left_out` are files, as source
+    strings, that are of no form that is read and are not text. `whole` are the JSONL files that were read to their end without a
+    failure: what was read from them before is there now, or gone.
     """
 
     notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     whole: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The content of a file that is one document."""
+    """The content of a file that is one document; `modified` is the day of its last change (UTC, ISO)."""
 
     path: Path
     form: str
     data: bytes
+    modified: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +103,17 @@ def read_sources(
         yield from documents
 
 
-def form_of(path: Path) -> str | None:
-    """The form that the file's name tells, or None."""
-    name = path.name.lower()
-    return next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
-
-
 def _contents(sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings) -> Iterator[_Content]:
     """What is in the files, not yet understood."""
     for source in sources:
+        named = Path(source).is_file()
         for found in files_of(Path(source)):
             if isinstance(found, DocumentError):
                 yield found
             elif isinstance(found, LeftOut):
                 findings.notes += _left_out(found)
             else:
-                yield from _read_file(found, limits, findings)
+                yield from _read_file(found, named, limits, findings)
 
 
 def _left_out(found: LeftOut) -> list[str]:
@@ -173,43 +155,60 @@ def _document_of(content: _Content, parsing: Parsing, limits: ReadingLimits) -> 
         return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
 
 
-def _read_file(path: Path, limits: ReadingLimits, findings: Findings) -> Iterator[_Content]:
+def _read_file(path: Path, named: bool, limits: ReadingLimits, findings: Findings) -> Iterator[_Content]:
+    """`named`: by the user, who wants to know why it was not read; in a folder a file that is no document is left out."""
     form = form_of(path)
     try:
-        if form is None:
-            raise Unreadable(f"has an ending that is not read ({path.suffix or 'none'}); read are {', '.join(FORMS)}")
-        if form == "jsonl":
+        if form is None and not _begins_as_text(path):
+            if named:
+                raise Unreadable("is not text, and of no form that is read: `hoptrail index --help` lists them")
+            findings.left_out.append(shown(path))
+        elif form is not None and form.name == JSONL:
             if (yield from _read_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
-            yield _File(path, form, snapshot(path, limits.file if form in ("pdf", "docx") else limits.text))
+            data = snapshot(path, limits.file if form is not None and form.packed else limits.text)
+            modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+            yield _File(path, TEXT if form is None else form.name, data, modified)
     except Unreadable as refusal:
         yield DocumentError(shown(path), str(refusal))
     except OSError as error:
         yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
 
 
+def _begins_as_text(path: Path) -> bool:
+    """Whether the beginning of a file under a name that tells nothing is text, or tells a form by itself."""
+    with path.open("rb") as stream:
+        beginning = stream.read(_BEGINNING)
+    if true_form(None, beginning) is not None:
+        return True
+    try:
+        decode(beginning if len(beginning) < _BEGINNING else beginning[: beginning.rfind(b"\n") + 1] or beginning)
+    except Unreadable:
+        return False
+    return True
+
+
 def _from_file(file: _File, parsing: Parsing, limits: ReadingLimits) -> Document:
     path, data = file.path, file.data
-    form, notes = _true_form(file.form, path, data)
-    if form in ("text", "markdown"):
-        decoded = decode(data)
-        title = _markdown_title(decoded.text[:_BEGINNING]) if form == "markdown" else ""
-        parsed = Parsed(title, decoded.text, decoded.notes)
-    else:
-        parsed = parsing.parse(form, data)
-    parsed = Parsed(parsed.title, parsed.text, (*notes, *parsed.notes))
+    form = true_form(BY_NAME[file.form], data) or BY_NAME[file.form]
+    parsed = parse_plain(data, limits) if form.name == TEXT else parsing.parse(form.name, data)
+    if form.name != file.form:
+        note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
+        parsed = replace(parsed, notes=(note, *parsed.notes))
+    parsed = _dated(parsed, path.stem, file.modified)
     return _document(parsed, shown(path), shown(Path(path.stem)), None, limits)
 
 
-def _true_form(form: str, path: Path, data: bytes) -> tuple[str, tuple[str, ...]]:
-    """The form by content, where that is beyond doubt, with a note if the name says otherwise."""
-    true = form
-    if data.startswith(b"%PDF-"):
-        true = "pdf"
-    elif data.startswith(b"PK\x03\x04") and b"word/document.xml" in data:
-        true = "docx"
-    return true, () if true == form else (f"named {path.suffix}, read as {true.upper()} by its content",)
+def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
+    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time."""
+    if parsed.date:
+        return parsed
+    lines = [line for line in parsed.text[:1000].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
+    places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
+    found = ((date, place) for text, place in places if (date := find_date(text)))
+    date, place = next(found, (modified, FILE_TIME if modified else ""))
+    return replace(parsed, date=date, date_from=place)
 
 
 def _read_jsonl(path: Path, limits: ReadingLimits) -> Generator[_LineOf | DocumentError, None, bool]:
@@ -232,8 +231,10 @@ def _read_jsonl(path: Path, limits: ReadingLimits) -> Generator[_LineOf | Docume
 def _from_line(content: _LineOf, limits: ReadingLimits) -> Document:
     line = content.line
     text = cleaned(line.text)
+    blocks = line.blocks or plain_blocks(text.text, lines=False)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
-    return _document(Parsed(line.title, text.text, text.notes), _source_of(content), "", ends, limits)
+    parsed = Parsed(line.title, text.text, text.notes, blocks, line.date, line.date_from)
+    return _document(parsed, _source_of(content), "", ends, limits)
 
 
 def _source_of(content: _LineOf) -> str:
@@ -247,9 +248,10 @@ def _document(
     text = cleaned(parsed.text)
     declared = " ".join(cleaned(parsed.title).text.split())[:_LONGEST_TITLE]
     if ends is None:
-        ends = sentence_ends(text.text, limits.longest_sentence)
+        ends = ends_within(text.text, parsed.blocks, limits.longest_sentence)
     else:
-        ends = shortened_ends(text.text, ends, limits.longest_sentence)
+        whole = sorted({*ends, *(block.end for block in parsed.blocks)})
+        ends = shortened_ends(text.text, whole, limits.longest_sentence)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
         id=content_id("d", declared, text.text),
@@ -258,38 +260,10 @@ def _document(
         sentence_ends=ends,
         sources=(source,),
         notes=(*parsed.notes, *text.notes, *empty),
+        blocks=parsed.blocks,
+        date=parsed.date,
+        date_from=parsed.date_from,
     )
-
-
-def _markdown_title(text: str) -> str:
-    """The one that its front matter names, else the first heading."""
-    front = _FRONT_MATTER.match(text)
-    if front is None:
-        return _first_heading(text)
-    return _named_title(front[0]) or _first_heading(text[front.end() :])
-
-
-def _named_title(front_matter: str) -> str:
-    found = _NAMED.search(front_matter)
-    if found is None:
-        return ""
-    if found["double"] is not None:
-        return re.sub(r"\\(.)", r"\1", found["double"]).strip()
-    if found["single"] is not None:
-        return found["single"].replace("''", "'").strip()
-    return found["plain"].split(" #")[0].strip()
-
-
-def _first_heading(text: str) -> str:
-    """The first Markdown heading, of either style, outside code."""
-    for found in _HEADING.finditer(_FENCED.sub("", text)):
-        title = (found["marked"] or found["underlined"]).strip()
-        without_close = title.rstrip("#")
-        if found["marked"] and without_close[-1:] in ("", " ", "\t"):
-            title = without_close.strip()
-        if title:
-            return title
-    return ""
 
 
 def snapshot(path: Path, largest: int) -> bytes:

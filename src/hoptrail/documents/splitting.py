@@ -1,13 +1,13 @@
-"""Splits a document into passages of whole sentences. Spans are exact: nothing is rewritten."""
+"""Splits a document into passages of whole blocks, a long block between its sentences. Spans are exact: nothing is rewritten."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import UsageError
 from hoptrail.text.words import words_in
-from hoptrail.types import Document, Kind, Span, Unit, content_id
+from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,52 +27,79 @@ class PassageLimits:
 
 
 def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tuple[Unit, ...]:
-    """The passages of `document`, in order: whole sentences, packed up to the limit, without overlap.
+    """The passages of `document`, in order: whole blocks, packed up to the limit, without overlap.
 
-    White space at the ends of a passage stays outside its span, and everything else is in exactly one passage. A passage
-    ends at a paragraph's end if it is half full there and the next paragraph does not fit in. A single sentence above the
-    limit is a passage of its own. A document of white space alone has none.
+    White space at the ends of a passage stays outside its span, and everything else is in exactly one passage. A passage ends
+    before a heading or paragraph if it is half full there, and never with a heading. A block above the limit is split between
+    sentences, a sentence above it is a passage of its own. A document without headings and tables stays whole up to
+    `short_document_words`. A document of white space alone has none.
     """
-    ends = document.sentence_ends
-    starts = (0, *ends[:-1])
-    words = [words_in(document.text[start:end]) for start, end in zip(starts, ends, strict=False)]
-    if sum(words) <= limit.short_document_words:
-        last_sentences = [len(ends) - 1] if ends else []
+    pieces = _pieces(document, limit.words)
+    structured = any(block.kind in {BlockKind.HEADING, BlockKind.ROW} for block in document.blocks)
+    if not structured and sum(piece.words for piece in pieces) <= limit.short_document_words:
+        ends = [len(document.text)]
     else:
-        last_sentences = _packed(words, _paragraph_words(document.text, ends, words), limit.words)
-    units = []
+        ends = _packed(pieces, limit.words)
+    starts = [0, *ends[:-1]]
+    return tuple(unit for start, end in zip(starts, ends, strict=True) for unit in _passage(document, start, end))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What stays together: a block, or a sentence of one that is too long. `opens`: the words of its block, 0 within one."""
+
+    end: int
+    words: int
+    opens: int
+    is_heading: bool = False
+
+
+def _pieces(document: Document, limit: int) -> list[_Piece]:
+    blocks = document.blocks or tuple(_paragraphs(document))
+    return [piece for block in blocks for piece in _parts(document, block, limit)]
+
+
+def _paragraphs(document: Document) -> Iterator[Block]:
+    """The paragraphs of a document of which no structure is known: its sentences up to each blank line."""
     start = 0
-    for last in last_sentences:
-        units += _passage(document, start, ends[last])
-        start = ends[last]
-    return tuple(units)
+    for span in document.sentences():
+        sentence = document.slice(span)
+        if span.end == len(document.text) or sentence.count("\n", len(sentence.rstrip())) > 1:
+            yield Block(BlockKind.PARAGRAPH, start, span.end)
+            start = span.end
 
 
-def _packed(words: Sequence[int], paragraphs: Sequence[int], limit: int) -> list[int]:
-    """The index of the last sentence of each passage. `paragraphs`: the words of a paragraph, at its first sentence; else 0."""
-    last_sentences = []
-    held = 0
-    for index, (more, paragraph) in enumerate(zip(words, paragraphs, strict=True)):
-        overfull = held + more > limit
-        better_here = held + paragraph > limit and 2 * held >= limit
-        if held and (overfull or (paragraph and better_here)):
-            last_sentences.append(index - 1)
-            held = 0
-        held += more
-    return [*last_sentences, len(words) - 1]
+def _parts(document: Document, block: Block, limit: int) -> Iterator[_Piece]:
+    """A block whole, if it fits into a passage."""
+    headers = sum(words_in(cell.header) for cell in block.cells)
+    words = headers + words_in(document.text[block.start : block.end])
+    if words <= limit:
+        yield _Piece(block.end, words, words, block.kind is BlockKind.HEADING)
+        return
+    opens = words
+    for span in document.sentences(Span(document.id, block.start, block.end)):
+        yield _Piece(span.end, words_in(document.slice(span)), opens)
+        opens = 0
 
 
-def _paragraph_words(text: str, ends: Sequence[int], words: Sequence[int]) -> list[int]:
-    """For each sentence that opens a paragraph, that paragraph's words; 0 for the others."""
-    totals = [0] * len(ends)
-    first, start = 0, 0
-    for index, end in enumerate(ends):
-        totals[first] += words[index]
-        sentence = text[start:end]
-        if sentence.count("\n", len(sentence.rstrip())) > 1:
-            first = index + 1
-        start = end
-    return totals
+def _packed(pieces: Sequence[_Piece], limit: int) -> list[int]:
+    """The end offsets of the passages. Headings go with what follows them."""
+    ends: list[int] = []
+    held, start, waiting = 0, 0, 0  # words since `start`; of them `waiting` in headings at the end
+    last = 0  # where the last piece that is no heading ended
+    for piece in pieces:
+        more = waiting + piece.words
+        within = held - waiting
+        overfull = within + more > limit
+        better_here = piece.opens and 2 * within >= limit and (waiting or within + waiting + piece.opens > limit)
+        if within and not piece.is_heading and (overfull or better_here):
+            ends.append(last)
+            held, start = waiting, last
+        held += piece.words
+        waiting = waiting + piece.words if piece.is_heading else 0
+        last = last if piece.is_heading else piece.end
+    total = pieces[-1].end if pieces else 0
+    return [*ends, total] if total > start else ends
 
 
 def _passage(document: Document, start: int, end: int) -> list[Unit]:
@@ -83,4 +110,4 @@ def _passage(document: Document, start: int, end: int) -> list[Unit]:
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     span = Span(document.id, start, start + len(text))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
-    return [Unit(unit_id, Kind.PASSAGE, document.title, text, (span,))]
+    return [Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), document.blocks_within(span))]

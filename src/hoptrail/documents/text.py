@@ -23,15 +23,6 @@ class Decoded:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a file format gave: the title that stands in its content (empty: none), its text, notes."""
-
-    title: str
-    text: str
-    notes: tuple[str, ...] = ()
-
-
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -13,10 +13,12 @@ from functools import partial
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.evaluation.outcomes import Outcome, outcome_of, settled_by_hits
 from hoptrail.evaluation.packed import Showing, packed_recall
 from hoptrail.evaluation.question_meter import PerQuestion, QuestionMeter
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
+from hoptrail.evaluation.scoring import AnswerScore
 from hoptrail.evaluation.trail_records import TrailRecord, record_trail
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Language
@@ -71,14 +73,13 @@ class Asking:
         prediction = answer.text if answer else None
         # Whoever abstains because a task failed has not judged the question: that is no result to keep.
         error = got.error or (meter.failure if answer and answer.abstained else None)
-        unscored = self.retrieval_only or error
         passages = project_to_passages(got.ranking, partial(corpus_ids, ids=self.showing.ids))
         return QuestionResult(
             question=question.id,
             prediction=prediction,
             abstained=prediction is None and error is None and not self.retrieval_only,
             error=error,
-            score=None if unscored else score_question(question, prediction, self.dataset.rule),
+            score=None if error else self._score(question, answer),
             passages=tuple(passages[:DEEPEST_CUTOFF]),
             packed=packed_recall(got.ranking, question.supporting, self.showing),
             seconds_retrieval=seconds - meter.seconds,
@@ -89,7 +90,17 @@ class Asking:
             tasks=meter.tasks,
             asked=fingerprint(question),
             confidence=answer.confidence if answer else None,
+            turns=len(answer.trail) if answer else 0,
+            outcome=None if error else self._outcome(question, answer),
+            settled=settled_by_hits(question, got.ranking) if not error else None,
         )
+
+    def _score(self, question: Question, answer: Answer | None) -> AnswerScore | None:
+        rule = self.dataset.rule
+        return score_question(question, answer.text, rule) if answer and rule else None
+
+    def _outcome(self, question: Question, answer: Answer | None) -> Outcome | None:
+        return outcome_of(question, answer) if answer and self.dataset.rule is None else None
 
     def _trail(self, question: Question, got: _Got, meter: QuestionMeter) -> TrailRecord:
         shown = self.showing.passages

@@ -16,9 +16,12 @@ from functools import partial
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.outcome_report import judged_by_confidence
+from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
 from hoptrail.evaluation.prices import PriceTable
-from hoptrail.evaluation.results import INTERVAL_SEED, QuestionResult
+from hoptrail.evaluation.reports import INTERVAL_SEED
+from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import (
     FULL_CUTOFFS,
     HIT_CUTOFFS,
@@ -30,12 +33,23 @@ from hoptrail.evaluation.retrieval_measures import (
     recall_at,
     reciprocal_rank_at,
 )
-from hoptrail.evaluation.risk_coverage import Judged, area_under_risk, calibration_error, calibration_table
+from hoptrail.evaluation.risk_coverage import (
+    Judged,
+    area_under_risk,
+    brier_score,
+    calibration_error,
+    calibration_table,
+    sure_answers,
+)
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.scoring import Interval, mean, mean_interval
+from hoptrail.evaluation.scoring import Interval, Share, mean, mean_interval
 
 SIGNIFICANT = 0.05
 """A corrected p below this is called significant."""
+
+
+OUTCOMES = "outcomes"
+"""What stands for the rule where questions are about somebody's own documents."""
 
 
 class Breakdown(StrEnum):
@@ -94,7 +108,8 @@ class Confidence:
     """How far a run's confidence tells right answers from wrong ones (`risk_coverage.py`).
 
     `answers` have a confidence, `risk` is the share of wrong ones among them, `area` the area under the risk; `calibration` is
-    the expected calibration error.
+    the expected calibration error, `brier` the Brier score. `sure` are the right ones among the sure answers, None where none is
+    sure; `coverage` is the share of all questions that have a sure answer.
     """
 
     run: str
@@ -102,6 +117,9 @@ class Confidence:
     risk: float
     area: float
     calibration: float
+    brier: float
+    sure: Share | None
+    coverage: float
 
 
 @dataclass(frozen=True)
@@ -132,7 +150,7 @@ def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison
     """
     if len(runs) < 2:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
-    rules = sorted({run.header.rule for run in runs})
+    rules = sorted({run.header.rule or OUTCOMES for run in runs})
     if len(rules) > 1 and not any(run.header.retrieval_only for run in runs):
         raise UsageError(
             f"the answers of these runs were scored by different rules ({', '.join(rules)}), which the name of the data folder "
@@ -201,6 +219,16 @@ def _value_of_score(name: str, run: Run, question: Question) -> float | None:
     return value
 
 
+def _is_outcome(outcome: Outcome, run: Run, question: Question) -> float | None:
+    result = run.results.get(question.id)
+    return float(outcome is (Outcome.MISSED if result is None or result.outcome is None else result.outcome))
+
+
+def _settled(run: Run, question: Question) -> float | None:
+    result = run.results.get(question.id)
+    return float(result is not None and result.settled is True) if question.shows else None
+
+
 def _answered(run: Run, question: Question) -> float | None:
     result = run.results.get(question.id)
     return float(result is not None and result.prediction is not None)
@@ -215,12 +243,10 @@ def _value_of_spending(
 
 def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     """Of answers only where all runs answered."""
-    answers = (
-        Measure("em", partial(_value_of_score, "em"), tested=True),
-        Measure("f1", partial(_value_of_score, "f1"), tested=True),
-        Measure("answered", _answered),
-    )
+    answered = not any(run.header.retrieval_only for run in runs)
+    answers = (*_of_answers(runs), Measure("answered", _answered)) if answered else ()
     retrieval = (
+        Measure(f"shows@{HITS}", _settled, tested=True),
         *_at_cutoffs("recall", recall_at, RECALL_CUTOFFS, tested=RECALL_CUTOFFS[1]),
         *_at_cutoffs("full", full_at, FULL_CUTOFFS, tested=FULL_CUTOFFS[0]),
         *_at_cutoffs("hits", hit_at, HIT_CUTOFFS),
@@ -233,8 +259,14 @@ def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
         _spent("tokens", lambda result: result.tokens),
         _spent("seconds", lambda result: result.seconds_retrieval + result.seconds_language),
     )
-    answered = not any(run.header.retrieval_only for run in runs)
-    return (*(answers if answered else ()), *retrieval, *cost)
+    return (*answers, *retrieval, *cost)
+
+
+def _of_answers(runs: Sequence[Run]) -> tuple[Measure, ...]:
+    if runs[0].header.rule is not None:
+        return tuple(Measure(name, partial(_value_of_score, name), tested=True) for name in ("em", "f1"))
+    tested = (Outcome.RIGHT, Outcome.WRONG)
+    return tuple(Measure(one.value, partial(_is_outcome, one), tested=one in tested) for one in Outcome)
 
 
 def _money(runs: Sequence[Run], prices: PriceTable | None) -> tuple[Measure, ...]:
@@ -319,13 +351,8 @@ def _corrected(scores: Sequence[Score]) -> list[Score]:
 
 
 def judged_answers(run: Run, questions: Sequence[Question]) -> list[Judged]:
-    """The run's answers that have a confidence, with whether they are right (exact match)."""
-    results = [run.results.get(question.id) for question in questions]
-    return [
-        Judged(one.confidence, one.score.em == 1)
-        for one in results
-        if one is not None and one.prediction is not None and one.confidence is not None and one.score is not None
-    ]
+    """The run's answers that have a confidence, with whether they are right (by exact match, or by their outcome)."""
+    return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
 def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Confidence]:
@@ -339,6 +366,9 @@ def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Con
             mean([float(not one.correct) for one in answers]),
             area_under_risk(answers),
             calibration_error(calibration_table(answers)),
+            brier_score(answers),
+            sure := sure_answers(answers),
+            sure.n / len(questions) if sure else 0.0,
         )
         for label, answers in judged.items()
         if answers

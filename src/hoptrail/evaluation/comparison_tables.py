@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.comparing import SIGNIFICANT, Breakdown, Comparison, Group, Score
+from hoptrail.evaluation.risk_coverage import SURE
 
-QUALITY = ("em", "f1", "recall@5", "full@5")
+QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "money", "seconds")
 """What the tables show, as far as it was measured; the CSV has everything."""
 
@@ -98,11 +99,19 @@ def _groups(comparison: Comparison, by: Breakdown) -> TextTable:
 
 def _confidences(comparison: Comparison) -> TextTable:
     rows = (
-        (one.run, str(one.answers), f"{one.risk:.3f}", f"{one.area:.3f}", f"{one.calibration:.3f}")
+        (
+            one.run,
+            *(str(one.answers), *(f"{value:.3f}" for value in (one.risk, one.area, one.calibration, one.brier))),
+            f"{one.sure.value:.3f} [{one.sure.interval.low:.2f} {one.sure.interval.high:.2f}]" if one.sure else "-",
+            f"{one.coverage:.3f}",
+        )
         for one in comparison.confidences
     )
-    note = "Risk: the share of wrong answers. Its area is below the risk where the sure answers are the right ones."
-    header = ("run", "answers with confidence", "risk", "area under risk", "calibration error")
+    note = (
+        f"Risk: the share of wrong answers. Its area is below the risk where the sure answers are the right ones. Sure: a "
+        f"confidence of {SURE} or more, with what share of them is right, and their share of all questions."
+    )
+    header = ("run", "with confidence", "risk", "area", "calibration error", "Brier", "sure: right", "sure: of all")
     return TextTable("Confidence", header, tuple(rows), note)
 
 

@@ -10,7 +10,7 @@ the ids are looked at here: its text is read by `hoptrail.documents`. Knows noth
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -37,8 +37,9 @@ CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 QUESTION_FILES = ("questions.dev.jsonl", "questions.dev.jsonl.gz", "questions.jsonl", "questions.jsonl.gz")
 """Tried in this order."""
 
-NULL_TYPE = "null_query"
-"""The type of a question that the corpus cannot answer (MultiHop-RAG, Tang and Yang 2024): abstaining is right."""
+UNANSWERABLE = "unanswerable"
+NULL_TYPES = frozenset({UNANSWERABLE, "null_query"})
+"""Types of questions that the corpus cannot answer (the second is MultiHop-RAG's, Tang and Yang 2024): abstaining is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,11 @@ class GoldStep:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question with its gold annotations; a tuple is empty where the source does not give it."""
+    """One question with its gold annotations; a tuple is empty where the source does not give it.
+
+    Of a question about somebody's own documents, `items` are what a right answer holds, each in its accepted spellings, `shows`
+    the strings that settle it, and `supporting` the paths of the documents they stand in.
+    """
 
     id: str
     question: str
@@ -65,6 +70,8 @@ class Question:
     supporting_sentences: tuple[tuple[str, int], ...] = ()
     decomposition: tuple[GoldStep, ...] = ()
     candidates: tuple[str, ...] = ()
+    items: tuple[tuple[str, ...], ...] = ()
+    shows: tuple[str, ...] = ()
 
     @property
     def hops(self) -> int:
@@ -78,7 +85,7 @@ class Question:
     @property
     def unanswerable(self) -> bool:
         """Whether the data say that the corpus holds no answer."""
-        return self.type == NULL_TYPE
+        return self.type in NULL_TYPES
 
     @property
     def passages(self) -> set[str]:
@@ -90,13 +97,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A checked evaluation folder: `passages` is the number of passages in `corpus`, `rule` scores the answers."""
+    """A checked evaluation folder: `passages` is the number of passages in `corpus`, `rule` scores the answers.
+
+    Of somebody's own documents, `corpus` is the folder that holds them, `passages` the number of files there, and there is no
+    rule: what became of a question is told by `outcomes.py`.
+    """
 
     name: str
     corpus: Path
     passages: int
     questions: tuple[Question, ...]
-    rule: Rule
+    rule: Rule | None
 
 
 def load_dataset(folder: Path, questions: Path | None = None, limit: int | None = None) -> Dataset:
@@ -109,18 +120,56 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
         UsageError: `limit` is below 1.
         DataError: a file is missing or not in the layout; the message names file and line.
     """
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit must be at least 1, not {limit}")
+    check_limit(limit)
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder; evaluation data is a folder with corpus.jsonl and questions.jsonl")
-    corpus = _first_file(folder, CORPUS_FILES)
-    questions_file = questions or _first_file(folder, QUESTION_FILES)
+    corpus = first_file(folder, CORPUS_FILES)
+    questions_file = questions or first_file(folder, QUESTION_FILES)
     passages = _passage_ids(corpus)
     loaded = tuple(_read_questions(questions_file, corpus, passages))
     if not loaded:
         raise DataError(f"{questions_file} holds no questions")
     name = folder.resolve().name
     return Dataset(name, corpus, len(passages), loaded[:limit], ANSWER_RULES.get(name, Rule.HOTPOTQA))
+
+
+def check_limit(limit: int | None) -> None:
+    """Refuse a number of questions that leaves none.
+
+    Raises:
+        UsageError: it is below 1.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit must be at least 1, not {limit}")
+
+
+def single_hops_of(dataset: Dataset) -> Dataset:
+    """The sub-questions of a data set's questions that stand alone, each once, as questions of their own (SiReRAG, appendix E).
+
+    Left out are those that need an earlier answer (`#1`) and those without an answer; `Isk >> mouth`, as MuSiQue has it of some,
+    is asked as `What is the mouth of Isk?`.
+
+    Raises:
+        DataError: there are none.
+    """
+    found: dict[str, Question] = {}
+    for whole in dataset.questions:
+        for number, step in enumerate(whole.decomposition, 1):
+            if step.answer and "#" not in step.question:
+                asked = _verbalised(step.question)
+                gold = (step.supporting,) if step.supporting else ()
+                single = Question(
+                    f"{whole.id}#{number}", asked, (step.answer,), None, gold, candidates=whole.candidates
+                )
+                found.setdefault(asked, single)
+    if not found:
+        raise DataError(f"no question of {dataset.name} has sub-questions that stand alone.")
+    return replace(dataset, name=f"{dataset.name}-single", questions=tuple(found.values()))
+
+
+def _verbalised(question: str) -> str:
+    subject, arrows, relation = (part.strip() for part in question.partition(">>"))
+    return f"What is the {relation} of {subject}?" if arrows else question
 
 
 def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
@@ -149,7 +198,12 @@ def score_question(question: Question, prediction: str | None, rule: Rule) -> An
     return score_answer(prediction, question.answers, rule)
 
 
-def _first_file(folder: Path, names: Iterable[str]) -> Path:
+def first_file(folder: Path, names: Iterable[str]) -> Path:
+    """The first of these files that the folder has.
+
+    Raises:
+        DataError: it has none of them.
+    """
     for name in names:
         if (folder / name).is_file():
             return folder / name
@@ -172,6 +226,8 @@ def _passage_ids(corpus: Path) -> set[str]:
 
 def _read_questions(path: Path, corpus: Path, passages: set[str]) -> Iterable[Question]:
     for place, question in placed_questions(path):
+        if not question.answers:
+            raise DataError(f"{place}: question {question.id} has no answers; give the gold answer, then its aliases")
         if unknown := sorted(question.passages - passages):
             raise DataError(f"{place}: question {question.id} names passage {unknown[0]}, which {corpus} does not hold")
         yield question
@@ -183,11 +239,9 @@ def _parse_question(line: Line) -> Question:
     try:
         question = _question_reader().validate_python(line.content)
     except ValidationError as error:
-        raise DataError(f"{line.place}: {_explain(error)}") from error
+        raise DataError(f"{line.place}: {explained(error)}") from error
     if not question.id or not question.question.strip():
         raise DataError(f"{line.place}: id and question must not be empty")
-    if not question.answers:
-        raise DataError(f"{line.place}: question {question.id} has no answers; give the gold answer, then its aliases")
     return question
 
 
@@ -198,8 +252,8 @@ def _question_reader() -> TypeAdapter[Question]:
     return TypeAdapter(Question)
 
 
-def _explain(error: ValidationError) -> str:
-    """The first thing that is wrong with a question, with the key it is wrong under."""
+def explained(error: ValidationError) -> str:
+    """The first thing that is wrong with a line, with the key it is wrong under."""
     first = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(str(part) for part in first["loc"])
     return f"{key}: {first['msg']}"

@@ -18,10 +18,11 @@ from itertools import takewhile
 from pathlib import Path
 
 from hoptrail.errors import RecordingError, StorageError, TaskFailed, UsageError
+from hoptrail.language.chat.noting import borne_out
 from hoptrail.language.chat.parsing import parse_reply
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.prompting import load_prompt
-from hoptrail.language.chat.schemas import ExtractReply, FactReply, schema_of
+from hoptrail.language.chat.schemas import EntityReply, ExtractReply, FactReply, schema_of
 from hoptrail.language.tasks import TASK_NAMES, Extract, Extraction
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
@@ -180,14 +181,28 @@ def _borne_out(passage: Unit, reply: ExtractReply, extraction: Extraction) -> Ex
 
     None if it had facts and none is left.
     """
-    said = [fact for fact in reply.facts if fact.text.strip()]
     facts = [
-        FactReply(text=fact.text, entities=list(fact.entities), sentence=told.sentence)
-        for told, fact in zip(said, extraction.facts, strict=True)
+        FactReply(
+            text=fact.text,
+            entities=list(fact.entities),
+            sentence=told.sentence,
+            triple=[fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else [],
+        )
+        for told, fact in zip(borne_out(passage, reply), extraction.facts, strict=True)
         if told.sentence and (fact.source != passage.sources[0] or 1 in told.sentence)
         if fact.entities or not told.entities
     ]
-    return ExtractReply(entities=list(extraction.entities), facts=facts) if facts or not said else None
+    return (
+        ExtractReply(entities=_entities(reply, extraction), facts=facts)
+        if facts or not any(fact.text.strip() for fact in reply.facts)
+        else None
+    )
+
+
+def _entities(reply: ExtractReply, extraction: Extraction) -> list[EntityReply]:
+    """Those of the extraction, with the type that the reply gives them."""
+    types = {entity.name.casefold(): entity.type for entity in reversed(reply.entities)}
+    return [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
 
 
 def _as_line(request: ChatRequest, lesson: ExtractReply) -> bytes:

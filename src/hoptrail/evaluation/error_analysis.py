@@ -113,8 +113,12 @@ def analyse_errors(run: Run) -> ErrorAnalysis:
     """The first cause of every wrong answer and of every abstention.
 
     Raises:
-        UsageError: the run did not answer.
+        UsageError: the run did not answer, or its questions have outcomes and no gold way to be compared with.
     """
+    if run.header.rule is None:
+        raise UsageError(
+            f"{run.name} is over somebody's own documents, whose questions have no gold steps; compare its outcomes instead."
+        )
     if run.header.retrieval_only:
         raise UsageError(f"{run.name} has no answers: it was run with --retrieval-only.")
     diagnoses: list[Diagnosis] = []

@@ -17,13 +17,16 @@ from hoptrail.evaluation.gold_evidence import GoldEvidence
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
 from hoptrail.evaluation.scoring import normalise
 from hoptrail.language.chat.noting import shortened
+from hoptrail.language.offline.completing import clarify
 from hoptrail.language.tasks import (
     TASK_NAMES,
     Assess,
+    Clarify,
     Complete,
     Decompose,
     Decomposition,
     Entail,
+    Equate,
     Extract,
     Integrate,
     Read,
@@ -36,6 +39,7 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
+    Verify,
 )
 from hoptrail.types import Document, Unit, Usage
 
@@ -92,15 +96,15 @@ class _Walk:
         self._position: int | None = None
         self._answered: frozenset[int] = frozenset()
 
-    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | Relation:
+    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | Relation | bool:
         match task:
             case Decompose():
                 return self._decompose(task)
-            case Complete():
-                return self._complete(task)
+            case Complete() | Clarify():
+                return self._complete(task) if isinstance(task, Complete) else clarify(task.question, task.context)
             case Read():
                 return self._read(task.question, task.evidence)
-            case Assess():
+            case Assess() | Verify():
                 return self._assess(task)
             case Integrate():
                 return self._integrate(task)
@@ -111,6 +115,8 @@ class _Walk:
             case Entail(_, premise, hypothesis):
                 same = normalise(premise) == normalise(hypothesis)
                 return Relation.ENTAILMENT if same else Relation.CONTRADICTION
+            case Equate(_, one, other):
+                return normalise(one) == normalise(other)
         raise TaskFailed(f"{type(task).__name__} is not a task that the oracle knows.")
 
     def _decompose(self, task: Decompose) -> Decomposition:
@@ -136,11 +142,13 @@ class _Walk:
         goal = self._shown(question, evidence)
         return UNANSWERED if goal is None else self._told(goal, question, evidence)
 
-    def _assess(self, task: Assess) -> float:
+    def _assess(self, task: Assess | Verify) -> float:
         goal = self._shown(task.question, task.evidence)
         if goal is None:
             return 0.0
-        return float(task.answer is None or normalise(task.answer) in {normalise(answer) for answer in goal.answers})
+        return float(
+            isinstance(task, Assess) or normalise(task.answer) in {normalise(answer) for answer in goal.answers}
+        )
 
     def _integrate(self, task: Integrate) -> Reading:
         """Every hop was answered; without hops, or for a plan of one step, it is also enough to see all the support."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 260
 """Of one plot, in pixels."""
 
+RISK_TITLE = "Wrong answers among those given, by how many are given"
+
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
@@ -38,12 +40,20 @@ def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
     Raises:
         UsageError: the extra `plots` is not installed.
     """
-    charts = list(_charts(comparison, runs))
+    title = f"{comparison.data}: {', '.join(comparison.runs)}"
+    return page_of(title, list(_charts(comparison, runs)), tables_of(comparison))
+
+
+def page_of(title: str, charts: Sequence[alt.TopLevelMixin], tables: Sequence[TextTable]) -> str:
+    """Plots above tables, with the library that draws.
+
+    Raises:
+        UsageError: the extra `plots` is not installed.
+    """
     library, drawn = _library(), "".join(_drawn(number, chart) for number, chart in enumerate(charts))
-    tables = "".join(_table(table) for table in tables_of(comparison))
-    title = escape(f"{comparison.data}: {', '.join(comparison.runs)}")
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style><script type="module">{library}'
-    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{tables}</body></html>\n'
+    told = "".join(_table(table) for table in tables)
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{library}'
+    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{told}</body></html>\n'
 
 
 @cache
@@ -81,13 +91,13 @@ def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLeve
         yield _cost_against_quality(comparison, measured)
     recall = recall_by_k(runs)
     if recall:
-        yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
+        yield lines(recall, order, "Recall by the number of passages", "passages", "recall")
     hops = reached_by_hop(runs)
     if hops:
         yield _hops(hops, order)
     risk = risk_by_coverage(runs)
     if risk:
-        yield _lines(risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk")
+        yield lines(risk, order, RISK_TITLE, "coverage", "risk", step=0.1)
 
 
 def _altair() -> Any:
@@ -98,14 +108,19 @@ def _altair() -> Any:
     return alt
 
 
-def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str) -> alt.TopLevelMixin:
+def lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
+    """One line a run, with shares of 1 on the y axis; `step` is the least distance of marks on the x axis.
+
+    Raises:
+        UsageError: the extra `plots` is not installed.
+    """
     draw = _altair()
     rows = draw.Data(values=[asdict(point) for point in points])
     chart: alt.TopLevelMixin = (
         draw.Chart(rows, title=title, width=WIDTH, height=HEIGHT)
         .mark_line(point=True)
         .encode(
-            x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=0.1 if y == "risk" else 1)),
+            x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=step)),
             y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
             color=draw.Color("run:N", sort=order, title="run"),
             tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
@@ -158,9 +173,9 @@ def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
 
 
 def _cost_against_quality(comparison: Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
-    """Tokens where any were spent, else seconds; F1 where it was measured, else recall."""
+    """Tokens where any were spent, else seconds; right answers or F1 where they were measured, else what was found."""
     draw = _altair()
-    quality = "f1" if "f1" in measured else "recall@5"
+    quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)
     everything = comparison.groups[0]
     means = {
         (run, name): comparison.score(run, everything, name) for run in comparison.runs for name in comparison.measures

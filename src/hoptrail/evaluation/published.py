@@ -17,6 +17,7 @@ from importlib.resources import files
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.scoring import mean
+from hoptrail.recipes.papers import PREFIX
 
 AVERAGE = "average"
 """The data set of a column that is the mean over the others."""
@@ -31,6 +32,7 @@ class Need(StrEnum):
 
     MODEL = "model"
     DATA = "data"
+    ENGINE = "engine"
 
 
 class Status(StrEnum):
@@ -38,7 +40,8 @@ class Status(StrEnum):
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
-    NEEDS_MODEL = "needs a language model endpoint"
+    NEEDS_MODEL = "recipe here, needs a model"
+    NEEDS_ENGINE = "recipe here, needs a search engine on the web"
     NEEDS_DATA = "needs data not at hand"
     NO_RECIPE = "no recipe for it here"
     IMPOSSIBLE = "published value impossible"
@@ -49,7 +52,9 @@ class Row:
     """One system's values, in the order of the table's columns.
 
     `recipe` is what reproduces it, `settings` what must be set for it (TOML), `command` how where that is not by asking a model;
-    `measured` are our values by column, `by` says how they were made.
+    only what the `model` answered that is named here counts for it, where one is. `folder` is the data set of all its columns,
+    where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
+    the row comes to without a model, by column, and `rules_by` says how.
     """
 
     name: str
@@ -58,9 +63,13 @@ class Row:
     needs: Need | None = None
     settings: str = ""
     command: str = ""
+    model: str = ""
+    folder: str = ""
     pools: tuple[int, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
     by: str = ""
+    rules: Mapping[str, float] = field(default_factory=dict)
+    rules_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,8 @@ class Table:
     """A published table: the `setting` it was made under, and what is different `here`. Columns are `DATA MEASURE`.
 
     `questions` is the number of questions by data set, where it is known; `lacking` are data sets that are not at hand in the
-    form that is needed.
+    form that is needed, `folders` the names of those that are there under another. Runs take the `settings` that ship for the
+    paper of that name, where one is given.
     """
 
     id: str
@@ -83,12 +93,15 @@ class Table:
     questions: Mapping[str, int] = field(default_factory=dict)
     data: str = ""
     lacking: tuple[str, ...] = ()
+    folders: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One value. `run` is the command that would reproduce it (none without a recipe), `measured` our value, `why` the reason
-    of the status.
+    of the status, `by_rules` what the language `offline` gave in the model's place: no reproduction, but what all else is good
+    for.
     """
 
     table: str
@@ -102,6 +115,8 @@ class Cell:
     status: Status
     why: str
     measured: float | None = None
+    model: str = ""
+    by_rules: float | None = None
 
 
 @cache
@@ -137,23 +152,37 @@ def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None)
 
 def run_of(table: Table, row: Row, column: str) -> str:
     """The command that would give the cell, with DATA and WORK for folders and OUT for the file; empty where there is none."""
-    data, _, _ = column.partition(" ")
+    data = _folder(table, row, column)
     if not row.recipe:
         return ""
     evaluate = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
     command = (row.command or evaluate).replace("{recipe}", row.recipe)
+    if table.settings and not row.settings and command.startswith("hoptrail evaluate "):
+        command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
     if data == AVERAGE or table.data:
         data = table.data or "{" + ",".join(_data_sets(table)) + "}"
     named = command.replace("{data}", data)
     return f"{named} --settings SETTINGS.toml  # {row.settings}" if row.settings else named
 
 
+def _folder(table: Table, row: Row, column: str) -> str:
+    """The data set of a cell as its folder is called."""
+    data = row.folder or column.partition(" ")[0]
+    return table.folders.get(data, data)
+
+
 def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> Cell:
     if column.endswith(" tper") and measured is None:
         measured = _tper(table, row, column)
     status, why = _status(table, row, column, value, measured)
-    data, run = column.partition(" ")[0], run_of(table, row, column)
-    return Cell(table.id, row.name, column, value, run, row.recipe, data, table.tolerance, status, why, measured)
+    data, run = _folder(table, row, column), run_of(table, row, column)
+    rules = row.rules.get(column)
+    if rules is not None and measured is None:
+        why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
+    return Cell(
+        *(table.id, row.name, column, value, run, row.recipe, data, table.tolerance),
+        *(status, why, measured, row.model, rules),
+    )
 
 
 def _status(table: Table, row: Row, column: str, value: float, measured: float | None) -> tuple[Status, str]:
@@ -164,9 +193,14 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
         computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
         return (Status.REPRODUCED if close else Status.DIFFERS), computed
     if not row.recipe:
-        return Status.NO_RECIPE, "a system that is not among the recipes"
+        return (
+            (Status.NEEDS_DATA, row.by) if row.needs else (Status.NO_RECIPE, "a system that is not among the recipes")
+        )
+    why = f"only of the model {row.model}" if row.model else ""
+    if row.needs is Need.ENGINE:
+        return Status.NEEDS_ENGINE, why or "name one under recipes.hirag.rethink.online"
     lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
-    return (Status.NEEDS_DATA if lacking else Status.NEEDS_MODEL), ""
+    return (Status.NEEDS_DATA if lacking else Status.NEEDS_MODEL), why
 
 
 def _impossible(table: Table, row: Row, column: str, value: float) -> str:

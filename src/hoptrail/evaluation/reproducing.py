@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import DataError
+from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.evaluation.published import AVERAGE, Cell, Status, Table, cells_of
+from hoptrail.recipes.papers import PREFIX
 
 OUT_FOLDER = "reproduced"
+OWN_SETTINGS = "SETTINGS.toml"
+"""Stands in a run for a file of settings that the user has to write."""
 
 _PERCENT = frozenset({"em", "f1", "precision", "recall"})
 _RUNNABLE = frozenset({Status.NEEDS_MODEL, Status.REPRODUCED, Status.DIFFERS})
+_DIGITS = 8
+"""Of the digests of settings and questions, in the names of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +35,45 @@ class PlannedRun:
     asks_model: bool
 
 
-def planned_runs(table: Table, data: Path, work: Path) -> tuple[PlannedRun, ...]:
-    """The `hoptrail evaluate` runs that fill cells of a table, each once; what needs data that is not in `data` is left out."""
+def planned_runs(table: Table, data: Path, work: Path, model: str = "") -> tuple[PlannedRun, ...]:
+    """The `hoptrail evaluate` runs that fill cells of a table with what `model` answers, each once; what needs data that is not
+    in `data`, or another model, is left out.
+    """
     cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and _is_evaluation(cell)]
-    planned = {_out(cell, work): _planned(cell, data, work) for cell in cells if (data / cell.data).is_dir()}
+    cells = [cell for cell in cells if (data / cell.data).is_dir() and _is_of(cell, model)]
+    planned = {out: _planned(cell, data, work, out) for cell in cells for out in [_out(cell, work, model, data)]}
     return tuple(planned.values())
 
 
-def runs_left_out(table: Table, data: Path) -> dict[str, str]:
+def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
     """The runs of a table that would fill cells and are not planned, with the reason of each."""
     wanted = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.data != AVERAGE]
-    return {cell.run: reason for cell in wanted if (reason := _left_out(cell, data))}
+    return {cell.run: reason for cell in wanted if (reason := _left_out(cell, data, model))}
 
 
-def _left_out(cell: Cell, data: Path) -> str:
+def _left_out(cell: Cell, data: Path, model: str) -> str:
     if not cell.run:
         return ""
-    if "--settings" in cell.run:
+    if OWN_SETTINGS in cell.run:
         return "run it by hand, with these settings in a file"
     if not _is_evaluation(cell):
         return "run it by hand: what it gives is read from no file"
-    return "" if (data / cell.data).is_dir() else f"there is no data set {data / cell.data}"
+    if not (data / cell.data).is_dir():
+        return f"there is no data set {data / cell.data}"
+    return "" if _is_of(cell, model) else f"its row is of the model {cell.model}"
 
 
-def found_values(table: Table, work: Path) -> dict[tuple[str, str], float]:
-    """What finished runs gave, by row and column, in the table's units.
+def found_values(table: Table, work: Path, model: str = "", data: Path | None = None) -> dict[tuple[str, str], float]:
+    """What finished runs gave, by row and column, in the table's units: those by `model`, and over the questions in `data`.
+    Without `data`, those of any questions count, if there are results of one set only.
 
     Raises:
-        DataError: a result is not one of ours.
+        DataError: a result is not one of ours, or there are several of different questions.
     """
     found: dict[tuple[str, str], float] = {}
     for cell in cells_of(table):
-        out = _out(cell, work)
-        if _is_evaluation(cell) and out.is_file():
+        out = _result(cell, work, model, data) if _is_evaluation(cell) and _is_of(cell, model) else None
+        if out is not None:
             value = _value(cell, _recipe_report(out, cell.recipe))
             if value is not None:
                 found[cell.row, cell.column] = value
@@ -76,21 +90,58 @@ def count_statuses(cells: Iterable[Cell]) -> dict[Status, int]:
 
 def _is_evaluation(cell: Cell) -> bool:
     """Runs that need other settings are for the user: they want a settings file."""
-    return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and "--settings" not in cell.run
+    return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and OWN_SETTINGS not in cell.run
 
 
-def _planned(cell: Cell, data: Path, work: Path) -> PlannedRun:
-    places = {"DATA": str(data), "WORK": str(work), "OUT": str(_out(cell, work))}
+def _planned(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
+    places = {"DATA": str(data), "WORK": str(work), "OUT": str(out)}
     words = shlex.split(cell.run)[1:]
     arguments = tuple(
         f"{data}/{word.removeprefix('DATA/')}" if word.startswith("DATA/") else places.get(word, word) for word in words
     )
-    return PlannedRun(arguments, _out(cell, work), "chat" in words)
+    return PlannedRun(arguments, out, "chat" in words)
 
 
-def _out(cell: Cell, work: Path) -> Path:
-    how = "" if "--language" in cell.run else "-retrieval"
-    return work / OUT_FOLDER / f"{cell.data}-{cell.recipe.replace(':', '.')}{how}.json"
+def _is_of(cell: Cell, model: str) -> bool:
+    """Whether what a model answers counts for the cell: any does, where its row names none, and so does retrieval."""
+    return not cell.model or "--language" not in cell.run or _bare(cell.model) in _bare(model)
+
+
+def _bare(model: str) -> str:
+    return "".join(letter for letter in model.casefold() if letter.isalnum())
+
+
+def _out(cell: Cell, work: Path, model: str, data: Path) -> Path:
+    """Where a run writes: named by data set, recipe, way of asking, model and questions."""
+    return work / OUT_FOLDER / f"{_stem(cell, model)}-{_questions(data / cell.data)}.json"
+
+
+def _result(cell: Cell, work: Path, model: str, data: Path | None) -> Path | None:
+    if data is not None:
+        out = _out(cell, work, model, data)
+        return out if out.is_file() else None
+    found = sorted((work / OUT_FOLDER).glob(f"{escape(_stem(cell, model))}-{'[0-9a-f]' * _DIGITS}.json"))
+    if len(found) > 1:
+        raise DataError(
+            f"there are results of several sets of questions: {found[0]}, {found[1]}; say --data which counts"
+        )
+    return found[0] if found else None
+
+
+def _stem(cell: Cell, model: str) -> str:
+    words = cell.run.split()
+    how = [word.strip("-") for word in ("--own-context", "--single-hops") if word in words]
+    how += [word.replace(":", ".") for word in words if word.startswith(PREFIX)]
+    answered = _bare(model) or "no-model"
+    return "-".join(
+        [cell.data, cell.recipe.replace(":", "."), *how, answered if "--language" in words else "retrieval"]
+    )
+
+
+def _questions(folder: Path) -> str:
+    """What stands for the questions of a data set."""
+    files = [folder / name for name in QUESTION_FILES if (folder / name).is_file()]
+    return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 
 
 def _recipe_report(path: Path, recipe: str) -> Mapping[str, Any]:
@@ -105,6 +156,9 @@ def _recipe_report(path: Path, recipe: str) -> Mapping[str, Any]:
 
 def _value(cell: Cell, report: Mapping[str, Any]) -> float | None:
     measure = cell.column.partition(" ")[2]
+    if cell.column.isdecimal():  # EM by the number of turns
+        turns = report.get("answers_by_turns", {}).get(cell.column)
+        return None if turns is None else 100 * float(turns["em"])
     if measure in _PERCENT:
         value = report.get(measure)
         return None if value is None else 100 * float(value)

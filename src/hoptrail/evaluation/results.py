@@ -1,13 +1,12 @@
-"""What an evaluation run keeps: one record per question, a file of them that survives a kill, and the report made of them.
+"""What an evaluation run keeps: one record per question, and a file of them that survives a kill, where a run goes on from.
 
-The file is where a run goes on from; the report is what `hoptrail evaluate --out` writes. Nothing here runs a recipe, and no
-timing or order of questions changes the measures.
+Nothing here runs a recipe or puts results together (`reports.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
@@ -18,27 +17,23 @@ from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.appending import append_at
-from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
-from hoptrail.evaluation.packed import TOKEN_BUDGETS
-from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
-from hoptrail.evaluation.scoring import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
-
-INTERVAL_SEED = 0
-"""The seed of the report's confidence intervals: the same results give the same report."""
+from hoptrail.evaluation.outcomes import Outcome
+from hoptrail.evaluation.scoring import AnswerScore
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
     """What one recipe did with one question (its id).
 
-    `score` is None when only retrieval was run. `error` says why the question failed; a failed question has no prediction
-    and has not abstained. `passages` are the ids found, best first, without repeats, at least as many as the deepest
-    cutoff asks for; `packed` is their recall at each of `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion
-    together. `asked` is the fingerprint of the question with its gold annotations, so that one that was corrected since is
-    asked again. `tasks` are the language tasks that were performed: what a chat model would have been called for. `confidence`
-    is how sure the recipe was of its answer, where it says so. `calls` and `tokens` are what the replies took, also those that
-    were remembered and cost nothing now; `completion_tokens` are those of `tokens` that the model wrote.
+    `score` is None when only retrieval was run, and of somebody's own documents, whose questions have an `outcome` instead.
+    `settled` says whether one of the first five hits settles such a question, where it is said what does. `error` says why the
+    question failed; a failed question has no prediction and has not abstained. `passages` are the ids found, best first,
+    without repeats, at least as many as the deepest cutoff asks for; `packed` is their recall at each of
+    `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion together. `asked` is the fingerprint of the question with its
+    gold annotations, so that one that was corrected since is asked again. `tasks` are the language tasks that were performed:
+    what a chat model would have been called for. `confidence` is how sure the recipe was of its answer, where it says so.
+    `calls` and `tokens` are what the replies took, also those that were remembered and cost nothing now; `completion_tokens`
+    are those of `tokens` that the model wrote. `turns` are the hops of its trail.
     """
 
     question: str
@@ -56,6 +51,16 @@ class QuestionResult:
     asked: str = ""
     confidence: float | None = None
     completion_tokens: int = 0
+    outcome: Outcome | None = None
+    settled: bool | None = None
+    turns: int = 0
+
+    @property
+    def right(self) -> bool | None:
+        """Whether what was given is right (by exact match where there is a score); None where nothing judged it."""
+        if self.outcome is not None:
+            return self.outcome is Outcome.RIGHT
+        return None if self.score is None else self.score.em == 1
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -94,10 +99,11 @@ class QuestionResult:
         """
         rest = dict(fields)
         try:
-            score = rest.pop("score")
+            score, outcome = rest.pop("score"), rest.pop("outcome", None)
             passages, packed = tuple(rest.pop("passages")), tuple(rest.pop("packed", ()))
             score = None if score is None else AnswerScore(**score)
-            return cls(score=score, passages=passages, packed=packed, **rest)
+            outcome = None if outcome is None else Outcome(outcome)
+            return cls(score=score, outcome=outcome, passages=passages, packed=packed, **rest)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a question's result: {error}") from error
 
@@ -194,181 +200,3 @@ class ResultsFile:
             raise DataError(f"{place}: {error}; remove the line (its question is done again) or the file") from error
         if fingerprint == self._fingerprint:
             self._finished[result.question] = result
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerReport:
-    """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals."""
-
-    means: AnswerScore
-    em: Interval
-    f1: Interval
-    by_hops: tuple[tuple[int, AnswerScore], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeReport:
-    """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
-
-    `failed` counts errors and questions without a result; seconds are means per question that has a result; calls, tokens
-    and tasks are sums. `pool_size` is the number of units that retrieval chose from; `packed` are the means of recall at each of
-    TOKEN_BUDGETS, nothing where no question has gold passages. `failures` are the questions (by id) with
-    an error, and what it was; they are for people, and not in the JSON. `run` is the name of the folder that holds the run.
-    """
-
-    n: int
-    failed: int
-    abstained: int
-    answers: AnswerReport | None
-    retrieval: RetrievalSummary
-    packed: tuple[float, ...]
-    pool_size: int
-    seconds_retrieval: float
-    seconds_language: float
-    calls: int
-    tokens: int
-    tasks: int
-    fingerprint: str
-    failures: tuple[tuple[str, str], ...] = ()
-    oracle: OracleShare | None = None
-    run: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that stands under the recipe's name."""
-        counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
-        answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
-        packed = {f"recall@{budget}": value for budget, value in zip(TOKEN_BUDGETS, self.packed, strict=False)}
-        return counts | answers | _retrieval_json(self.retrieval) | {"packed": packed or None} | self._cost_json()
-
-    def _cost_json(self) -> dict[str, Any]:
-        return {
-            "pool_size": self.pool_size,
-            "seconds_per_question": {"retrieval": self.seconds_retrieval, "language": self.seconds_language},
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "tasks": self.tasks,
-            "fingerprint": self.fingerprint,
-            "run": self.run,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationReport:
-    """What `evaluate --out` writes: `questions` is their number, `recipes` are names with reports in the order asked for.
-    `notes`, on what could not be done while the corpus was indexed, are for people, and not in the JSON.
-    """
-
-    data: str
-    questions: int
-    language: str
-    recipes: tuple[tuple[str, RecipeReport], ...]
-    notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON object of the contract: data, questions, language, recipes."""
-        return {
-            "data": self.data,
-            "questions": self.questions,
-            "language": self.language,
-            "recipes": {name: report.to_json() for name, report in self.recipes},
-        }
-
-
-def summarise_recipe(
-    questions: Sequence[Question],
-    results: Mapping[str, QuestionResult],
-    *,
-    pool_size: int,
-    fingerprint: str,
-    retrieval_only: bool = False,
-    by_oracle: bool = False,
-    run: str = "",
-) -> RecipeReport:
-    """Put one recipe's results together over all `questions` (at least one); results of others are passed over.
-
-    `by_oracle` says that the oracle answered: which questions have an answer is then a measure of its own.
-
-    Raises:
-        UsageError: there are no questions, but answers are to be averaged.
-    """
-    given = [results.get(question.id) for question in questions]
-    present = [result for result in given if result is not None]
-    return RecipeReport(
-        n=len(questions),
-        failed=sum(result is None or result.error is not None for result in given),
-        abstained=sum(result.abstained for result in present),
-        answers=None if retrieval_only else _summarise_answers(questions, given),
-        retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, given, strict=True)]),
-        packed=_packed(questions, given),
-        pool_size=pool_size,
-        seconds_retrieval=mean([result.seconds_retrieval for result in present]),
-        seconds_language=mean([result.seconds_language for result in present]),
-        calls=sum(result.calls for result in present),
-        tokens=sum(result.tokens for result in present),
-        tasks=sum(result.tasks for result in present),
-        fingerprint=fingerprint,
-        failures=tuple((result.question, result.error) for result in present if result.error is not None),
-        oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
-        run=run,
-    )
-
-
-def _packed(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> tuple[float, ...]:
-    """Means over the questions with gold passages; one that failed has shown none."""
-    none = (0.0,) * len(TOKEN_BUDGETS)
-    judged = [
-        (result.shown if result else ()) or none
-        for question, result in zip(questions, given, strict=True)
-        if question.supporting
-    ]
-    return tuple(mean(list(column)) for column in zip(*judged, strict=True))
-
-
-def _answered(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
-    pairs = zip(questions, given, strict=True)
-    return [(question.hops, result is not None and result.prediction is not None) for question, result in pairs]
-
-
-def _summarise_answers(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> AnswerReport:
-    scores = [_answer_score(result) for result in given]
-    grouped: dict[int, list[AnswerScore]] = {}
-    for question, score in zip(questions, scores, strict=True):
-        if question.hops:
-            grouped.setdefault(question.hops, []).append(score)
-    return AnswerReport(
-        means=mean_score(scores),
-        em=mean_interval([score.em for score in scores], INTERVAL_SEED),
-        f1=mean_interval([score.f1 for score in scores], INTERVAL_SEED),
-        by_hops=tuple((hops, mean_score(grouped[hops])) for hops in sorted(grouped)),
-    )
-
-
-def _answer_score(result: QuestionResult | None) -> AnswerScore:
-    if result is None or result.error is not None or result.score is None:
-        return MISSED
-    return result.score
-
-
-def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
-    return JudgedRanking(result.found if result else (), frozenset(question.supporting), question.hops)
-
-
-def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
-    if answers is None:
-        return {}
-    intervals = {"em": [answers.em.low, answers.em.high], "f1": [answers.f1.low, answers.f1.high]}
-    by_hops = {str(hops): asdict(score) for hops, score in answers.by_hops}
-    return asdict(answers.means) | {"intervals": intervals, "answers_by_hops": by_hops}
-
-
-def _retrieval_json(retrieval: RetrievalSummary) -> dict[str, Any]:
-    """`without_gold` says how many questions are in no retrieval mean; `questions_by_hops` how many are in each.
-
-    `retrieval` is null when no question has gold passages: a zero would say that none was found.
-    """
-    return {
-        "retrieval": retrieval.overall and retrieval.overall.scores.named(),
-        "by_hops": {str(hops): means.scores.named() for hops, means in retrieval.by_hops},
-        "questions_by_hops": {str(hops): means.questions for hops, means in retrieval.by_hops},
-        "without_gold": retrieval.without_gold,
-    }

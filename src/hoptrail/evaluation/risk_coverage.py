@@ -15,10 +15,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.scoring import mean
+from hoptrail.evaluation.scoring import Share, mean
 
 BINS = 10
 """Equal parts of the scale from 0 to 1 in the calibration table."""
+
+
+SURE = 0.5
+"""From this confidence on an answer is held to what it promises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,23 @@ def calibration_error(table: Sequence[CalibrationRow]) -> float:
     """The distance of confidence and accuracy, averaged over the answers (expected calibration error); 0 without any."""
     answers = sum(row.answers for row in table)
     return sum(row.answers * abs(row.confidence - row.accuracy) for row in table) / answers if answers else 0.0
+
+
+def brier_score(judged: Sequence[Judged]) -> float:
+    """The mean squared distance of confidence and what came of it (Brier 1950): 0 is perfect, 0.25 is always saying a half.
+
+    Raises:
+        UsageError: there are no answers.
+    """
+    if not judged:
+        raise UsageError("the Brier score needs at least one answer")
+    return mean([(one.confidence - one.correct) ** 2 for one in judged])
+
+
+def sure_answers(judged: Sequence[Judged]) -> Share | None:
+    """The right ones among the answers with a confidence of SURE or more; None where there are none of those."""
+    sure = [one.correct for one in judged if one.confidence >= SURE]
+    return Share(sum(sure), len(sure)) if sure else None
 
 
 def _by_falling_confidence(judged: Sequence[Judged]) -> list[tuple[float, list[Judged]]]:

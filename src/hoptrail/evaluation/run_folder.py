@@ -69,7 +69,8 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What was run. `recipe` is as it was asked for (`NAME` or `NAME:PRESET`), `rule` is the rule that scores answers.
+    """What was run. `recipe` is as it was asked for (`NAME` or `NAME:PRESET`), `rule` is the rule that scores answers;
+    None where questions are about somebody's own documents and have outcomes.
 
     `fingerprint` covers all that changes a result, `settings` the recipe's settings alone. `structures` are those that the
     recipe stands on, each with its fingerprint and who made it. `outside_pool` are the gold passages from which none of the
@@ -80,7 +81,7 @@ class RunHeader:
     data: str
     recipe: str
     language: str
-    rule: Rule
+    rule: Rule | None
     retrieval_only: bool
     fingerprint: str
     settings: str

@@ -12,17 +12,16 @@ from itertools import takewhile
 from pathlib import Path
 
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.documents.text import cleaned
-from hoptrail.documents.walking import shown
-from hoptrail.errors import DataError, Interrupted, MadeByAnother, UsageError
+from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.asking import Asking, corpus_ids
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document, leave_only_the_corpus
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.in_parallel import results_of
-from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.results import EvaluationReport, QuestionResult, RecipeReport, ResultsFile, summarise_recipe
+from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
+from hoptrail.evaluation.results import QuestionResult, ResultsFile
 from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
@@ -79,8 +78,9 @@ def evaluate(
     With several `threads`, so many questions are asked at once; the results are the same, the seconds they took apart.
 
     Raises:
-        UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking.
-        DataError: a passage of the corpus could not be read.
+        UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking, or the
+            oracle is to answer about somebody's own documents.
+        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
         IndexUnavailable: the index cannot be used, or lacks what a recipe searches; finished results are kept in `work`.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
@@ -88,30 +88,46 @@ def evaluate(
         raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
     if threads > 1 and language.startswith(SCRIPTED):
         raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
-    notes = index_corpus(dataset, recipes, index, watcher)
-    performers = _performers(language, index)
+    if dataset.rule is None and language == OracleLanguage.name:
+        raise UsageError("the oracle answers from gold passages and answers, which questions about own documents lack.")
+    indexed = index_corpus(dataset, recipes, index, watcher)
+    performers = performers_of(language, index)
     runs = [(name, Running(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
     reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
-    return EvaluationReport(dataset.name, len(dataset.questions), language, tuple(reports), notes)
+    return EvaluationReport(
+        dataset.name, len(dataset.questions), language, tuple(reports), indexed.notes, indexed.unread
+    )
 
 
-def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> tuple[str, ...]:
-    """Have `index` hold the corpus, nothing else, and what the recipes need; notes on what of that could not be done.
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What could not be done while the corpus was indexed, and what of somebody's own documents could not be read."""
+
+    notes: tuple[str, ...]
+    unread: tuple[DocumentError, ...]
+
+
+def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> Indexed:
+    """Have `index` hold the corpus, nothing else, and what the recipes need.
 
     Raises:
         UsageError: another language has made what the recipes need.
-        DataError: a passage of the corpus could not be read.
+        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
     """
     try:
         report = index.add([dataset.corpus], recipes, watcher)
     except MadeByAnother as error:
         raise UsageError(f"{error.fact}. Name another folder as `--work`.") from error
-    if report.failures:
-        raise DataError(
-            f"{len(report.failures)} passages of {dataset.corpus} could not be read; the first: {report.failures[0]}"
-        )
-    _leave_only_the_corpus(index, dataset)
-    return tuple(report.notes)
+    if report.failures and dataset.rule is not None:
+        raise _unread("passages", report.failures, dataset)
+    leave_only_the_corpus(index, dataset)
+    if report.failures and not index.contents().documents:
+        raise _unread("documents, all there are,", report.failures, dataset)
+    return Indexed(tuple(report.notes), tuple(report.failures))
+
+
+def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> DataError:
+    return DataError(f"{len(failures)} {what} of {dataset.corpus} could not be read; the first: {failures[0]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +162,14 @@ class Running:
                 fingerprint=header.settings,
                 retrieval_only=retrieval_only,
                 by_oracle=self.language.name == OracleLanguage.name,
+                own_documents=self.dataset.rule is None,
                 run=header.name,
             )
 
     def _ask(self, asking: Asking, results: ResultsFile, folder: RunFolder, watcher: Watcher, threads: int) -> None:
         """Every question that has no result yet; a trail is kept before its result, so that no result lacks one."""
         questions = self.dataset.questions
-        left = [question for question in questions if _is_open(question, results.finished.get(question.id))]
+        left = [question for question in questions if is_open(question, results.finished.get(question.id))]
         done = len(questions) - len(left)
         wanted = takewhile(lambda _: not watcher.stopped(), left)
         for result, trail in results_of(wanted, asking.ask, threads):
@@ -187,7 +204,7 @@ class Running:
         )
 
 
-def _is_open(question: Question, before: QuestionResult | None) -> bool:
+def is_open(question: Question, before: QuestionResult | None) -> bool:
     """Never asked, failed, or corrected since."""
     return before is None or before.error is not None or before.asked != fingerprint(question)
 
@@ -202,7 +219,7 @@ def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[st
     return tuple(sorted(missing))
 
 
-def _performers(language: str, index: Index) -> PerQuestion:
+def performers_of(language: str, index: Index) -> PerQuestion:
     """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
     if language == OracleLanguage.name:
         return PerQuestion(language, OracleLanguage)
@@ -211,31 +228,6 @@ def _performers(language: str, index: Index) -> PerQuestion:
     model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
     identity = language_identity(language, chat, index.settings.offline)
     return PerQuestion(opened.name, lambda: opened, identity, model)
-
-
-def _leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
-    """Take out of a kept index what the corpus no longer holds: retrieval must choose from the corpus and nothing else."""
-    prefix = _source_prefix(dataset)
-    sources = {prefix + cleaned(line.content["id"]).text for line in read_lines(dataset.corpus)}
-    strangers = [
-        source for document in index.contents().documents for source in document.sources if source not in sources
-    ]
-    if strangers:
-        index.remove(strangers)
-
-
-def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:
-    """Document id to the ids its content has in corpus.jsonl (several, if the corpus repeats itself)."""
-    prefix = _source_prefix(dataset)
-    return {
-        entry.id: [source.removeprefix(prefix) for source in entry.sources if source.startswith(prefix)]
-        for entry in snapshot.entries
-    }
-
-
-def _source_prefix(dataset: Dataset) -> str:
-    """What the sources of all passages begin with; their ids follow."""
-    return f"{shown(dataset.corpus.resolve())}#"
 
 
 def _structures(recipe: Recipe) -> list[str]:

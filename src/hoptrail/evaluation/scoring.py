@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import NormalDist
 
 from hoptrail.errors import UsageError
 
@@ -28,6 +29,9 @@ _PORTION = 1 << 20
 
 LEVEL = 0.95
 """The share of resampled means that an interval holds."""
+
+_DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""So many standard deviations to either side of a normal mean hold LEVEL of it."""
 
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
@@ -86,6 +90,27 @@ class Interval:
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`count` of `n` (at least one)."""
+
+    count: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        return self.count / self.n
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's, 95 %."""
+        return share_interval(self.count, self.n)
+
+    def ends(self) -> list[float]:
+        """The interval as JSON has it."""
+        return [self.interval.low, self.interval.high]
 
 
 def normalise(text: str) -> str:
@@ -161,6 +186,20 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
     means = np.concatenate(drawn)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
+
+
+def share_interval(count: int, n: int) -> Interval:
+    """A 95 % confidence interval of a share of `count` among `n` questions (Wilson 1927), good for few questions too.
+
+    Raises:
+        UsageError: there are no questions.
+    """
+    if not n:
+        raise UsageError("a confidence interval needs at least one question")
+    square = _DEVIATIONS**2
+    middle = (count + square / 2) / (n + square)
+    reach = _DEVIATIONS / (n + square) * math.sqrt(count * (n - count) / n + square / 4)
+    return Interval(max(0.0, middle - reach), min(1.0, middle + reach))
 
 
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:

@@ -9,10 +9,11 @@ founded?` points back only where a city, or a place, was asked for before. Engli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hoptrail.language.offline.completing import unresolved
+from hoptrail.language.offline.completing import REFERENCE, unresolved
 from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
@@ -23,6 +24,11 @@ _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
 _VERB_ENDINGS = ("ed", "ing")
+_NOUN_ASKED = re.compile(
+    r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
+    re.IGNORECASE,
+)
+_NOUNS = {Wanted.PERSON: "person", Wanted.PLACE: "place", Wanted.DATE: "date", Wanted.NUMBER: "number"}
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
@@ -37,6 +43,27 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
         or any(word.lower in _PERSONAL and word.start < first_name for word in said)
         or (first_name == len(question) and any(_asked_for(noun, findings) for noun in _described(said)))
     )
+
+
+def worded(question: str, earlier: Sequence[str]) -> str:
+    """A sub-question that refers by number, as people word it: `Where was #1 born?` after `Who wrote it?` is `Where was this
+    person born?`. `earlier` are the sub-questions that the numbers count; a number beyond them stays.
+    """
+
+    def pointing(match: re.Match[str]) -> str:
+        place = int(match.group(1)) - 1
+        return f"this {_kind_asked(earlier[place])}" if 0 <= place < len(earlier) else match.group()
+
+    return REFERENCE.sub(pointing, question)
+
+
+def _kind_asked(question: str) -> str:
+    """The noun for what a sub-question asks: that of `which town` or `the author of`, else of its question word."""
+    asked = analyse(question)
+    noun = _NOUN_ASKED.search(question)
+    if noun and noun.group(1).lower() not in FUNCTION_WORDS:
+        return noun.group(1).lower()
+    return _NOUNS.get(asked.wanted, "thing") if asked else "thing"
 
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:

@@ -1,8 +1,8 @@
 """What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
 
-Covers the content of the file that it speaks from, the endpoint, and the settings that shape requests and replies; code, prompts
-and weights are apart (`fingerprints.digest_of_code`). Does not cover what cannot be seen from here: what an endpoint runs
-under a model's name.
+Covers the content of the file that it speaks from, prompts of one's own, the endpoint, and the settings that shape requests and
+replies; code, the prompts that ship and weights are apart (`fingerprints.digest_of_code`). Does not cover what cannot be seen
+from here: what an endpoint runs under a model's name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
+from hoptrail.language.chat.prompting import digest_of_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import find_address, wanted_model
@@ -38,13 +39,14 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
 
 
 def _shaping(chat: ChatSettings) -> str:
-    """The chat settings that a reply can hang on. Place and model are named apart."""
+    """The chat settings that a reply can hang on, and the content of prompts of one's own. Place and model are named apart."""
     default = ChatSettings()
-    return fingerprint(replace(chat, **{name: getattr(default, name) for name in _NO_MATTER}))
+    shaping = fingerprint(replace(chat, **{name: getattr(default, name) for name in _NO_MATTER}))
+    return f"{shaping} {digest_of_prompts(chat.prompts)}".strip()
 
 
 _NO_MATTER = (
-    *("base_url", "model", "api_key_variable"),
+    *("base_url", "model", "api_key_variable", "prompts"),
     *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds", "longest_wait_seconds"),
     *("prompt_price", "completion_price", "limit_calls", "limit_tokens", "limit_money"),
 )

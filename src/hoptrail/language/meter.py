@@ -8,17 +8,21 @@ from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listening import NOBODY, Heard
-from hoptrail.language.tasks import Language, Task
+from hoptrail.language.tasks import Abstain, Language, Task
 from hoptrail.types import Hop, Span, Usage
 
 T = TypeVar("T")
 
 
 class Meter:
-    """Passes tasks on to `language` and adds up what they cost; passes news of hops on to its listener."""
+    """Passes tasks on to `language` and adds up what they cost; passes news of hops on to its listener.
 
-    def __init__(self, language: Language) -> None:
+    `abstain` says when the question itself may be left without an answer; sub-questions always may.
+    """
+
+    def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:
         self._language = language
+        self.abstain = abstain
         self._listener = language.listener if isinstance(language, Heard) else NOBODY
         self._usage = Usage()
         self._failures = 0

@@ -71,7 +71,7 @@ class LanguageContext:
         return self._chat_at(Address("", model or "a model that is not named"), self._replies())
 
     def _chat_at(self, address: Address, replies: RememberedReplies) -> PaidChat:
-        from hoptrail.models.chat import ChatEndpoint
+        from hoptrail.models.chat_endpoint import ChatEndpoint
         from hoptrail.models.paying import PaidChat
 
         return PaidChat(ChatEndpoint(address, self.chat), self.chat, replies)

@@ -72,7 +72,7 @@ def _name(tasks: Sequence[Task[object]]) -> str:
 def _subject(task: object) -> str:
     """What a task is about, where it is about something: a title and an id."""
     match task:
-        case Extract(unit) | Summarise((unit, *_), _):
+        case Extract(unit, _) | Summarise((unit, *_), _):
             return f"{unit.title!r} ({unit.id})"
     return type(task).__name__
 

@@ -19,10 +19,12 @@ from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.tasks import (
     TASK_NAMES,
     Assess,
+    Clarify,
     Complete,
     Decompose,
     Decomposition,
     Entail,
+    Equate,
     Extract,
     Extraction,
     Fact,
@@ -37,6 +39,7 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
+    Verify,
 )
 from hoptrail.types import Kind, Span, Unit, Usage
 
@@ -99,7 +102,17 @@ class Failure:
 
 
 Output = (
-    Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Samples | Relation | Failure
+    Extraction
+    | QuotedExtraction
+    | str
+    | Decomposition
+    | Reading
+    | QuotedReading
+    | float
+    | Samples
+    | Relation
+    | bool
+    | Failure
 )
 
 
@@ -118,24 +131,30 @@ _OUTPUTS: dict[type[Task[Any]], tuple[type, ...]] = {
     Summarise: (str,),
     Decompose: (Decomposition,),
     Complete: (str,),
+    Clarify: (str,),
     Read: (Reading, QuotedReading),
     Assess: (float, int),
+    Verify: (float, int),
     Integrate: (Reading, QuotedReading),
     Recall: (Reading, QuotedReading),
     Sample: (Samples,),
     Entail: (Relation,),
+    Equate: (bool,),
 }
 _WRITTEN: dict[type[Task[Any]], Any] = {
     Extract: QuotedExtraction,
     Summarise: str,
     Decompose: Decomposition,
     Complete: str,
+    Clarify: str,
     Read: QuotedReading,
     Assess: float,
+    Verify: float,
     Integrate: QuotedReading,
     Recall: QuotedReading,
     Sample: Samples,
     Entail: Relation,
+    Equate: bool,
 }
 """What a reply in a file is read as."""
 
@@ -215,7 +234,7 @@ def _located(output: Output, task: Task[Any]) -> object:
         return Extraction(
             output.entities, tuple(Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
         )
-    return float(output) if isinstance(output, int) else output
+    return float(output) if isinstance(task, Assess | Verify) and isinstance(output, int) else output
 
 
 def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:

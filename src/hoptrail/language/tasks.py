@@ -1,4 +1,4 @@
-"""The ten language tasks as typed calls. A recipe speaks to a language only through these.
+"""The language tasks as typed calls. A recipe speaks to a language only through these.
 
 A task is a frozen record of its input; its type parameter is its output. A `Language` performs any task and says what that
 cost. The performers: `offline`, `chat`, `scripted` and (in evaluation) the oracle.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
-from hoptrail.types import Span, Unit, Usage
+from hoptrail.types import AnswerKind, Span, Unit, Usage
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -52,7 +52,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit."""
+    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit. Those that it only points back to stand
+    last, as the passage before it writes them.
+    """
 
     entities: tuple[str, ...]
     facts: tuple[Fact, ...]
@@ -60,9 +62,12 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Extract(Task[Extraction]):
-    """Find the entities and facts of `unit`."""
+    """Find the entities and facts of `unit`; `before` is the passage that it follows in its document, and may say what it points
+    back to.
+    """
 
     unit: Unit
+    before: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,50 +106,94 @@ class Complete(Task[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class Clarify(Task[str]):
+    """Reword `question`, so that it tells from `context` which of several things called `name` it is about."""
+
+    question: str
+    name: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A sub-question that reading answered on the way, and the spans (inside the evidence) that say so."""
+    """A sub-question that reading answered on the way, and the spans (inside the evidence) that say so.
+
+    `supported` is False where they do not, as far as whoever read can tell.
+    """
 
     question: str
     answer: str
     support: tuple[Span, ...]
+    supported: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What reading the evidence gave: the answer (None: abstained), its steps in order, a confidence between 0 and 1.
 
-    The last step is the one that yields `answer`. `support` of every step lies inside a source of the evidence.
+    The last step is the one that yields `answer`. `support` of every step lies inside a source of the evidence. `items` are
+    what an answer of kind list or steps consists of, in order.
     """
 
     answer: str | None
     steps: tuple[Step, ...] = ()
     confidence: float = 0.0
+    kind: AnswerKind = AnswerKind.SHORT
+    items: tuple[str, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        """Whether every step is."""
+        return all(step.supported for step in self.steps)
+
+
+class Abstain(StrEnum):
+    """When a question may be left without an answer: `always` when nothing settles it; where it is only `allowed`, when nothing
+    helps with it; `never`, for sets of questions that all have an answer.
+    """
+
+    ALWAYS = "always"
+    ALLOWED = "allowed"
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
 class Read(Task[Reading]):
-    """Answer `question` from `evidence` (best first), or abstain. The task that design and docs call `answer`."""
+    """Answer `question` from `evidence` (best first), or abstain. The task that design and docs call `answer`.
+
+    `abstain` is for models: rules say nothing that they did not find.
+    """
 
     question: str
     evidence: tuple[Unit, ...]
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Assess(Task[float]):
-    """Can `evidence` settle `question`? A probability; with `answer`, whether the evidence supports that answer."""
+    """Is `evidence` enough to settle `question`? A probability."""
 
     question: str
     evidence: tuple[Unit, ...]
-    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verify(Task[float]):
+    """Does `evidence` support `answer` to `question`? A probability."""
+
+    question: str
+    evidence: tuple[Unit, ...]
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Integrate(Task[Reading]):
-    """Conclude on `question` from what the hops found, the evidence, or both."""
+    """Conclude on `question` from what the hops found, or from that and the evidence. Without findings it is `Read`."""
 
     question: str
     findings: tuple[Finding, ...]
     evidence: tuple[Unit, ...] = ()
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +229,20 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entail(Task[Relation]):
-    """If `premise` answers `question`, does `hypothesis` answer it too?"""
+    """If `premise` is a true answer to `question`, is `hypothesis` one too? One direction only."""
 
     question: str
     premise: str
     hypothesis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equate(Task[bool]):
+    """Do two answers to `question` mean the same, whatever their wording?"""
+
+    question: str
+    one: str
+    other: str
 
 
 TASK_NAMES: dict[type[Task[object]], str] = {
@@ -192,12 +250,15 @@ TASK_NAMES: dict[type[Task[object]], str] = {
     Summarise: "summarise",
     Decompose: "decompose",
     Complete: "complete",
+    Clarify: "clarify",
     Read: "answer",
     Assess: "assess",
+    Verify: "verify",
     Integrate: "integrate",
     Recall: "recall",
     Sample: "sample",
     Entail: "entail",
+    Equate: "equate",
 }
 """The names that design, prompts, logs and schemas use."""
 

@@ -79,12 +79,14 @@ class Inputs(Generic[T]):
     """A padded batch of texts.
 
     `pieces` are word-piece numbers, shape (texts, length); `positions` are 0, 1, ..., shape (length); `mask` is 1.0 at a
-    piece and 0.0 at padding, shape (texts, length).
+    piece and 0.0 at padding, shape (texts, length). `segments` is 0 or 1 for each piece, shape (texts, length), where a text
+    has two parts; without it all is one.
     """
 
     pieces: T
     positions: T
     mask: T
+    segments: T | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,18 @@ class Outputs(Generic[T]):
 
 def bert(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: Inputs[T]) -> Outputs[T]:
     """From word pieces to unit vectors.
+
+    Raises:
+        KeyError, ValueError: as for `trunk`.
+    """
+    hidden = trunk(operations, weights, sizes, inputs)
+    # The mean of the word pieces and their sum point the same way, and only the direction is kept.
+    present = operations.multiply(hidden, operations.reshape(inputs.mask, (0, -1, 1)))
+    return Outputs(tokens=operations.unit(hidden), texts=operations.unit(operations.total(present, 1)))
+
+
+def trunk(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: Inputs[T]) -> T:
+    """From word pieces to the vectors of the last layer, shape (texts, length, width).
 
     Raises:
         KeyError: `weights` lack a tensor that an encoder of these sizes has; the key is its name.
@@ -115,9 +129,7 @@ def bert(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: 
     barrier = operations.multiply(absent, block.number(1e9))
     for layer in range(sizes.layers):
         hidden = block.layer(hidden, barrier, f"encoder.layer.{layer}")
-    # The mean of the word pieces and their sum point the same way, and only the direction is kept.
-    present = operations.multiply(hidden, operations.reshape(inputs.mask, (0, -1, 1)))
-    return Outputs(tokens=operations.unit(hidden), texts=operations.unit(operations.total(present, 1)))
+    return hidden
 
 
 class _Block(Generic[T]):
@@ -134,9 +146,11 @@ class _Block(Generic[T]):
     def embed(self, inputs: Inputs[T]) -> T:
         words = self._do.rows(self._tensor("embeddings.word_embeddings.weight"), inputs.pieces)
         places = self._do.rows(self._tensor("embeddings.position_embeddings.weight"), inputs.positions)
-        segment = self._do.constant(
-            self._weights["embeddings.token_type_embeddings.weight"][0]
-        )  # one text: one segment
+        kinds = self._weights["embeddings.token_type_embeddings.weight"]
+        if inputs.segments is None:
+            segment = self._do.constant(kinds[0])
+        else:
+            segment = self._do.rows(self._do.constant(kinds), inputs.segments)
         return self._norm(self._do.add(self._do.add(words, places), segment), "embeddings")
 
     def layer(self, hidden: T, barrier: T, name: str) -> T:

@@ -8,8 +8,9 @@ paid for. Usage that cannot be right is replaced by an estimate, and flagged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from hoptrail.models.failures import CallFailed, FailureKind
@@ -37,7 +38,8 @@ class ChatReply:
     """A reply as received: its text (reasoning that came in a field of its own left out), why it ended, what it cost.
 
     `finish` is the server's word, mostly `stop`, `length` or `content_filter`; `refusal` is the field of that name.
-    `estimated` says that the server's own count was missing or could not be right.
+    `estimated` says that the server's own count was missing or could not be right; `shared` that another reply to the same
+    request carries the call and its prompt.
     """
 
     text: str
@@ -46,15 +48,26 @@ class ChatReply:
     completion_tokens: int = 0
     estimated: bool = False
     refusal: str = ""
+    shared: bool = False
 
     @property
     def usage(self) -> Usage:
-        """What the call took that it came from; nothing for what stands in for a reply."""
-        return Usage(int(self.finish != TOO_LONG), self.prompt_tokens, self.completion_tokens)
+        """What the call took that it came from; nothing for what stands in for a reply, and one call for all that share it."""
+        calls = int(self.finish != TOO_LONG and not self.shared)
+        return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
 def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
     """A reply from the bytes of a JSON body; `prompt_tokens` is our own estimate, for where the server gives none.
+
+    Raises:
+        CallFailed: it is no reply of a chat endpoint.
+    """
+    return read_choices(chunks, prompt_tokens)[0]
+
+
+def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]:
+    """All replies of a JSON body, at least one. The first carries the call and its prompt, each its share of what was written.
 
     Raises:
         CallFailed: it is no reply of a chat endpoint.
@@ -64,15 +77,40 @@ def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
         body.extend(chunk)
     try:
         content = json.loads(body)
-        choice = content["choices"][0]
-        message = choice["message"]
-        text = whole_text(_text_of(message.get("content")))
-        refusal = message.get("refusal")
-        finish = choice.get("finish_reason")
+        replies = [_choice(choice) for choice in content["choices"]]
+        length = sum(len(reply.text) for reply in replies)
+        whole = replace(replies[0], text="\n".join(reply.text for reply in replies))
+        counted = _with_usage(whole, content.get("usage"), prompt_tokens, length)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         raise _no_reply(bytes(body)) from error
-    reply = ChatReply(text[:LARGEST_TEXT], str(finish or "stop"), refusal=refusal if isinstance(refusal, str) else "")
-    return _with_usage(reply, content.get("usage"), prompt_tokens, len(text))
+    return _shared_out(replies, counted)
+
+
+def _choice(choice: Any) -> ChatReply:
+    message = choice["message"]
+    text = whole_text(_called_with(message) or _text_of(message.get("content")))
+    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    return ChatReply(text[:LARGEST_TEXT], str(finish or "stop"), refusal=refusal if isinstance(refusal, str) else "")
+
+
+def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatReply]:
+    """The replies with their shares of a call that was counted as a whole."""
+    lengths = [len(reply.text) for reply in replies]
+    ends = [counted.completion_tokens * written // max(sum(lengths), 1) for written in accumulate(lengths)]
+    ends[-1] = counted.completion_tokens
+    made = []
+    for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False)):
+        prompt = 0 if number else counted.prompt_tokens
+        made.append(
+            replace(
+                reply,
+                prompt_tokens=prompt,
+                completion_tokens=end - before,
+                estimated=counted.estimated,
+                shared=number > 0,
+            )
+        )
+    return made
 
 
 def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
@@ -92,7 +130,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     for event in _until_told(events, told):
         usage = getattr(event, "usage", None) or usage
         for choice in (getattr(event, "choices", None) or [])[:1]:
-            piece = _text_of(getattr(choice.delta, "content", None))
+            piece = _text_of(getattr(choice.delta, "content", None)) + _piece_of_call(choice.delta)
             parts.append(piece)
             refusal = getattr(choice.delta, "refusal", None)
             declined.append(refusal if isinstance(refusal, str) else "")
@@ -125,6 +163,19 @@ def _is_json(body: bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _called_with(message: Any) -> str:
+    """The arguments of the first function that a message calls: where one was asked for, they are the reply."""
+    calls = message.get("tool_calls") or []
+    arguments = calls[0]["function"]["arguments"] if calls else ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _piece_of_call(delta: Any) -> str:
+    """What an event adds to the arguments of the first function that is called."""
+    calls = [call for call in getattr(delta, "tool_calls", None) or [] if call.index == 0]
+    return "".join(call.function.arguments or "" for call in calls if call.function)
 
 
 def _text_of(content: Any) -> str:

@@ -4,13 +4,15 @@
     any other folder or name                                                            by the package sentence-transformers
 
 Any architecture will do (BERT, RoBERTa, DeBERTa): the graph says how it computes, `id2label` what its outputs mean. No such
-model comes along. Knows nothing of questions or answers.
+model comes along; one that is in this machine's cache of models already is found (`installed_entailment`). Knows nothing of
+questions or answers.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,6 +35,11 @@ _GRAPHS = ("model.onnx", "onnx/model.onnx")
 _SPECIAL = 2  # places that RoBERTa's positions leave unused
 
 
+INSTALLED = ("FacebookAI/roberta-large-mnli", "roberta-large-mnli")
+"""What is looked for: SUNAR's classifier, under both of its names."""
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
 class EntailmentModel(Protocol):
     """Judges pairs."""
 
@@ -50,6 +57,25 @@ def open_entailment(name: str) -> EntailmentModel:
     folder = Path(name).expanduser()
     graph = next((folder / place for place in _GRAPHS if (folder / place).is_file()), None)
     return OnnxEntailment(folder, graph) if graph else CrossEncoderEntailment(name)
+
+
+def installed_entailment(cache: Path | None = None) -> Path | None:
+    """The folder of a classifier in the cache of models (that of Hugging Face, unless another is given) that can be opened
+    without asking any network; None where there is none.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in INSTALLED:
+        config = try_to_load_from_cache(name, "config.json", cache_dir=cache)
+        if isinstance(config, str) and _can_be_opened(folder := Path(config).parent):
+            return folder
+    return None
+
+
+def _can_be_opened(folder: Path) -> bool:
+    if any((folder / place).is_file() for place in _GRAPHS) and (folder / "tokenizer.json").is_file():
+        return True
+    return find_spec("sentence_transformers") is not None and any((folder / name).is_file() for name in _WEIGHTS)
 
 
 class OnnxEntailment:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+SHOWN = 500
+"""Characters of a server's words that are passed on."""
+
 
 class FailureKind(StrEnum):
     """What a failed try calls for."""

@@ -10,13 +10,13 @@ and on Windows `disable_telemetry_events` turns off the event tracing. Graphics 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.models.bert import BertSizes, Inputs, Outputs, bert
+from hoptrail.models.bert import BertSizes, Inputs, bert
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.weights import Weights
 
@@ -62,6 +62,11 @@ class OnnxOperations:
     def rows(self, table: str, indices: str) -> str:
         return self._node("Gather", table, indices)
 
+    def first_places(self, tensor: str) -> str:
+        """Of shape (texts, length, width) what stands at the first place: shape (texts, width)."""
+        first = self._node("Gather", tensor, self.constant(np.array([0], np.int64)), axis=1)
+        return self.reshape(first, (0, -1))
+
     def add(self, left: str, right: str) -> str:
         return self._node("Add", left, right)
 
@@ -92,18 +97,19 @@ class OnnxOperations:
     def unit(self, tensor: str) -> str:
         return self._node("LpNormalization", tensor, axis=-1, p=2)
 
-    def model(self, outputs: Outputs[str], width: int) -> bytes:
-        """The graph as an ONNX model without its large tensors. Inputs are named as the fields of `Inputs`."""
+    def model(self, outputs: Mapping[str, Sequence[str | int]], *, segments: bool = False) -> bytes:
+        """The graph as an ONNX model without its large tensors; `outputs` have the shapes given.
+
+        Inputs are named as the fields of `Inputs`, `segments` among them if asked for.
+        """
         value, types = self._onnx.helper.make_tensor_value_info, self._onnx.TensorProto
         takes = [
             value("pieces", types.INT64, ["texts", "length"]),
             value("positions", types.INT64, ["length"]),
             value("mask", types.FLOAT, ["texts", "length"]),
+            *([value("segments", types.INT64, ["texts", "length"])] if segments else []),
         ]
-        gives = [
-            value(outputs.tokens, types.FLOAT, ["texts", "length", width]),
-            value(outputs.texts, types.FLOAT, ["texts", width]),
-        ]
+        gives = [value(name, types.FLOAT, shape) for name, shape in outputs.items()]
         graph = self._onnx.helper.make_graph(self.nodes, "bert", takes, gives, self.small)
         opsets = [self._onnx.helper.make_opsetid("", _OPSET)]
         model = self._onnx.helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
@@ -122,7 +128,11 @@ class OnnxBert:
         operations = OnnxOperations()
         self._outputs = bert(operations, weights, sizes, Inputs("pieces", "positions", "mask"))
         self._large = operations.large  # the session reads them where they are, so they must outlive it
-        self._session = _session(operations.model(self._outputs, sizes.width), self._large, threads)
+        shapes = {
+            self._outputs.tokens: ("texts", "length", sizes.width),
+            self._outputs.texts: ("texts", sizes.width),
+        }
+        self._session = open_session(operations.model(shapes), self._large, threads)
 
     def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
         """Unit vectors of a padded batch: shape (texts, width)."""
@@ -147,7 +157,12 @@ def silent_onnxruntime() -> Any:
     return onnxruntime
 
 
-def _session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
+def open_session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
+    """A session of a graph and its large tensors, which it reads where they are: they must outlive it.
+
+    Raises:
+        ValueError: the tensors do not fit one another.
+    """
     onnxruntime = silent_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors; warnings about the machine's layout would reach the user's terminal

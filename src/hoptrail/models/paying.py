@@ -7,11 +7,13 @@ Puts the parts together: what is remembered (`remembered.py`), who may call (`li
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from hoptrail.models.chat import ChatEndpoint, ChatRequest, ChatSettings, Rung
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
@@ -60,6 +62,15 @@ class Chat(Protocol):
         Raises:
             CallFailed: this call got none; others may.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will, for now.
+        """
+        ...
+
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
+        """Ask for the replies to requests that differ in their seeds alone in one call, where that can be done; what that
+        spent beyond what hearing them will tell. Those that are not there afterwards are to be asked for one by one.
+
+        Raises:
+            EndpointRefused, EndpointBusy, BudgetExhausted: no call will get any, for now.
         """
         ...
 
@@ -120,6 +131,35 @@ class PaidChat:
         assert heard is not None  # noqa: S101 - only `first` gives way
         return heard
 
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
+        """Ask for several replies in one call; see `Chat.fetch`."""
+        wanted = [request for request in requests if not self.knows(request)]
+        if len(wanted) < 2 or not self._endpoint.takes_several:
+            return Usage()
+        with _LOCKS.of((self._file, wanted[0].key), threading.Lock):
+            try:
+                return self.limiter.run(lambda: self._pay_for(wanted))
+            except CallFailed:
+                return Usage()  # each by itself will find out why
+
+    def _pay_for(self, requests: Sequence[ChatRequest]) -> Usage:
+        """Ask once for all of them, and enter the replies under the requests in order."""
+        self._endpoint.client()
+        first = requests[0]
+        most = cost_of(first.prompt_tokens, first.max_output_tokens * len(requests), self._settings)
+        call = self._replies.reserve_first(first, most, self._limits, self._settings.deadline_seconds)
+        if call is None:
+            return Usage()
+        try:
+            replies = self._endpoint.send_for(first, len(requests), lambda: self._replies.mark_sent(call))
+        except CallFailed as failure:
+            self._replies.close_call(call, failure.reason, paid=failure.paid)
+            raise
+        spent = sum((reply.usage for reply in replies), Usage())
+        cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
+        self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
+        return spent
+
     def _pay(self, request: ChatRequest, *, first: bool) -> Heard | None:
         """Ask once and enter it. With `first`, None where another process came first."""
         self._endpoint.client()
@@ -140,9 +180,8 @@ class PaidChat:
             reply = ChatReply("", TOO_LONG)
             self._replies.keep(call, request, reply)
             return Heard(reply)
-        self._replies.settle(
-            call, request, reply, cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
-        )
+        cost = cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
+        self._replies.settle(call, {request: reply}, cost)
         return Heard(reply, reply.usage)
 
 
@@ -185,6 +224,11 @@ class FullyPriced(_InFrontOf):
         reply = self._chat.ask(request).reply
         return Heard(reply, reply.usage)
 
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
+        """What it spends is told where each reply is heard."""
+        self._chat.fetch(requests)
+        return Usage()
+
 
 class Unremembering(_InFrontOf):
     """A chat that is asked anew each time: for finding out whether it works now. What it costs is entered like all else."""
@@ -207,3 +251,6 @@ class Unremembering(_InFrontOf):
     def ask(self, request: ChatRequest) -> Heard:
         """The reply, paid for; see `Chat.ask`."""
         return self._chat.ask_anew(request)
+
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
+        return Usage()

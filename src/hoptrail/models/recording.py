@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,9 +19,10 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.paying import Heard
 from hoptrail.models.remembered import StoredReply
 from hoptrail.replacing import replace_file
+from hoptrail.types import Usage
 
 T = TypeVar("T")
-SHOWN = 200
+SHOWN = 400
 
 
 def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
@@ -41,7 +42,7 @@ def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
 class RecordedChat:
     """The chat model of a recording. Satisfies `paying.Chat`."""
 
-    working_rung: Rung | None = Rung.PROMPT
+    working_rung: Rung | None = Rung.PLAIN
     """The last: so what was recorded on any rung is found, and nothing is missed before the last has been looked at."""
 
     def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
@@ -87,6 +88,9 @@ class RecordedChat:
 
     def knows(self, request: ChatRequest) -> bool:
         return request.key in self._replies
+
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
+        return Usage()
 
     def ask(self, request: ChatRequest) -> Heard:
         """The recorded reply.

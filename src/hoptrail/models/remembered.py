@@ -21,15 +21,15 @@ another live one is making is waited for. Knows nothing of HTTP, retries or task
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from hoptrail.errors import StorageError
 from hoptrail.models.chat import ChatRequest, Rung
@@ -37,15 +37,15 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
-FORMAT = 3
-"""In format 1 a call was `sent` from when it was entered, up to format 2 there were no totals; such files are brought up to date
-when they are opened.
-"""
+FORMAT = 4
+"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were others. All are upgraded."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for another's transaction."""
 POLL_SECONDS = 0.05
 STANDS_SECONDS = 600.0
 """How long a prompt that did not fit is not sent again. Windows grow when servers are started anew, and asking is free."""
+
+_log = logging.getLogger(__name__)
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -167,11 +167,13 @@ class RememberedReplies:
         with self._transaction() as connection:
             connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
 
-    def settle(self, call: int, request: ChatRequest, reply: ChatReply, cost: Cost) -> None:
-        """Enter the reply and what it really cost, at once."""
+    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
+        """Enter what a call really cost and the replies that it gave, each to its request, at once."""
+        estimated = any(reply.estimated for reply in answered.values())
         with self._transaction() as connection:
-            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, reply.estimated, call))
-            _keep(connection, request, reply, call)
+            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+            for request, reply in answered.items():
+                _keep(connection, request, reply, call)
 
     def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
         """Remember for a while what `call`, which was refused, would only be refused again: a prompt that does not fit."""
@@ -337,6 +339,11 @@ def _upgrade(connection: sqlite3.Connection) -> int:
         older = _UPGRADE.split(";") if found == 1 else []
         for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
             connection.execute(statement)
+        if kept := connection.execute("SELECT count(*) FROM replies").fetchone()[0]:
+            _log.warning(
+                "%d replies answer prompts of an earlier version: what they cost counts, but they are asked for anew",
+                kept,
+            )
     connection.execute("COMMIT")
     return max(found, FORMAT)
 
@@ -379,8 +386,7 @@ def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
 
 
 def _parse(text: str) -> ChatReply:
-    fields: dict[str, Any] = json.loads(text)
-    return ChatReply(**fields)
+    return ChatReply(**json.loads(text))
 
 
 def _lives(process: int) -> bool:

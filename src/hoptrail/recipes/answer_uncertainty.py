@@ -10,26 +10,33 @@ Answers are compared, not rationales. Knows nothing of rankings, budgets or wher
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Entail, Relation, Sample
+from hoptrail.language.tasks import Entail, Equate, Relation, Sample
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.entailment import EntailmentModel, Pair, open_entailment
+from hoptrail.models.entailment import INSTALLED, EntailmentModel, Pair, installed_entailment, open_entailment
+from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
+from hoptrail.text.values import read_date, read_number
 from hoptrail.types import Unit
 
 Same = Callable[[str, str], bool]
 """Whether two answers mean the same."""
 
+_log = logging.getLogger(__name__)
+
 ABSTENTION = ""
 """What an abstention counts as, where it counts: no answer is empty."""
 
 
-EQUIVALENCES = ("entailment", "not-contradicted", "string", "embedding")
+EQUIVALENCES = ("rules", "installed", "string", "embedding", "meaning", "entailment", "not-contradicted")
 """Those that have a name of their own."""
 
 
@@ -37,9 +44,11 @@ EQUIVALENCES = ("entailment", "not-contradicted", "string", "embedding")
 class UncertaintySettings:
     """`samples` answers are drawn from a batch (m).
 
-    `equivalence`: `entailment` both ways (the paper), `not-contradicted` either way (the released code), both as the language
-    judges; `nli:MODEL`, entailment both ways by a classifier (`models/entailment.py`); equal `string`s but for case and
-    articles; or `embedding`s at least as near as `likeness`. An answer joins the first set whose first member means
+    `equivalence`, here: by `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
+    classifier (the paper; `models/entailment.py`); `installed`, by the paper's where it is in this machine's cache of models,
+    else by rules, which is told; equal `string`s but for case and articles; or `embedding`s at least as near
+    as `likeness`. As the language judges: the same `meaning`, a task a pair, or, up to two tasks a pair, `entailment` both ways
+    or `not-contradicted` either way (the released code). An answer joins the first set whose first member means
     the same (`first`), or all sets that it links become one (`linked`): entailment is not transitive. `penalty`: the number of
     `sets`, their `effective` number (the exponential of their entropy, milder where one answer prevails), or half the number
     of pairs that differ, at least 1 (`reference`, the released code, which so doubles a score without dissent). An abstention is
@@ -127,19 +136,29 @@ class Uncertainty:
 
     def _judge(self, answers: Sequence[str]) -> Same:
         match self.settings.equivalence:
+            case "rules":
+                return _same_by_rules
+            case "installed":
+                folder = found_classifier()
+                return self._entails_both_ways(str(folder)) if folder else _same_by_rules
             case "string":
                 return same_words
             case "embedding":
                 texts = sorted(set(answers))
                 vectors = dict(zip(texts, self.open_encoder().encode(texts), strict=True)) if texts else {}
                 return lambda one, other: float(vectors[one] @ vectors[other]) >= self.settings.likeness
+            case "meaning":
+                return lambda one, other: self.meter.perform(Equate(self.question, one, other))
             case "entailment":
                 return lambda one, other: all(it is Relation.ENTAILMENT for it in self._relations(one, other))
             case "not-contradicted":
                 return lambda one, other: all(it is not Relation.CONTRADICTION for it in self._relations(one, other))
             case _:
-                classifier = self.open_classifier(self.settings.entailment_model)
-                return lambda one, other: all(classifier.entails(self._statements(one, other)))
+                return self._entails_both_ways(self.settings.entailment_model)
+
+    def _entails_both_ways(self, model: str) -> Same:
+        classifier = self.open_classifier(model)
+        return lambda one, other: all(classifier.entails(self._statements(one, other)))
 
     def _relations(self, one: str, other: str) -> Iterator[Relation]:
         """Both ways, the second only when it is asked for."""
@@ -150,6 +169,31 @@ class Uncertainty:
         """Both ways, each answer behind the question, as the paper compares them."""
         first, second = f"{self.question} {one}", f"{self.question} {other}"
         return [(first, second), (second, first)]
+
+
+@cache
+def found_classifier() -> Path | None:
+    """The paper's classifier, if it is on this machine. Looked for, and told, once."""
+    folder = installed_entailment()
+    if folder is None:
+        _log.warning(
+            "which answers mean the same is told by rules: no classifier of entailment is installed. Put %s into the cache of "
+            'models, or name one: equivalence = "nli:MODEL" under [recipes.sunar.uncertainty].',
+            INSTALLED[0],
+        )
+    else:
+        _log.info("which answers mean the same is told by the classifier in %s", folder)
+    return folder
+
+
+def _same_by_rules(one: str, other: str) -> bool:
+    """The same words, or the same date or number in other ones."""
+    shapes = figure_shape(one), figure_shape(other)
+    if shapes == (Shape.DATE, Shape.DATE):
+        return read_date(one) == read_date(other)
+    if shapes == (Shape.NUMBER, Shape.NUMBER):
+        return read_number(one) == read_number(other)
+    return same_words(one, other)
 
 
 def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Finding, Reading
+from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.engines import memory_hit
 from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
@@ -43,11 +43,16 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
             if hops
             else found
         )
-        hops.append(CitedHop(Hop(step.question, step.question, hits, step.answer, Verdict.ANSWERED), step.support))
+        hops.append(CitedHop(Hop(step.question, step.question, hits, step.answer, verdict_of(step)), step.support))
     if not hops or reading.answer is None:
         verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
         hops.append(CitedHop(Hop(question, question, () if hops else found, reading.answer, verdict)))
     return hops
+
+
+def verdict_of(read: Reading | Step) -> Verdict:
+    """How a hop ended that has this answer."""
+    return Verdict.ANSWERED if read.supported else Verdict.UNSUPPORTED
 
 
 def remembered(question: str, asked: str, reading: Reading, found: Ranking = ()) -> CitedHop:

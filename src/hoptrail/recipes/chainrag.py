@@ -11,13 +11,13 @@
                              summarised for the next
     integration              from the answers (AnsInt), the contexts (CxtInt), or both     task integrate
 
-Deviations: the graph is one over the corpus (`search.per_question` is the paper's); whether a question is multi-hop is told by
-its decomposition, and one that stays whole is answered by its one hop without integrating; sub-questions are triggered by whole
-words (the released code by substrings) and a completion that loses a name, or adds nothing of an earlier answer, is not taken;
-the completed sub-questions are integrated (the code: those before completion); a step of expansion keeps its best neighbours
-only (as the code, not the paper), because the corpus's graph is far larger than a question's; sentences of one document are read
-as one piece; no cross-encoder comes along: name one in `search.reranker`. Who finds the entities is set under [offline], or is
-the language that builds the index.
+Deviations: the graph is one over the corpus (the paper's, of the passages that come with a question: evaluate with
+`--own-context`); whether a question is multi-hop is told by its decomposition, and one that stays whole is answered by its one
+hop without integrating; sub-questions are triggered by whole words (the released code by substrings) and a completion that
+loses a name, or adds nothing of an earlier answer, is not taken; the completed sub-questions are integrated (the code: those
+before completion); a step of expansion keeps its best neighbours only (as the code, not the paper), because the corpus's graph
+is far larger than a question's; sentences of one document are read as one piece; no cross-encoder comes along: name one in
+`search.reranker`. Who finds the entities is set under [offline], or is the language that builds the index.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language.anaphora import worded
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.completing import complete
-from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Summarise
+from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
@@ -53,8 +54,9 @@ class ChainragSettings:
 
     `completion` of sub-questions that point back: `off`, by `rules` whatever the language, or by the `language`. `integration`:
     `answers` (AnsInt), `contexts` (CxtInt) or `both`. At most `sub_questions` are asked, each over evidence of at most
-    `evidence_tokens`, which widens while the language finds it sufficient with less probability than `sufficiency`. A summary
-    of `carried_words` stands in for an answer that was not found (0: nothing does). At most `k` units are retrieved in all.
+    `evidence_tokens`, which widens while the language finds it sufficient with less probability than `sufficiency`; the contexts
+    together are read up to `context_tokens`. A summary of `carried_words` stands in for an answer that was not found (0: nothing
+    does). At most `k` units are retrieved in all. `abstain`: see `PassageSettings`.
     """
 
     k: int = 50
@@ -65,11 +67,15 @@ class ChainragSettings:
     sub_questions: int = 6
     sufficiency: float = 0.5
     evidence_tokens: int = 6000
+    context_tokens: int = 6000
     carried_words: int = 80
+    abstain: Abstain = Abstain.ALWAYS
 
     def __post_init__(self) -> None:
-        if min(self.k, self.sub_questions, self.evidence_tokens) < 1 or self.carried_words < 0:
-            raise ValueError("k, sub_questions and evidence_tokens are at least 1, carried_words at least 0")
+        if min(self.k, self.sub_questions, self.evidence_tokens, self.context_tokens) < 1 or self.carried_words < 0:
+            raise ValueError(
+                "k, sub_questions, evidence_tokens and context_tokens are at least 1, carried_words at least 0"
+            )
         if not 0 <= self.sufficiency <= 1:
             raise ValueError(f"sufficiency lies between 0 and 1, not {self.sufficiency}")
 
@@ -88,7 +94,7 @@ class ChainragSettings:
         return Pool((self.search.kind,))
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         """A sub-question is read, what it found is judged before every step of expansion, and summarised for the next."""
         most = self.sub_questions if self.decompose else 1
         readings = most * (2 + (self.search.expansions if self.search.walks else 0)) + 1
@@ -101,11 +107,16 @@ def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
 
 
 PAPER = ChainragSettings(
+    abstain=Abstain.NEVER,
     search=SentenceSearchSettings(context_k=3, expansions=3, expansion_k=100),
     integration="answers",
+    k=1000,
     evidence_tokens=2000,
+    context_tokens=100_000,
 )
-REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1), integration="answers")
+"""The contexts of all sub-questions are merged uncut. The limit on that of one is ours: the paper does not tell its own."""
+
+REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1), integration="answers", abstain=Abstain.NEVER)
 
 
 @dataclass(frozen=True)
@@ -151,25 +162,31 @@ class Chainrag(Hopwise):
         return hops
 
     def _sub_questions(self, question: str, meter: Meter) -> tuple[str, ...]:
-        """The question itself where it is not multi-hop."""
+        """The question itself where it is not multi-hop. What is not completed points back as people do: `this author`."""
         if not self.settings.decompose:
             return (question,)
         parts = meter.perform(Decompose(question)).questions
-        return parts if len(parts) > 1 else (question,)
+        if len(parts) < 2:
+            return (question,)
+        return parts if self.settings.completion != "off" else tuple(worded(part, parts) for part in parts)
 
     def _hop(
         self, question: str, findings: tuple[Finding, ...], carried: Unit | None, search: SentenceSearch, meter: Meter
     ) -> CitedHop:
         asked = question
-        hits: Ranking = ()
         try:
             asked = self._completed(question, findings, meter)
             meter.asked(question, asked)
-            hits = _with_summary(self._found(asked, search, meter), carried)
+            found = self._found(asked, search, meter)
         except TaskFailed:
-            return failed(question, asked, hits)
-        packed = pack(hits, self.settings.evidence_tokens)
+            return failed(question, asked)
+        hits, packed = _with_summary(found, carried), self._packed(found, carried)
         return read_for(question, asked, hits, packed, in_reading_order(packed), meter)
+
+    def _packed(self, found: Ranking, carried: Unit | None) -> Ranking:
+        """What is read for a sub-question: room is kept for the summary, which was paid for."""
+        room = estimated_tokens(carried.searchable) if carried else 0
+        return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
 
     def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
         """The sub-question with earlier answers in it; as it stands where it needs none, or was not completed well."""
@@ -219,11 +236,12 @@ class Chainrag(Hopwise):
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
         """The answer to the question itself, and a hop for it where the contexts told what no hop had."""
-        if [cited.hop.question for cited in hops] == [question]:
+        answered = any(cited.hop.answer is not None for cited in hops)
+        guesses = not answered and meter.abstain is Abstain.NEVER
+        if [cited.hop.question for cited in hops] == [question] and not guesses:
             return hops[0].hop.answer, []
         mode = self.settings.integration
-        packed = () if mode == "answers" else self._contexts(question, found)
-        answered = any(cited.hop.answer is not None for cited in hops)
+        packed = () if mode == "answers" and not guesses else self._contexts(question, found)
         if not answered and not packed:
             return None, []
         findings = () if mode == "contexts" else findings_of(hops)
@@ -232,7 +250,7 @@ class Chainrag(Hopwise):
     def _contexts(self, question: str, ranking: Ranking) -> Ranking:
         """What all hops found, reranked for the whole question where there is a reranker, as far as it can be read."""
         ordered = self._reranker.rerank(question, ranking, len(ranking)) if self._reranker else ranking
-        return pack(ordered, self.settings.evidence_tokens)
+        return pack(ordered, self.settings.context_tokens)
 
     @cached_property
     def _reranker(self) -> Reranker | None:

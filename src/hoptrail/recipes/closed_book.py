@@ -23,7 +23,7 @@ class ClosedBookSettings(PassageSettings):
     """Those of every single pass; none of them matters here."""
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         return FROM_MEMORY
 
 

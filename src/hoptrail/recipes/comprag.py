@@ -5,11 +5,16 @@
     Analysis      role binding, for direction; just-in-time local graphs         retrieval/triple_graph.py
     (ours)        the open slot unbound and cleaned up, as a channel             retrieval/unbinding.py
 
-Deviations: open slots of the question are left out (the released code writes "?" into them); every passage competes with every
-other (the code drops what is not of the question's own contexts, which leaves most questions of its files without any); passages
-are read in the order of their scores (the code sorts them by length); a question without a triple is searched by its vector and
-keeps its place in every count (the code drops it); no filter by TF-IDF. The poster gives no operator for its roles: ours are
-random unitary vectors. Preset `poster` has its product, depth 4, 10 seeds and 8 branches.
+Deviations: by default keyword and dense search stand beside triples, which alone find less than BM25 does: eight of the first
+ten hits are theirs, in an order that triples have a say in. The presets search by triples alone. Every passage competes with
+every other (the code drops what is not of the question's own contexts, which leaves most questions of its files without any);
+passages are read in the order of their scores (the code sorts them by length); a question without a triple is searched by its
+vector and keeps its place in every count (the code drops it); no filter by TF-IDF. Triples are read by our rules, where the
+poster's are read by spaCy: name a pipeline under [structures.triples] for that.
+
+Preset `poster` binds slots to roles, whose operator the poster does not give (ours are random unitary vectors), leaves open slots
+out, and has its depth 4, 10 seeds and 8 branches. Preset `reference` is the code that there is: the plain product of projected
+slots, which the poster's analysis gives up for being blind to direction, with "?" in open slots.
 """
 
 from __future__ import annotations
@@ -19,11 +24,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from hoptrail.language.offline.question_triples import QuestionTriples, question_triples
+from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.composition import CompositionSettings
 from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.fuse import convex_fusion, reciprocal_rank_fusion
+from hoptrail.retrieval.fuse import convex_fusion, keeping_ahead, reciprocal_rank_fusion
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.triple_graph import TripleGraphSettings, search_triples
 from hoptrail.retrieval.triple_index import TripleSpace, TripleSpaceSettings
@@ -33,13 +39,16 @@ from hoptrail.types import Ranking
 
 Channel = Literal["triples", "unbinding"]
 
+AHEAD = 10
+"""Hits that triples have only some places among."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompragSettings(PassageSettings):
     """How triples are compared (`space`), and walked (`graph`) or taken apart (`unbinding`), as `channel` says.
 
     With `noun_phrases` the question's phrases that name nothing are partial patterns too. `hybrid_weight` is that of keyword
-    and dense search (`search`) beside triples: at 0 triples stand alone.
+    and dense search (`search`) beside triples: at 0 triples stand alone. Its first `kept` hits stay among the first ten.
     """
 
     channel: Channel = "triples"
@@ -47,13 +56,16 @@ class CompragSettings(PassageSettings):
     space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
     unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
-    hybrid_weight: float = 0.0
+    hybrid_weight: float = 0.8
+    kept: int = 8
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if not 0 <= self.hybrid_weight <= 1:
             raise ValueError(f"hybrid_weight lies between 0 and 1, not {self.hybrid_weight}")
+        if not 0 <= self.kept <= AHEAD:
+            raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
         if self.channel == "unbinding" and self.space.composition.method == "text":
             raise ValueError("the channel unbinding needs a composition that can be taken apart, and text is none")
 
@@ -62,20 +74,27 @@ class CompragSettings(PassageSettings):
         return (TRIPLES,)
 
 
+ALONE = CompragSettings(hybrid_weight=0)
+"""Triples without any other search: what compositions and graphs are compared by."""
+
+
 def _composed(composition: CompositionSettings, **graph: int) -> CompragSettings:
-    return CompragSettings(space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
+    return replace(ALONE, space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
 
 
-POSTER = CompragSettings(
+POSTER = replace(
+    ALONE,
+    abstain=Abstain.NEVER,
     noun_phrases=True,
-    space=TripleSpaceSettings(CompositionSettings("product", unitary=True, centred=False)),
+    space=TripleSpaceSettings(CompositionSettings(centred=False)),
     graph=TripleGraphSettings(depth=4, seed_k=10, branching_k=8, links=("similarity",)),
 )
+PRODUCT = CompositionSettings("product", unitary=True, centred=False)
 
 
 @dataclass(frozen=True)
 class Comprag(SinglePass):
-    """Triples of the corpus and of the question compared as composed vectors, their passages read once."""
+    """Triples of the corpus and of the question compared as composed vectors, beside other searches; their passages read once."""
 
     settings: CompragSettings = field(default_factory=CompragSettings)
 
@@ -83,6 +102,11 @@ class Comprag(SinglePass):
     presets: ClassVar[Mapping[str, CompragSettings]] = {
         "poster": POSTER,
         "poster-no-graph": replace(POSTER, graph=replace(POSTER.graph, depth=1)),
+        "poster-depth-2": replace(POSTER, graph=replace(POSTER.graph, depth=2)),
+        "poster-product": replace(POSTER, space=TripleSpaceSettings(replace(PRODUCT, unitary=False))),
+        "poster-lemmatised": replace(POSTER, space=replace(POSTER.space, lemmatise=True)),
+        "reference": replace(POSTER, space=TripleSpaceSettings(PRODUCT, open_slots="?")),
+        "triples": ALONE,
         "product": _composed(CompositionSettings("product")),
         "product-permuted": _composed(CompositionSettings("permuted-product")),
         "shift-sum": _composed(CompositionSettings("shift-sum")),
@@ -91,14 +115,14 @@ class Comprag(SinglePass):
         "text": _composed(CompositionSettings("text")),
         "uncentred": _composed(CompositionSettings(centred=False)),
         "unitary": _composed(CompositionSettings(unitary=True)),
-        "lemmatised": CompragSettings(space=TripleSpaceSettings(lemmatise=True)),
+        "lemmatised": replace(ALONE, space=TripleSpaceSettings(lemmatise=True)),
         "no-graph": _composed(CompositionSettings(), depth=1),
-        "similarity-links": CompragSettings(graph=TripleGraphSettings(links=("similarity",))),
-        "both-links": CompragSettings(graph=TripleGraphSettings(links=("similarity", "entity"))),
-        "pagerank": CompragSettings(graph=TripleGraphSettings(score="pagerank")),
-        "unbinding": CompragSettings(channel="unbinding"),
-        "hybrid": CompragSettings(hybrid_weight=0.8),
-        "hybrid-rrf": CompragSettings(hybrid_weight=0.8, search=HybridSearchSettings(fusion="rrf")),
+        "similarity-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity",))),
+        "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
+        "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),
+        "unbinding": replace(ALONE, channel="unbinding"),
+        "hybrid-rrf": CompragSettings(search=HybridSearchSettings(fusion="rrf")),
+        "mixed": CompragSettings(kept=0),
     }
 
     def retrieve(self, question: str) -> Ranking:
@@ -111,9 +135,12 @@ class Comprag(SinglePass):
         triples = self.by_triples(question, depth)
         if not triples:
             return others[:limit]
+        both, weight = [others, triples], settings.hybrid_weight
         if settings.search.fusion == "rrf":
-            return reciprocal_rank_fusion([others, triples], limit, settings.search.rrf_constant)
-        return convex_fusion([others, triples], [settings.hybrid_weight, 1 - settings.hybrid_weight], limit, depth)
+            fused = reciprocal_rank_fusion(both, 2 * depth, settings.search.rrf_constant)
+        else:
+            fused = convex_fusion(both, [weight, 1 - weight], 2 * depth, depth)
+        return keeping_ahead(fused, others, settings.kept, AHEAD)[:limit]
 
     def by_triples(self, question: str, limit: int) -> Ranking:
         """The passages that the chosen channel finds; none where the question or the corpus has no triple."""

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Reading
+from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.recipes.voting import VotingSettings, voted
@@ -32,7 +32,7 @@ class CotSettings(PassageSettings):
     voting: VotingSettings = field(default_factory=lambda: VotingSettings(replies=5))
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         return Effort((1, self.voting.replies), (0, self.voting.most_judged))
 
 
@@ -44,8 +44,8 @@ class Cot(SinglePass):
 
     name: ClassVar[str] = "cot"
     presets: ClassVar[Mapping[str, CotSettings]] = {
-        "paper": CotSettings(voting=VotingSettings(replies=40)),
-        "by-meaning": CotSettings(voting=VotingSettings(replies=5, equivalence="entailment")),
+        "paper": CotSettings(voting=VotingSettings(replies=40), abstain=Abstain.NEVER),
+        "by-meaning": CotSettings(voting=VotingSettings(replies=5, equivalence="meaning")),
     }
 
     def retrieve(self, question: str) -> Ranking:

@@ -47,7 +47,7 @@ class FlareSettings(PassageSettings):
             raise ValueError(f"sure lies between 0 and 1, not at {self.sure}")
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         """A step is drafted and, where the draft is not sure, read anew."""
         if self.draft == "memory":
             return Effort((1, self.steps + 1), (3, 3 * self.steps))

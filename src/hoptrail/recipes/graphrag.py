@@ -1,4 +1,4 @@
-"""GraphRAG's local search (Edge et al. 2024 and the released code): entities of the question, and what lies around them.
+"""An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
     entities     those nearest to the question and to the names in it                       retrieval/entity_graph.py
     facts        what is said of them, nearest to the question first                        retrieval/entity_facts.py
@@ -58,7 +58,7 @@ class GraphragSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Graphrag(SinglePass):
-    """Entities of the question, the facts about them and their neighbours, and the passages that state these, read once."""
+    """An entity-graph baseline after GraphRAG: entities of the question, facts around them, and the passages that state these."""
 
     settings: GraphragSettings = field(default_factory=GraphragSettings)
 

@@ -65,7 +65,7 @@ class HipporagSettings(PassageSettings):
         return (TRIPLES,)
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         """Recognition reads each of the facts."""
         return Effort((1, 1 + self.facts)) if self.start == "triples" and self.recognition else Effort()
 

@@ -8,11 +8,14 @@ Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, 
     section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
 
 Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer); the name it
-is about is the longest title in it, told without a model; an answer is verified against its evidence (the paper asks only whether
-the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page; an ambiguous
-name whose enriched question is not settled is looked up page by page all the same; after the last attempt the fallback engine
-is asked once for the same sub-question, without a new decomposition; a question with nothing to take apart is its own
-sub-question; memory is off unless asked for.
+is about is the longest title in it, told without a model; an answer is verified against its evidence (the paper asks only
+whether the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page;
+an ambiguous name whose enriched question is not settled is looked up page by page all the same, and the fallback engine is
+the corpus unless one on the web is named (the paper's "local" has no other either); a question with nothing to take apart is
+its own sub-question. Without a language model an ambiguous sub-question is not reworded, but searched for together with its
+context. By default, but not in the paper's presets: pages that searching finds stand behind those that are
+named, after the last attempt the fallback engine is asked once more for the same sub-question, memory is off, and an infobox
+is also part of a page's text.
 
 The released code votes everywhere, which the paper does not tell of: 3 replies to a sub-question (preset `votes`, voting.py),
 5 on whether it is answered, 6 decompositions, 3 conclusions. One is the default of all. Verifying asks for a probability in
@@ -31,7 +34,7 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Recall
+from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
 from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
@@ -47,6 +50,8 @@ from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Kind, Ranking
 
+_DOES = frozenset({"do", "does", "did"})
+
 
 @dataclass(frozen=True, slots=True)
 class HiragSettings:
@@ -54,7 +59,8 @@ class HiragSettings:
 
     With `decompose` off, the question is its own sub-question (the plug-in of Table 6). At most `turns` are asked; one whose
     words are shared with an earlier one to `repeats` (0 to 1) was asked before. Without `retrieval` every sub-question is
-    answered from memory. `integration` is from the `answers` alone, or from `both` answers and what was found.
+    answered from memory. `integration` is from the `answers` alone, or from `both` answers and what was found. `abstain`: see
+    `PassageSettings`.
     """
 
     k: int = 20
@@ -64,6 +70,7 @@ class HiragSettings:
     retrieval: bool = True
     integration: Literal["answers", "both"] = "both"
     evidence_tokens: int = 6000
+    abstain: Abstain = Abstain.ALWAYS
     rethink: RethinkSettings = field(default_factory=RethinkSettings)
 
     def __post_init__(self) -> None:
@@ -87,7 +94,7 @@ class HiragSettings:
         return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         """A turn is planned, completed, and settled; without retrieval it is settled by memory alone."""
         turns = self.turns if self.decompose else 1
         readings, others = self.rethink.most_tasks if self.retrieval else (0, 1)
@@ -100,17 +107,23 @@ def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:
 
 
 PAPER = HiragSettings(
+    abstain=Abstain.NEVER,
     integration="answers",
     rethink=RethinkSettings(
         acceptance=0.5,
         last_resort=1,
         profile_tries=4,
-        pages=HierarchySettings(search="none", chunk_characters=400, chunk_words=100),
+        fall_back=False,
+        memory=True,
+        pages=HierarchySettings(
+            least_similarity=0, search="none", chunk_characters=400, chunk_words=100, profile_lines=False
+        ),
     ),
 )
-"""Titles alone lead to pages; chunks of the released code's size, which the paper does not tell."""
+"""Titles alone lead to pages, the most similar one however little it is. Chunks have the code's size; the paper tells none."""
 
 REFERENCE = HiragSettings(
+    abstain=Abstain.NEVER,
     integration="answers",
     rethink=RethinkSettings(
         attempts=5,
@@ -141,9 +154,10 @@ class Hirag(Hopwise):
         "no-document-rethink": _with(PAPER, page_rethink=False),
         "no-rethink": _with(PAPER, chunk_rethink=False, page_rethink=False),
         "no-profile": _with(PAPER, profile_tries=0),
-        "no-fallback": _with(PAPER, fallback="none"),
-        "memory": _with(PAPER, memory=True),
-        "votes": _with(PAPER, voting=VotingSettings(replies=3, equivalence="entailment")),
+        "no-enrichment": _with(PAPER, enrichment=False),
+        "no-memory": _with(PAPER, memory=False),
+        "fallback": _with(PAPER, fall_back=True),
+        "votes": _with(PAPER, voting=VotingSettings(replies=3, equivalence="meaning")),
         "plugin": replace(PAPER, decompose=False),
         "no-retrieval": replace(PAPER, retrieval=False),
     }
@@ -190,13 +204,14 @@ class Hirag(Hopwise):
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
         """From the answers, or from them and what was found; a hop for it where that told what no hop had."""
-        if [cited.hop.question for cited in hops] == [question]:
-            return hops[0].hop.answer, []
-        if all(cited.hop.answer is None for cited in hops):
-            return None, []
-        packed = pack(found, self.settings.evidence_tokens) if self.settings.integration == "both" else ()
+        answered = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
+        guesses = not answered and meter.abstain is Abstain.NEVER
+        if not guesses and (not answered or [cited.hop.question for cited in hops] == [question]):
+            return hops[0].hop.answer if hops else None, []
+        read = self.settings.integration == "both" or guesses
+        packed = pack(found, self.settings.evidence_tokens) if read else ()
         units = tuple(hit.unit for hit in packed)
-        return integrated(Integrate(question, findings_of(hops), units), hops, packed, meter)
+        return integrated(Integrate(question, answered, units), hops, packed, meter)
 
     @cached_property
     def _rethinking(self) -> Rethinking:
@@ -205,14 +220,14 @@ class Hirag(Hopwise):
 
 def repeats(question: str, earlier: str) -> float:
     """How much of their words two questions share, 0 to 1: those that carry meaning, in any form and order. None of them, where
-    one asks who and the other when, or one who did it and the other to whom it was done.
+    one asks who and the other when, or one for the giver and the other for the receiver: who did it, and to whom it was done.
 
     Letters would not do: questions about two namesakes differ in one or two.
     """
     first, second = content_stems(question), content_stems(earlier)
     if not first or not second:
         return float(folded(question) == folded(earlier))
-    if _wanted(question) != _wanted(earlier) or _done_by_another(question) != _done_by_another(earlier):
+    if _wanted(question) != _wanted(earlier) or _from_the_named(question) != _from_the_named(earlier):
         return 0.0
     return len(first & second) / len(first | second)
 
@@ -223,7 +238,10 @@ def _wanted(question: str) -> set[str]:
     return {alike.get(word.lower, word.lower) for word in words(question) if word.lower in QUESTION_WORDS}
 
 
-def _done_by_another(question: str) -> bool:
-    """Whether it asks to whom it was done: of "Who was helped by Ann?", not of "Who was Ann helped by?"."""
+def _from_the_named(question: str) -> bool:
+    """Whether the relation goes out from what is named, and its other end is asked for: by whom something was done is named
+    (`Who was helped by Ann?`), or it is the subject (`Who did Ann help?`, `Who is Ann the mother of?`).
+    """
     said = [word.lower for word in words(question)]
-    return "who" in said and any(one == "by" and other not in QUESTION_WORDS for one, other in pairwise(said))
+    by = any(one == "by" and other not in QUESTION_WORDS for one, other in pairwise(said))
+    return by or not _DOES.isdisjoint(said) or said[-1:] == ["of"]

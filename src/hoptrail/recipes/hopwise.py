@@ -14,8 +14,9 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, tell
+from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, tell, verdict_of
+from hoptrail.recipes.closest import closest
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
@@ -55,7 +56,7 @@ class Hopwise(ABC):
 
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
-        meter = Meter(self.language)
+        meter = Meter(self.language, self.settings.abstain)
         hops = self.hops(question, meter)
         found = self.everything(hops)
         text, concluding = self.conclude(question, hops, found, meter)
@@ -64,7 +65,10 @@ class Hopwise(ABC):
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
-        return Answer(question, text, self.name, self.language.name, evidence, trail, usage, found)
+        return Answer(
+            *(question, text, self.name, self.language.name, evidence, trail, usage, found),
+            closest=closest(question, found, self.corpus),
+        )
 
 
 def next_questions(
@@ -77,8 +81,8 @@ def next_questions(
     """Hops until nothing is left to ask, a sub-question repeats, a task fails, there are `most`, or one more has no use by
     `goes_on`, which is called with the hops so far before each.
 
-    The next sub-question is chosen in the light of those before it and completed from their answers; `ask` is called with
-    the sub-question, what is really asked, and the findings so far.
+    The next sub-question is chosen in the light of those before it and, where it points back, completed from their answers;
+    `ask` is called with the sub-question, what is really asked, and the findings so far.
     """
     hops: list[CitedHop] = []
     asked: set[str] = set()
@@ -88,7 +92,9 @@ def next_questions(
             following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
             if not following:
                 break
-            completed = meter.perform(Complete(following[0], findings)) if findings else following[0]
+            completed = following[0]
+            if points_back(completed, findings):
+                completed = meter.perform(Complete(completed, findings))
         except TaskFailed:
             hops += tell([failed(question, question)], meter)
             break
@@ -106,23 +112,32 @@ def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Se
 
 
 def reading_for(
-    question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter
+    question: str,
+    asked: str,
+    found: Ranking,
+    read: Ranking,
+    units: Sequence[Unit],
+    meter: Meter,
+    abstain: Abstain = Abstain.ALWAYS,
 ) -> tuple[Reading, CitedHop]:
     """As `read_for`, with the whole reading; one that abstains where there is no evidence, or the task failed."""
     try:
-        reading = meter.perform(Read(asked, tuple(units))) if units else Reading(None)
+        reading = meter.perform(Read(asked, tuple(units), abstain)) if units else Reading(None)
         support = tuple(span for step in reading.steps for span in step.support)
         check_support(support, read)
     except TaskFailed:
         return Reading(None), failed(question, asked, found)
-    verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
-    return reading, CitedHop(Hop(question, asked, found, reading.answer, verdict), support)
+    if reading.answer is None:
+        return reading, CitedHop(Hop(question, asked, found, None, Verdict.UNANSWERED))
+    return reading, CitedHop(Hop(question, asked, found, reading.answer, verdict_of(reading)), support)
 
 
-def read_packed(question: str, asked: str, found: Ranking, tokens: int, meter: Meter) -> tuple[Reading, CitedHop]:
+def read_packed(
+    question: str, asked: str, found: Ranking, tokens: int, meter: Meter, abstain: Abstain = Abstain.ALWAYS
+) -> tuple[Reading, CitedHop]:
     """The reading and the hop of a sub-question whose evidence is what of `found` fits `tokens`."""
     packed = pack(found, tokens)
-    return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter)
+    return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter, abstain)
 
 
 def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
@@ -136,17 +151,21 @@ def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[
 def conclusion(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
 ) -> tuple[Reading, list[CitedHop]]:
-    """What `task` concludes, whose evidence was made of the hits `read`, and a hop for it where no hop had that answer.
+    """What `task` concludes, abstaining as `meter` says, and a hop for it where no hop had that answer and it
+    rests on more than the answers, or on nothing that there is.
+
+    The task's evidence was made of the hits `read`.
 
     Raises:
         TaskFailed: as the language raised it, or it cites what it was not handed.
     """
-    reading = meter.perform(task)
+    reading = meter.perform(replace(task, abstain=meter.abstain))
     support = tuple(span for step in reading.steps for span in step.support)
     check_support(support, read)
-    if reading.answer is None or not support or reading.answer in {cited.hop.answer for cited in hops}:
+    from_answers = reading.supported and not support
+    if reading.answer is None or from_answers or reading.answer in {cited.hop.answer for cited in hops}:
         return reading, []
-    hop = Hop(task.question, task.question, read, reading.answer, Verdict.ANSWERED)
+    hop = Hop(task.question, task.question, read, reading.answer, verdict_of(reading))
     return reading, [CitedHop(hop, support)]
 
 
@@ -164,8 +183,8 @@ def integrated(
 def concluded(
     question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer."""
-    if all(cited.hop.answer is None for cited in hops):
+    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, if there may be one."""
+    if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
         return None, []
     packed = pack(found, tokens)
     return integrated(Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed)), hops, packed, meter)

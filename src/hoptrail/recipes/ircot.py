@@ -21,7 +21,7 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Complete, Decompose, Finding
+from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -47,7 +47,7 @@ class IrcotSettings(PassageSettings):
             raise ValueError("per_step and steps are at least 1")
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         return Effort.of_hops(self.steps)
 
 
@@ -59,7 +59,7 @@ class Ircot(Hopwise):
 
     name: ClassVar[str] = "ircot"
     presets: ClassVar[Mapping[str, IrcotSettings]] = {
-        "paper": IrcotSettings(k=15),
+        "paper": IrcotSettings(k=15, abstain=Abstain.NEVER),
         "chain": IrcotSettings(reader="chain"),
     }
 
@@ -94,7 +94,7 @@ class Ircot(Hopwise):
             return (hops[-1].hop.answer if hops else None), []
         if self.settings.reader == "chain":
             return concluded(question, hops, found, self.settings.evidence_tokens, meter)
-        last = self._read(question, question, found, meter)
+        _, last = read_packed(question, question, found, self.settings.evidence_tokens, meter, meter.abstain)
         return last.hop.answer, [last]
 
     def _thought(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Reading
+from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.answering import CitedHop, tell
 from hoptrail.recipes.hopwise import Hopwise, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -38,7 +38,7 @@ class IterRetgenSettings(PassageSettings):
             raise ValueError("rounds is at least 1")
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         return Effort((1, self.rounds))
 
 
@@ -50,8 +50,8 @@ class IterRetgen(Hopwise):
 
     name: ClassVar[str] = "iter-retgen"
     presets: ClassVar[Mapping[str, IterRetgenSettings]] = {
-        "paper": IterRetgenSettings(k=5),
-        "seven-rounds": IterRetgenSettings(k=5, rounds=7),
+        "paper": IterRetgenSettings(k=5, abstain=Abstain.NEVER),
+        "seven-rounds": IterRetgenSettings(k=5, rounds=7, abstain=Abstain.NEVER),
     }
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
@@ -66,7 +66,7 @@ class IterRetgen(Hopwise):
             meter.asked(question, asked)
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
             # The question alone is read: the earlier generation is there to search with.
-            reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter)
+            reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter, meter.abstain)
             hops += tell([replace(cited, hop=replace(cited.hop, asked=asked))], meter)
             if cited.hop.verdict is Verdict.FAILED:
                 break

@@ -1,4 +1,4 @@
-"""LightRAG (Guo et al. 2024): entities for the names in a question, relationships for its topics, one ranking of both.
+"""An entity-graph baseline after LightRAG (Guo et al. 2024): names lead to entities, topics to relationships; no descriptions.
 
     section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/offline/
                               relations and noun phrases                                            question_triples.py
@@ -58,7 +58,7 @@ class LightragSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Lightrag(SinglePass):
-    """Entities near to the names of a question and facts near to its topics; the passages of both, in turns, read once."""
+    """An entity-graph baseline after LightRAG: names lead to entities, topics to facts; the passages of both take turns."""
 
     settings: LightragSettings = field(default_factory=LightragSettings)
 

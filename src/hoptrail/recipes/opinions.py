@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.text.normal_forms import same_words
-from hoptrail.types import Verdict
+from hoptrail.types import AnswerKind, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Opinion:
     answer: str | None
     confidence: float
     hops: list[CitedHop]
+    kind: AnswerKind = AnswerKind.SHORT
+    items: tuple[str, ...] = ()
 
 
 def believed(opinion: Opinion, opinions: Sequence[Opinion]) -> float:

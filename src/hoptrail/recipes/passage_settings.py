@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hoptrail.language.effort import Effort
+from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import PASSAGES
 from hoptrail.types import Kind
@@ -12,10 +13,13 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class PassageSettings:
-    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read."""
+    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read. `abstain` says when a model may leave the
+    question without an answer: `always` when nothing settles it, where it is only `allowed` when nothing helps, or `never`.
+    """
 
     k: int = 20
     evidence_tokens: int = 6000
+    abstain: Abstain = Abstain.ALWAYS
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -28,8 +32,8 @@ class PassageSettings:
         return Pool((Kind.PASSAGE,))
 
     @property
-    def effort(self) -> Effort | None:
-        """What a question takes; None where its most cannot be told before."""
+    def effort(self) -> Effort:
+        """What a question takes."""
         return Effort()
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, S
 from hoptrail.recipes.answering import CitedHop, remembered
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
+from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pool import Scorer, search_pool
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Ranking, Unit
@@ -22,15 +23,17 @@ Reader = Literal["direct", "self-ask", "closed-book"]
 class PooledSettings(PassageSettings):
     """`scorer` ranks the pool (SiReRAG Table 6). `reader` (SiReRAG Table 9): `direct` reads once; `self-ask` reads and then
     concludes from the sub-questions that reading answered, two calls; `closed-book` asks the model's memory and retrieves
-    nothing. `question_suffix` is appended to the question that is searched for, as the released code of SiReRAG does.
+    nothing. `question_suffix` is appended to the question that is searched for, as the released code of SiReRAG does. With
+    `repeats` a unit is read although others before it tell all that it was made from, as papers that read their k best units do.
     """
 
     scorer: Scorer = "dense"
     reader: Reader = "direct"
     question_suffix: str = ""
+    repeats: bool = False
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         match self.reader:
             case "direct":
                 return Effort()
@@ -52,11 +55,14 @@ class Pooled(SinglePass):
         asked = f"{question} {self.settings.question_suffix}".strip()
         return search_pool(self.corpus, asked, self.settings.pool, self.settings.k, self.settings.scorer)
 
+    def packed(self, ranking: Ranking) -> Ranking:
+        return pack(ranking, self.settings.evidence_tokens, repeats=self.settings.repeats)
+
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         units = tuple(hit.unit for hit in packed)
         match self.settings.reader:
             case "direct":
-                return meter.perform(Read(question, units))
+                return meter.perform(Read(question, units, meter.abstain))
             case "self-ask":
                 return _read_twice(question, units, meter)
             case "closed-book":
@@ -76,8 +82,10 @@ def _read_twice(question: str, units: tuple[Unit, ...], meter: Meter) -> Reading
     """
     first = meter.perform(Read(question, units))
     findings = tuple(Finding(step.question, step.question, step.answer) for step in first.steps)
-    last = meter.perform(Integrate(question, findings, units))
-    if last.answer is None or last.steps:
+    last = meter.perform(Integrate(question, findings, units, meter.abstain))
+    if last.answer is None:
+        return Reading(None, first.steps)
+    if last.steps:
         return last
     if first.steps and same_words(first.steps[-1].answer, last.answer):
         return Reading(last.answer, first.steps, last.confidence)

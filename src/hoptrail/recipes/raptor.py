@@ -8,9 +8,11 @@ left out. What clusters and summaries are made of is set under [structures].
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.pooled import Pooled, PooledSettings
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import SIMILARITY_TREE
@@ -30,6 +32,10 @@ class RaptorSettings(PooledSettings):
         return Pool((Kind.PASSAGE,), (SIMILARITY_TREE,))
 
 
+PAPER = RaptorSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)
+"""As SiReRAG compares with it: all of the 20 best units are read."""
+
+
 @dataclass(frozen=True)
 class Raptor(Pooled):
     """Passages and a tree of their summaries in one pool, read once."""
@@ -37,3 +43,8 @@ class Raptor(Pooled):
     settings: RaptorSettings = field(default_factory=RaptorSettings)
 
     name: ClassVar[str] = "raptor"
+    presets: ClassVar[Mapping[str, RaptorSettings]] = {
+        "paper": PAPER,
+        "bm25": replace(PAPER, scorer="bm25"),
+        "late-interaction": replace(PAPER, scorer="late-interaction"),
+    }

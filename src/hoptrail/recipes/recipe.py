@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Protocol
 
 from hoptrail.language.effort import Effort
+from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pool import Pool
 from hoptrail.types import Answer, Ranking
@@ -26,8 +27,13 @@ class OneRecipeSettings(Protocol):
         ...
 
     @property
-    def effort(self) -> Effort | None:
-        """What a question takes; None where its most cannot be told before."""
+    def abstain(self) -> Abstain:
+        """When the question may be left without an answer."""
+        ...
+
+    @property
+    def effort(self) -> Effort:
+        """What a question takes."""
         ...
 
     @property

@@ -1,12 +1,12 @@
 """Settling one sub-question by single candidates that are checked: HiRAG's retriever, filter and rethinking.
 
     section 4.3   page by title, its chunks by dense similarity                          retrieval/titles.py, hierarchy.py
-                  several titles fit equally: the question is searched for together      here, `_enriched`
-                  with what is known of the name
+                  several titles fit equally: the question is reworded with what is      here, `_enriched`, task clarify
+                  known of the name, and that is searched for (equation 4)
     section 4.4   one chunk (and the profile of its page) is read, the answer checked    here, `_attempts`
                   against it; the next chunk of the page, then the next page
                   the model's memory with probability (t / m)^2 after failed attempt t   here, `_remembers`
-    Algorithm 1   attempts exhausted: another engine is asked                            here, `_fall_back`
+    (ours)        attempts exhausted: another engine is asked                            here, `_last`
     (its code)    the commonest of several replies counts                                voting.py
 
 Any recipe can call `Rethinking.hop` for its sub-questions. Knows nothing of where they come from or what becomes of the answers.
@@ -19,14 +19,14 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import islice, repeat
 from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Assess, Finding, Read, Reading, Recall
+from hoptrail.language.tasks import Clarify, Finding, Read, Reading, Recall, Verify
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
-from hoptrail.recipes.answering import CitedHop, check_support, remembered
+from hoptrail.recipes.answering import CitedHop, check_support, remembered, verdict_of
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.corpus import Corpus
@@ -48,15 +48,15 @@ LEAD = "lead"
 class RethinkSettings:
     """How often, over what, and when an answer is taken.
 
-    At most `attempts` (th3) are made, `chunk_tries` (th2) on one page; `chunk_rethink` and `page_rethink` say whether another
-    chunk or page follows at all. An answer is taken at once when the language finds it supported with a probability of
-    `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never), where the
-    support of attempts with the same answer adds up.
+    At most `attempts` (th3) are made, `chunk_tries` (th2) on a page that another follows; `chunk_rethink` and `page_rethink` say
+    whether another chunk or page follows at all. An answer is taken at once when the language finds it supported with a
+    probability of `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never),
+    where the support of attempts with the same answer adds up.
     The first `profile_tries` on a page read its profile as well, and with `lead_chunk` every one reads the chunk that its page
-    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, if there is `enrichment`, and when all
-    attempts have failed. With `memory` the model's own knowledge is tried with probability (t / `memory_rounds`)^2 after the
-    t-th failed attempt, drawn from `seed` and the question. At most `evidence_tokens` are read at once. `voting`
-    says how many replies to that are counted.
+    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, if there is `enrichment`, which counts as no
+    attempt, and with `fall_back` when all attempts have failed. With `memory` the model's own knowledge is tried with probability
+    (t / `memory_rounds`)^2 after the t-th failed attempt, drawn from `seed` and the question; where there is no page, as often as
+    there might be attempts. At most `evidence_tokens` are read at once. `voting` says how many replies to that are counted.
     """
 
     attempts: int = 4
@@ -69,6 +69,7 @@ class RethinkSettings:
     lead_chunk: bool = False
     enrichment: bool = True
     fallback: Literal["none", "local", "online"] = "local"
+    fall_back: bool = True
     fallback_k: int = 20
     memory: bool = False
     memory_rounds: int = 5
@@ -90,13 +91,14 @@ class RethinkSettings:
 
     @property
     def most_tasks(self) -> tuple[int, int]:
-        """How many tasks settle a sub-question, at the most: with evidence, and without. The fallback is one attempt more; an
-        attempt draws the replies that vote and judges what they say; memory is asked after each that failed.
+        """How many tasks settle a sub-question, at the most: with evidence, and without. The fallback is one attempt more for an
+        ambiguous name, after a rewording, and one in the end; an attempt draws the replies that vote and judges what they say;
+        memory is asked after each that failed.
         """
-        tries = self.attempts + (self.fallback != "none")
-        return tries * (self.voting.replies + 1), tries * self.voting.most_judged + (
-            self.attempts if self.memory else 0
-        )
+        enriched = self.enrichment and self.fallback != "none"
+        tries = self.attempts + enriched + (self.fall_back and self.fallback != "none")
+        remembered = self.attempts if self.memory else 0
+        return tries * (self.voting.replies + 1), tries * self.voting.most_judged + enriched + remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,25 +178,37 @@ class Rethinking:
             return failed(asked.question, asked.asked, self._hits((), course))
 
     def _settled(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
+        if self.settings.enrichment and course.pages.ambiguous and self._engine:
+            enriched = self._enriched(asked, course.pages.ambiguous[0], self._engine, meter)
+            if (hop := self._tried(asked, enriched, course, meter)) is not None:
+                return hop
         draws = memory_draws(asked.asked, self.settings)
-        for attempt in islice(self._attempts(asked, course), self.settings.attempts):
-            if (hop := self._tried(asked, attempt, course, meter)) is not None:
+        for attempt in self._rounds(course):
+            if attempt is not None and (hop := self._tried(asked, attempt, course, meter)) is not None:
                 return hop
             memory = self._remembers(asked.asked, meter) if next(draws) else None
             if memory is not None:
                 return remembered(asked.question, asked.asked, memory, self._hits((), course)[: self.k - 1])
-        return self._fall_back(asked, course, meter)
+        return self._last(asked, course, meter)
 
-    def _attempts(self, asked: Asked, course: _Course) -> Iterator[Attempt]:
-        """In order: the enriched question where names are ambiguous, then page by page, chunk by chunk."""
-        if self.settings.enrichment and course.pages.ambiguous and self._engine:
-            yield self._enriched(asked, course.pages.ambiguous[0], self._engine)
-        tries = self.settings.chunk_tries if self.settings.chunk_rethink else 1
-        for page in course.pages.pages[: None if self.settings.page_rethink else 1]:
+    def _rounds(self, course: _Course) -> Iterator[Attempt | None]:
+        """The attempts that are made; where there is nothing to read, as many without one: each has failed."""
+        made = 0
+        for attempt in islice(self._attempts(course), self.settings.attempts):
+            made += 1
+            yield attempt
+        if not made:
+            yield from repeat(None, self.settings.attempts)
+
+    def _attempts(self, course: _Course) -> Iterator[Attempt]:
+        """Page by page, chunk by chunk. On the last page there is nothing to save attempts for."""
+        pages = course.pages.pages[: None if self.settings.page_rethink else 1]
+        for number, page in enumerate(pages, 1):
+            tries = self.settings.chunk_tries if number < len(pages) else self.settings.attempts
             chunks = self._search.chunks(page, course.pages.vector)
             lead = min(chunks, key=lambda chunk: chunk.unit.sources, default=None)
-            for number, chunk in enumerate(chunks[:tries]):
-                yield self._attempt(chunk, lead, number)
+            for place, chunk in enumerate(chunks[: tries if self.settings.chunk_rethink else 1]):
+                yield self._attempt(chunk, lead, place)
 
     def _attempt(self, chunk: Chunk, lead: Chunk | None, number: int) -> Attempt:
         """A chunk, with the lead of its page before it and its document's profile behind it, as far as they say more."""
@@ -208,14 +222,18 @@ class Rethinking:
         units = tuple(hit.unit for hit in read)
         return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
 
-    def _enriched(self, asked: Asked, name: str, engine: SearchEngine) -> Attempt:
-        """The sub-question together with the last finding that tells of the name, else with the whole question (equation 4)."""
+    def _enriched(self, asked: Asked, name: str, engine: SearchEngine, meter: Meter) -> Attempt:
+        """What is found for the sub-question, reworded in the light of the last finding that tells of the name, else of the
+        whole question (equation 4).
+        """
         telling = (
             found for found in reversed(asked.findings) if found.answer and name.casefold() in found.answer.casefold()
         )
         found = next(telling, None)
         context = f"{found.asked} {found.answer}" if found else asked.whole
-        return self._found_by(engine, asked.asked if context == asked.asked else f"{asked.asked} {context}")
+        if context == asked.asked:
+            return self._found_by(engine, asked.asked)
+        return self._found_by(engine, meter.perform(Clarify(asked.asked, name, context)))
 
     def _found_by(self, engine: SearchEngine, question: str) -> Attempt:
         try:
@@ -231,7 +249,7 @@ class Rethinking:
         reading = self._read(asked.asked, attempt, meter) if attempt.units else Reading(None)
         check_support([span for step in reading.steps for span in step.support], attempt.hits)
         if reading.answer is not None:
-            supported = meter.perform(Assess(asked.asked, attempt.units, reading.answer))
+            supported = meter.perform(Verify(asked.asked, attempt.units, reading.answer))
             if supported >= self.settings.acceptance:
                 return self._answered(asked, reading, attempt, course)
             course.rejected.append(_Rejected(reading.answer, supported, reading, attempt))
@@ -242,11 +260,12 @@ class Rethinking:
         reading = meter.perform(Read(question, attempt.units))
         return voted(reading, question, attempt.units, self.corpus, self.settings.voting, meter)
 
-    def _fall_back(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
+    def _last(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
         """Another engine's texts, read once; if they do not tell either, the best of what was rejected, or nothing."""
-        attempt = self._found_by(self._engine, asked.asked) if self._engine else Attempt((), ())
-        if (hop := self._tried(asked, attempt, course, meter)) is not None:
-            return hop
+        if self._engine and self.settings.fall_back:
+            attempt = self._found_by(self._engine, asked.asked)
+            if (hop := self._tried(asked, attempt, course, meter)) is not None:
+                return hop
         best = course.best(self.settings.last_resort) if self.settings.last_resort < 1 else None
         if best is not None:
             return self._answered(asked, best.reading, best.attempt, course)
@@ -257,7 +276,7 @@ class Rethinking:
         elsewhere = {hit.unit.document for hit in attempt.hits if not is_stored(hit)}
         support = [span for step in reading.steps for span in step.support if span.document not in elsewhere]
         hits = self._hits(sorted(attempt.hits, key=lambda hit: not _holds_any(hit, support)), course)
-        return CitedHop(Hop(asked.question, asked.asked, hits, reading.answer, Verdict.ANSWERED), tuple(support))
+        return CitedHop(Hop(asked.question, asked.asked, hits, reading.answer, verdict_of(reading)), tuple(support))
 
     def _remembers(self, question: str, meter: Meter) -> Reading | None:
         """What the model knows by itself, if it is sure enough.

@@ -33,7 +33,7 @@ class SelfAskSettings(PassageSettings):
             raise ValueError("hops is at least 1")
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         return Effort.of_hops(self.hops)
 
 

@@ -28,7 +28,8 @@ class SentenceSearchSettings:
     Of `prefilter` nearest units, put in order by `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty: by cosine),
     the first `context_k` are evidence and the first `seed_k` are where the graph of `links` is entered. Each of at most
     `expansions` steps adds the `expansion_k` best neighbours of what the step before added. With `per_question` the graph is
-    made anew of the `candidates` passages nearest to the whole question, as the paper does, and nothing else is found.
+    made anew of the `candidates` passages nearest to the whole question, and nothing else is found. (The paper makes it of the
+    passages that come with a question: for that, evaluate with `--own-context`.)
     """
 
     unit: Literal["sentence", "passage"] = "sentence"
@@ -83,7 +84,7 @@ class SentenceSearch:
         """A search over the whole corpus, or over the passages nearest to `question`."""
         if settings.unit == "sentence" and settings.per_question:
             passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
-            own = SentenceGraph.over(passages, corpus.snapshot, settings.links)
+            own = SentenceGraph.over(passages, corpus.snapshot, settings.links, corpus.structures.sentence_graph)
             return cls(corpus, settings, reranker, own, own.ids)
         stored = open_sentence_graph(corpus.snapshot, settings.links) if settings.walks else None
         return cls(corpus, settings, reranker, stored, None)

@@ -11,6 +11,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.answering import CitedHop, cite, hops_of, tell
+from hoptrail.recipes.closest import closest
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
@@ -39,13 +40,17 @@ class SinglePass(ABC):
         del meter
         return self.retrieve(question)
 
+    def packed(self, ranking: Ranking) -> Ranking:
+        """The hits that are read."""
+        return pack(ranking, self.settings.evidence_tokens)
+
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         """What the hits that fit the budget say.
 
         Raises:
             TaskFailed: as the language raised it.
         """
-        return meter.perform(Read(question, tuple(hit.unit for hit in packed)))
+        return meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         """The hops that the reading of `packed`, out of `found`, tells.
@@ -57,12 +62,12 @@ class SinglePass(ABC):
 
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
-        meter = Meter(self.language)
+        meter = Meter(self.language, self.settings.abstain)
         meter.asked(question, question)
         ranking: Ranking = ()
         try:
             ranking = self.search(question, meter)
-            packed = pack(ranking, self.settings.evidence_tokens)
+            packed = self.packed(ranking)
             reading = self.read(question, packed, meter)
             hops = self.hops(question, reading, ranking, packed)
         except TaskFailed:
@@ -71,4 +76,9 @@ class SinglePass(ABC):
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
         name, language = self.name, self.language.name
-        return Answer(question, reading.answer, name, language, evidence, trail, usage, ranking, reading.confidence)
+        return Answer(
+            *(question, reading.answer, name, language, evidence, trail, usage, ranking, reading.confidence),
+            kind=reading.kind,
+            items=reading.items,
+            closest=closest(question, ranking, self.corpus),
+        )

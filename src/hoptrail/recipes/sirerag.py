@@ -7,17 +7,23 @@
     section 5     the 20 best units are read, one call                        here
 
 Deviations: the bare question is searched for (the released code searches with its instruction for short answers, see preset
-`reference`); every node reaches the pool (the released code loses those without a cluster); an aggregate too long for the
-encoder is cut into parts of the same entity. Without a language model sentences stand for propositions and summaries are
-extracts, see `language/offline`. How clusters, aggregates and summaries are made is set under [structures].
+`reference`); every node reaches the pool (the released code loses those without a cluster); by default an aggregate too long
+for the encoder is cut into parts of the same entity, and clusters are made by Leiden (with `--settings paper:sirerag` they
+are whole, and clusters Gaussian mixtures). The paper asks a model three times: to rewrite a chunk in the light of the one before
+(figure 6), for entities with their types (7), for facts with triplets (8); here one prompt shows a passage with the one before
+it and asks for entities with types, and for facts with one triplet each, in which names stand for what points back. A family
+name is put under the full name that its document gave when aggregates are gathered. Without a language model sentences stand
+for propositions, passages are read alone and summaries are extracts, see `language/offline`. How clusters, aggregates and
+summaries are made is set under [structures].
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.pooled import Pooled, PooledSettings
 from hoptrail.retrieval.pool import Pool
 from hoptrail.structures.names import AGGREGATES, ENTITY_TREE, FACTS, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
@@ -56,7 +62,12 @@ class SireragSettings(PooledSettings):
         return Pool(
             (Kind.PASSAGE, *(kind for kind, wanted in kinds.items() if wanted)),
             (SIMILARITY_TREE, *(tree for tree, wanted in trees.items() if wanted)),
+            (SIMILARITY_TREE,) if self.entity_clusters else (),
         )
+
+
+PAPER = SireragSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)
+"""All of the 20 best units are read: a model's window of 128,000 tokens holds them."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +78,16 @@ class Sirerag(Pooled):
 
     name: ClassVar[str] = "sirerag"
     presets: ClassVar[Mapping[str, SireragSettings]] = {
-        "paper": SireragSettings(),
-        "reference": SireragSettings(question_suffix="Answer briefly, in as few words as possible."),
-        "a": SireragSettings(relatedness_summaries=False),
-        "b": SireragSettings(facts=True),
-        "c": SireragSettings(facts=True, aggregates=False),
-        "d": SireragSettings(facts=True, aggregates=False, relatedness_summaries=False),
-        "e": SireragSettings(aggregates=False, relatedness_summaries=False, entity_clusters=True),
-        "joint": SireragSettings(joint_summaries=True),
+        "paper": PAPER,
+        "reference": replace(PAPER, question_suffix="Answer briefly, in as few words as possible."),
+        "a": replace(PAPER, relatedness_summaries=False),
+        "b": replace(PAPER, facts=True),
+        "c": replace(PAPER, facts=True, aggregates=False),
+        "d": replace(PAPER, facts=True, aggregates=False, relatedness_summaries=False),
+        "e": replace(PAPER, aggregates=False, relatedness_summaries=False, entity_clusters=True),
+        "joint": replace(PAPER, joint_summaries=True),
+        "bm25": replace(PAPER, scorer="bm25"),
+        "late-interaction": replace(PAPER, scorer="late-interaction"),
+        "self-ask": replace(PAPER, reader="self-ask"),
+        "closed-book": replace(PAPER, reader="closed-book"),
     }

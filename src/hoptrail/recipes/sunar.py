@@ -11,12 +11,15 @@
 
 Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`; without
 MER the task `integrate` concludes from the findings and the last hop's evidence; no cross-encoder comes along, so passages are
-read with cosine and BM25 (`scorer = "hybrid"`) until one is named. Feedback needs a language that samples: by rules it
-measures how far passages disagree, see `language/offline/sampling.py`; the default is therefore vanilla NAR.
+read with cosine and BM25 (`scorer = "hybrid"`) until one is named, nor a classifier of entailment, so that rules say which
+answers mean the same unless the paper's is in this machine's cache of models, or `equivalence = "nli:MODEL"` names one. Feedback
+needs a language that samples: by rules it measures how far passages disagree, see `language/offline/sampling.py`; the default is
+therefore vanilla NAR.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +28,7 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Integrate
+from hoptrail.language.tasks import Abstain, Integrate
 from hoptrail.models.entailment import EntailmentModel, open_entailment
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
@@ -82,19 +85,28 @@ class SunarSettings(PassageSettings):
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property
-    def effort(self) -> Effort | None:
-        """How many answers feedback draws, and how many pairs of them are judged, hangs on what is found."""
-        if self.nar == "guided":
-            return None
-        return Effort.of_hops(self.hops) if self.decompose else Effort((1, 2))
+    def effort(self) -> Effort:
+        """With feedback, a batch takes one reading where the endpoint gives several replies a call, else one a sample. How many
+        pairs of answers a language judges hangs on what is found: not counted here.
+        """
+        whole = Effort.of_hops(self.hops) if self.decompose else Effort((1, 2))
+        if self.nar != "guided":
+            return whole
+        batches = math.ceil(self.adaptive.budget / self.adaptive.batch)
+        (fewest, most), hops = whole.readings, self.hops if self.decompose else 1
+        return Effort((fewest + 1, most + hops * batches * self.uncertainty.samples), whole.others)
 
 
-PAPER = SunarSettings(nar="guided", uncertainty=UncertaintySettings(equivalence="entailment", abstentions=True))
+PAPER = SunarSettings(
+    nar="guided",
+    uncertainty=UncertaintySettings(equivalence="installed", abstentions=True),
+    abstain=Abstain.NEVER,
+)
 REFERENCE = replace(
     PAPER,
     first_stage_per="question",
     adaptive=AdaptiveSettings(frontier_score="raw"),
-    uncertainty=UncertaintySettings(equivalence="not-contradicted", abstentions=True, penalty="reference"),
+    uncertainty=UncertaintySettings(equivalence="installed", abstentions=True, penalty="reference"),
 )
 
 
@@ -108,6 +120,9 @@ class Sunar(Hopwise):
     presets: ClassVar[Mapping[str, SunarSettings]] = {
         "paper": PAPER,
         "reference": REFERENCE,
+        "paper-vanilla": replace(PAPER, nar="vanilla"),
+        "paper-rerank-only": replace(PAPER, nar="off"),
+        "paper-no-mer": replace(PAPER, meta_reasoning=False),
         "guided": SunarSettings(nar="guided"),
         "vanilla": SunarSettings(nar="vanilla"),
         "rerank-only": SunarSettings(nar="off"),
@@ -199,12 +214,18 @@ class Sunar(Hopwise):
         return open_scoring(self.settings.scorer, self.corpus)
 
     @cached_property
-    def _classifier(self) -> EntailmentModel:
-        return open_entailment(self.settings.uncertainty.entailment_model)
+    def _classifiers(self) -> dict[str, EntailmentModel]:
+        return {}
+
+    def _classifier(self, name: str) -> EntailmentModel:
+        """Opened once: the recipe answers many questions."""
+        if name not in self._classifiers:
+            self._classifiers[name] = open_entailment(name)
+        return self._classifiers[name]
 
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
         uncertainty = Uncertainty(
-            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, lambda _: self._classifier
+            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._classifier
         )
 
         def penalties(batch: Sequence[str]) -> list[float]:

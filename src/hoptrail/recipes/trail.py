@@ -24,8 +24,10 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
+from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
+from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.opinions import Opinion, believed, most_believed, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -34,7 +36,7 @@ from hoptrail.recipes.trail_chain import Chain, ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.paths import STRUCTURES, PathSettings, search_paths
-from hoptrail.types import Answer, Ranking, Trail
+from hoptrail.types import Answer, AnswerKind, Ranking, Trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class TrailSettings(PassageSettings):
     wide: bool = True
     wide_trust: float = 0.7
     sure: float = 0.5
-    least_confidence: float = 0.1
+    least_confidence: float = 0.5
     tasks: int = 0
     tokens: int = 0
 
@@ -72,7 +74,7 @@ class TrailSettings(PassageSettings):
         return STRUCTURES
 
     @property
-    def effort(self) -> Effort | None:
+    def effort(self) -> Effort:
         """One reading at the least; at the most every stage, as far as `tasks` go."""
         readings, others = self.chain.most_tasks
         readings += 2 if self.wide and self.k > self.first_read else 1
@@ -83,6 +85,9 @@ class TrailSettings(PassageSettings):
 
 
 NO_CHAIN = ChainSettings(most_hops=0)
+
+_READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
+"""Kinds of answers that stand in one place: no hop leads to them."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class TrailRecipe:
 
     def answer(self, question: str) -> Answer:
         started = time.perf_counter()
-        meter = Meter(self.language)
+        meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
         opinions = self._opinions(question, found, meter)
         best, belief = most_believed(opinions)
@@ -121,7 +126,12 @@ class TrailRecipe:
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
-        return Answer(question, given, self.name, self.language.name, evidence, trail, usage, found, belief)
+        return Answer(
+            *(question, given, self.name, self.language.name, evidence, trail, usage, found, belief),
+            kind=best.kind,
+            items=best.items if given is not None else (),
+            closest=closest(question, found, self.corpus),
+        )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
         """Those of the stages in turn, up to the first that is believed; there is at least one."""
@@ -137,7 +147,8 @@ class TrailRecipe:
         chosen = self.settings
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
-        yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
+        if kind_asked(question) not in _READ_OFF:
+            yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
             wide = self._reading(question, everything, budget.meter)
@@ -146,8 +157,9 @@ class TrailRecipe:
     def _reading(self, question: str, packed: Ranking, meter: Meter) -> Opinion:
         meter.asked(question, question)
         try:
-            reading = meter.perform(Read(question, tuple(hit.unit for hit in packed)))
+            reading = meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
             hops = tell(hops_of(question, reading, packed, packed), meter)
         except TaskFailed:
             return Opinion(None, 0.0, tell([failed(question, question, packed)], meter))
-        return Opinion(reading.answer, reading.confidence if reading.answer is not None else 0.0, hops)
+        confidence = reading.confidence if reading.answer is not None else 0.0
+        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items)

@@ -2,7 +2,7 @@
 
     question      one at a time, completed before anything is searched (ChainRAG, HiRAG)           hopwise.py
     first try     the passages of the path, and the best that are found for the sub-question       here
-    verify        an answer that is in doubt is held against its evidence (HiRAG); a setting       here, task assess
+    verify        an answer that is in doubt is held against its evidence (HiRAG); a setting       here, task verify
     second try    where nothing held: further passages for the sub-question alone (Rethink),       here; retrieval/frontier.py
                   by search or along links under a budget of readings (SUNAR's NAR)
     conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
@@ -19,7 +19,7 @@ from typing import Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Assess, Integrate, Reading
+from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import conclusion, failed, next_questions, read_packed
 from hoptrail.recipes.opinions import Opinion
@@ -167,7 +167,7 @@ class Chain:
         if not self.budget.affords(1 + TASKS_BESIDES):
             return True
         units = tuple(hit.unit for hit in pack(hits, self.tokens))
-        return self._meter.perform(Assess(asked, units, reading.answer)) >= self.settings.doubt
+        return self._meter.perform(Verify(asked, units, reading.answer)) >= self.settings.doubt
 
     def _concluded(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Entail, Reading, Relation, Sample, Step
+from hoptrail.language.tasks import Equate, Reading, Sample, Step
 from hoptrail.recipes.answer_uncertainty import ABSTENTION, semantic_sets
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.normal_forms import folded, same_words, stands_in
@@ -25,11 +25,11 @@ class VotingSettings:
     """`replies` are counted, the reading among them; 1 is the reading alone, and every further one is a generation more.
 
     `equivalence`: two answers mean the same if they are equal but for case and articles (`string`), or as the language
-    judges where they are not (`entailment` both ways, up to two calls for a pair).
+    judges where they are not (`meaning`, a call for a pair).
     """
 
     replies: int = 1
-    equivalence: Literal["string", "entailment"] = "string"
+    equivalence: Literal["string", "meaning"] = "string"
 
     def __post_init__(self) -> None:
         if self.replies < 1:
@@ -37,8 +37,8 @@ class VotingSettings:
 
     @property
     def most_judged(self) -> int:
-        """How often the language is asked, at the most, whether one reply follows from another."""
-        return self.replies * (self.replies - 1) if self.equivalence == "entailment" else 0
+        """How often the language is asked, at the most, whether two replies mean the same."""
+        return self.replies * (self.replies - 1) // 2 if self.equivalence == "meaning" else 0
 
 
 def voted(
@@ -69,10 +69,7 @@ def _same(one: str, other: str, question: str, settings: VotingSettings, meter: 
         return one == other
     if same_words(one, other):
         return True
-    if settings.equivalence == "string":
-        return False
-    pairs = ((one, other), (other, one))
-    return all(meter.perform(Entail(question, *pair)) is Relation.ENTAILMENT for pair in pairs)
+    return settings.equivalence == "meaning" and meter.perform(Equate(question, one, other))
 
 
 def _saying(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span, ...]:

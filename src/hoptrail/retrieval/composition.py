@@ -4,9 +4,9 @@ Holographic reduced representations (Plate, IEEE Transactions on Neural Networks
 2003, section 3.6). Binding is circular convolution, done by FFT; unbinding is circular correlation, which is exact where the key
 is unitary. Arrays in, arrays out, no state; knows no texts and no store.
 
-CompRAG's poster binds the slots with one another. That product is blind to who does it to whom, and a triple with an open slot
-is unlike every whole one; both are properties of the product, which shifting does not mend, since shifting commutes with binding.
-Superposing slots that are each bound to the vector of their role keeps both, so it is the default.
+Binding the slots with one another, as CompRAG's released code does, is blind to who does it to whom, and a triple with an open
+slot is unlike every whole one; both are properties of the product, which shifting does not mend: it commutes with binding.
+Superposing slots that are each bound to the vector of their role keeps both: the poster's role binding, and the default.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CompositionSettings:
     """How the vectors of subject, relation and object become one.
 
         roles               each bound to the vector of its role, then added: as long as a slot, sees direction
-        product             bound with one another: the poster's
+        product             bound with one another: the released code's
         permuted-product    each permuted by the permutation of its place first: sees direction
         shift-sum           each shifted by its place, then added: roles without random vectors
         concatenation       one behind the other: the exact mean of the slots' cosines at three times the length; the control
@@ -109,11 +109,11 @@ def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionS
     Raises:
         ValueError: the method is `text`, which composes nothing.
     """
-    parts = unitary(slots) if settings.unitary else slots
     dimension = slots.shape[2]
+    if settings.method == "permuted-product":  # before they are made unitary: a permutation does not keep that
+        slots = np.take_along_axis(slots, permutations(dimension, settings.seed)[np.newaxis], axis=2)
+    parts = unitary(slots) if settings.unitary else slots
     if settings.method in PRODUCTS:
-        if settings.method == "permuted-product":
-            parts = np.take_along_axis(parts, permutations(dimension, settings.seed)[np.newaxis], axis=2)
         spectra = np.where(known[:, :, np.newaxis], np.fft.rfft(parts), 1)
         made = np.fft.irfft(spectra.prod(axis=1), dimension).astype(np.float32)
         made[np.flatnonzero(~known.any(axis=1))] = 0

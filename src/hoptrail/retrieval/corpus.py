@@ -9,6 +9,7 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.head import check_encoder
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Document
 
 QUESTION_LIMIT = 8000
@@ -16,10 +17,15 @@ QUESTION_LIMIT = 8000
 
 
 class Corpus:
-    """The encoder is opened when it is first needed: keyword search never waits for it."""
+    """The encoder is opened when it is first needed: keyword search never waits for it. `structures` are the settings that its
+    structures are built with, for those that are made anew for a question.
+    """
 
-    def __init__(self, snapshot: Snapshot, open_encoder: Callable[[], Encoder]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, open_encoder: Callable[[], Encoder], structures: StructureSettings | None = None
+    ) -> None:
         self.snapshot = snapshot
+        self.structures = structures or StructureSettings()
         self._open_encoder = open_encoder
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.types import Hit, Ranking, Unit
@@ -36,6 +37,21 @@ def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: 
         for name in units
     }
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
+
+
+def keeping_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranking:
+    """`fused` with the first `kept` hits of `ranking` among its first `ahead`: what was fused with it puts them in another order,
+    but takes no more than the places that are left of so many. Scores behind these are scaled to theirs at most.
+    """
+    safe = {hit.unit.id for hit in ranking[:kept]}
+    others = [hit.unit.id for hit in fused if hit.unit.id not in safe]
+    first = safe.union(others[: ahead - len(safe)])
+    before = tuple(hit for hit in fused if hit.unit.id in first)
+    behind = tuple(hit for hit in fused if hit.unit.id not in first)
+    if not before or not behind or behind[0].score <= before[-1].score:
+        return (*before, *behind)
+    lowest, scale = before[-1].score, before[-1].score / behind[0].score
+    return (*before, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in behind))
 
 
 def shares_of_best(ranking: Ranking) -> dict[str, float]:

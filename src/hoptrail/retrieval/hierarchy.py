@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,7 @@ from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.titles import Title, TitleIndex, tied
 from hoptrail.retrieval.titles_around import names_in, titles_around
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.structures.profiles import profile_id
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -37,7 +38,8 @@ class HierarchySettings:
     counts from `least_similarity` on, and more than `most_equal` titles that equal a name make it ambiguous. `search` finds
     further pages by their passages and puts equally similar titles in order; with `none` titles are all there is. At most
     `pages` are tried. Chunks are the stored passages, or with `chunk_characters` and `chunk_words` above 0 whole sentences of
-    them up to these limits, encoded when they are needed.
+    them up to these limits, encoded when they are needed; of those the lines of profiles from a file are no part, unless
+    `profile_lines` says so.
     """
 
     names: Literal["names", "question"] = "names"
@@ -48,6 +50,7 @@ class HierarchySettings:
     pages: int = 20
     chunk_characters: int = 0
     chunk_words: int = 0
+    profile_lines: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.least_similarity <= 1:
@@ -154,7 +157,7 @@ class HierarchicalSearch:
                 return hybrid_search(self._corpus, asked, depth, self._settings.hybrid)
 
     def _cut(self, title: Title, passages: Sequence[Unit]) -> _Cut:
-        key = ("chunks", self._settings.chunk_characters, self._settings.chunk_words)
+        key = ("chunks", self._settings.chunk_characters, self._settings.chunk_words, self._settings.profile_lines)
         cache = self._corpus.snapshot.derived(key, _CutPages)
         # Of a title alone the passages hang on the question, where titles are looked up.
         whole = (title, frozenset(unit.id for unit in passages))
@@ -162,12 +165,20 @@ class HierarchicalSearch:
 
     def _cut_anew(self, passages: Sequence[Unit]) -> _Cut:
         documents = self._corpus.documents({unit.document for unit in passages})
+        apart = self._lines_apart(documents)
         pairs = tuple(
             (chunk, unit)
             for unit in sorted(passages, key=lambda unit: unit.sources)
-            for chunk in cut_passage(unit, documents[unit.document].sentences(), self._settings)
+            for chunk in cut_passage(unit, _outside(documents[unit.document].sentences(), apart), self._settings)
         )
         return _Cut(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
+
+    def _lines_apart(self, documents: Collection[str]) -> list[Span]:
+        """The lines of some documents that are read with their profile only: those that a file says are one's."""
+        if self._settings.profile_lines or not self._corpus.structures.profiles.from_file:
+            return []
+        profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
+        return [span for profile in profiles for span in profile.sources]
 
     def _titles(self, asked: str, found: Ranking) -> TitleIndex:
         snapshot = self._corpus.snapshot
@@ -207,6 +218,15 @@ def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySet
         held.append(span)
     if held:
         yield _chunk(passage, held)
+
+
+def _outside(sentences: Iterable[Span], apart: Sequence[Span]) -> Iterator[Span]:
+    """What of some sentences is in none of the spans `apart`: of one that a span begins in, what stands before."""
+    for sentence in sentences:
+        within = [span for span in apart if _inside(span, sentence)]
+        end = min((span.start for span in within), default=sentence.end)
+        if sentence.start < end:
+            yield Span(sentence.document, sentence.start, end)
 
 
 def _inside(sentence: Span, whole: Span) -> Span | None:

@@ -8,19 +8,19 @@ from hoptrail.types import Kind, Ranking, Span, Unit
 TELLING_LITTLE = {Kind.SUMMARY, Kind.TRIPLE}
 
 
-def pack(ranking: Ranking, tokens: int) -> Ranking:
+def pack(ranking: Ranking, tokens: int, *, repeats: bool = False) -> Ranking:
     """Hits in rank order until the budget is spent.
 
-    A hit whose every source is already covered by hits taken before it is left out, and one that does not fit is passed
-    over for later ones that do. Summaries and triples cover nothing: they tell little of what they were made from. The first hit
-    is always taken, so that something is read.
+    A hit whose every source is already covered by hits taken before it is left out, unless `repeats` are wanted, and one that
+    does not fit is passed over for later ones that do. Summaries and triples cover nothing: they tell little of what they were
+    made from. The first hit is always taken, so that something is read.
     """
     taken: list[int] = []
     covered: list[Span] = []
     left = tokens
     for position, hit in enumerate(ranking):
         cost = estimated_tokens(hit.unit.searchable)
-        if _is_covered(hit.unit, covered) or (taken and cost > left):
+        if (not repeats and _is_covered(hit.unit, covered)) or (taken and cost > left):
             continue
         taken.append(position)
         if hit.unit.kind not in TELLING_LITTLE:

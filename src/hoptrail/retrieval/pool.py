@@ -22,6 +22,7 @@ from hoptrail.retrieval.fuse import convex_fusion
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.keyword_statistics import KeywordStatistics
+from hoptrail.structures.tree_memberships import LEAVES, level_of
 from hoptrail.types import Hit, Kind, Ranking, Unit
 
 Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
@@ -38,22 +39,27 @@ LATE_INTERACTION_DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Units of these kinds; of summaries only those of these trees."""
+    """Units of these kinds; of summaries only those of these `trees`, and of trees that are `lowest` their first level alone."""
 
     kinds: tuple[Kind, ...]
     trees: tuple[str, ...] = ()
+    lowest: tuple[str, ...] = ()
 
     def units(self, snapshot: Snapshot) -> Iterator[Unit]:
         """All of them, in no particular order."""
         for kind in self.kinds:
             yield from snapshot.units(kind)
         if self.trees:
-            yield from snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self.trees))
+            yield from snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self))
 
     def size(self, snapshot: Snapshot) -> int:
         """How many units there are to choose from."""
-        made = summaries_of(snapshot, self.trees).intersection(snapshot.unit_ids(Kind.SUMMARY)) if self.trees else ()
+        made = summaries_of(snapshot, self).intersection(snapshot.unit_ids(Kind.SUMMARY)) if self.trees else ()
         return sum(snapshot.count(kind) for kind in self.kinds) + len(made)
+
+    def has(self, tree: str, summary: str) -> bool:
+        """Whether a summary of one of its trees, by the id of its group, is in it."""
+        return tree not in self.lowest or level_of(summary) == LEAVES + 1
 
 
 def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
@@ -72,11 +78,14 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
 
 
-def summaries_of(snapshot: Snapshot, trees: tuple[str, ...]) -> frozenset[str]:
-    """Ids of the groups of these trees; one whose summary is still to be made is among them."""
-    return snapshot.derived(
-        ("summaries", trees), lambda: frozenset(link.source for tree in trees for link in snapshot.links(tree))
-    )
+def summaries_of(snapshot: Snapshot, pool: Pool) -> frozenset[str]:
+    """Ids of the groups of a pool's trees; one whose summary is still to be made is among them."""
+
+    def read() -> frozenset[str]:
+        found = ((tree, link.source) for tree in pool.trees for link in snapshot.links(tree))
+        return frozenset(group for tree, group in found if pool.has(tree, group))
+
+    return snapshot.derived(("summaries", pool.trees, pool.lowest), read)
 
 
 def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
@@ -88,27 +97,28 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
     vector = corpus.encoder.encode([question])[0]
     hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
     if pool.trees:
-        summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool.trees)
+        summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool)
         units = corpus.snapshot.units(Kind.SUMMARY, summaries)
         hits += [Hit(unit, summaries[unit.id], CHANNEL) for unit in units]
     return ranked(hits, limit)
 
 
-def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, trees: tuple[str, ...]) -> dict[str, float]:
+def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: Pool) -> dict[str, float]:
     """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
     for times in DEEPER:
         found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
-        own = _belonging(snapshot, found, trees)
+        own = _belonging(snapshot, found, pool)
         if len(own) >= limit or len(found) == snapshot.count(Kind.SUMMARY):
             return {id_: score for id_, score in found.items() if id_ in own}
-    return dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, trees))[0])
+    return dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
 
 
-def _belonging(snapshot: Snapshot, summaries: Collection[str], trees: tuple[str, ...]) -> AbstractSet[str]:
-    """Those that are of these trees."""
+def _belonging(snapshot: Snapshot, summaries: Collection[str], pool: Pool) -> AbstractSet[str]:
+    """Those that are in the pool."""
     if snapshot.searches_vectors(Kind.SUMMARY):
-        return {link.source for tree in trees for link in snapshot.links_from(summaries, tree)}
-    return summaries_of(snapshot, trees).intersection(summaries)
+        found = ((tree, link.source) for tree in pool.trees for link in snapshot.links_from(summaries, tree))
+        return {group for tree, group in found if pool.has(tree, group)}
+    return summaries_of(snapshot, pool).intersection(summaries)
 
 
 class PoolKeywords:

@@ -34,10 +34,13 @@ SUBJECT, RELATION, OBJECT = range(SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class TripleSpaceSettings:
-    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them)."""
+    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them). What stands in the
+    slots that a pattern leaves open is `open_slots`; with nothing, they are left out.
+    """
 
     composition: CompositionSettings = field(default_factory=CompositionSettings)
     lemmatise: bool = False
+    open_slots: str = ""
 
     @property
     def wants(self) -> str:
@@ -152,6 +155,8 @@ class TripleSpace:
 
     def vectors_of(self, patterns: Sequence[Pattern]) -> FloatMatrix:
         """One vector a pattern: shape (len(patterns), length of the composition)."""
+        if filler := self.settings.open_slots:
+            patterns = [Pattern(*(slot or filler for slot in pattern.slots)) for pattern in patterns]
         if self._by_text:
             texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
             return unit_length(self._corpus.encoder.encode(texts) - self.text_mean)

@@ -27,6 +27,10 @@ from hoptrail.serving import (
     render,
 )
 from hoptrail.serving.options import (
+    FAILED,
+    INCOMPLETE,
+    STOPPED,
+    WRONG_USAGE,
     AsJson,
     IndexFolder,
     LanguageName,
@@ -47,7 +51,6 @@ from hoptrail.store.allocator import few_pools
 from hoptrail.store.place import Place as IndexPlace
 from hoptrail.store.snapshot import Snapshot
 
-FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 INTERRUPTED = 130
 """What the command-line library ends with when a command that does not watch for signals is interrupted."""
 
@@ -77,6 +80,7 @@ def index(
     ] = False,
     on: Place = LOCAL,
     address: RayAddress = "",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name the files that are left out.")] = False,
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
@@ -92,12 +96,12 @@ def index(
         with watching() as watcher, without_failed_tasks_logged():
             report = opened.estimate(sources or [], named(recipes), watcher, rebuild=rebuild)
         console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
-        console_of(error=True).print(render.render_shortfalls(report), soft_wrap=True, end="")
+        console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
-        console_of(error=True).print(render.render_indexing(report), soft_wrap=True)
+        console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -15,6 +15,7 @@ from rich.console import RenderableType
 from hoptrail.errors import UsageError
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
+    INCOMPLETE,
     AsJson,
     IndexFolder,
     LanguageName,
@@ -45,7 +46,9 @@ Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep t
 
 
 def evaluate(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
+    ],
     recipes: Annotated[list[str], typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
     questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
     limit: Annotated[
@@ -58,17 +61,29 @@ def evaluate(
         Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")
     ] = None,
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask so many questions at once.")] = 1,
+    own_context: Annotated[
+        bool, typer.Option("--own-context", help="Ask each question over its own passages (candidates) alone.")
+    ] = False,
+    single_hops: Annotated[
+        bool, typer.Option("--single-hops", help="Ask the sub-questions that stand alone in place of the questions.")
+    ] = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Measure recipes on a data set: answers, retrieval, seconds, cost."""
-    from hoptrail.evaluation.datasets import load_dataset
+    """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
+    from hoptrail.evaluation.data_folders import load_data
+    from hoptrail.evaluation.datasets import single_hops_of
     from hoptrail.evaluation.oracle import OracleLanguage
+    from hoptrail.evaluation.own_context import evaluate_own_contexts
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
+    from hoptrail.serving.render_evaluation import render_evaluation
 
     check_writable(out)
-    dataset = load_dataset(data, questions, limit)
+    if own_context and threads > 1:
+        raise UsageError("--own-context asks one question after the other: leave --threads out.")
+    dataset = load_data(data, questions, limit)
+    dataset = single_hops_of(dataset) if single_hops else dataset
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
         folder = work or Path(temporary)
         # The oracle cannot build anything, so the index keeps the language of the settings.
@@ -78,13 +93,19 @@ def evaluate(
             raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
         names = named(recipes)
         performer = language or opened.settings.language
-        report = run(dataset, names, opened, folder, performer, watcher, retrieval_only=retrieval_only, threads=threads)
+        how: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
+        measure = evaluate_own_contexts if own_context else run
+        report = measure(dataset, names, opened, folder, performer, watcher, **how)
     for line in (*render.render_notes(report.notes), *render.failures(report)):
         console_of(error=True).print(line, soft_wrap=True)
-    console_of().print(render.render_evaluation(report.to_json()))
-    if work is not None:
+    if report.unread:
+        console_of(error=True).print(render.render_failures(report.unread), soft_wrap=True)
+    console_of().print(render_evaluation(report.to_json()))
+    if work is not None and not own_context:
         console_of().print(render.render_runs(report, work / RUNS_FOLDER), soft_wrap=True)
     _write_results(report.to_json(), out)
+    if report.unread:
+        raise typer.Exit(INCOMPLETE)
 
 
 @probe.command("lost-in-retrieval")
@@ -120,14 +141,15 @@ def _probed(
     data: Path, recipes: list[str], work: Path | None, settings: Path | None
 ) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
     """The data set and its indexed corpus, with the data set's ids of every document."""
+    from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.running import INDEX_FOLDER, corpus_ids_by_document, index_corpus
+    from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
 
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
         opened = open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
-        notes = index_corpus(dataset, recipes, opened, watcher)
-        for line in render.render_notes(notes):
+        indexed = index_corpus(dataset, recipes, opened, watcher)
+        for line in render.render_notes(indexed.notes):
             console_of(error=True).print(line, soft_wrap=True)
         corpus = opened.recipe(recipes[0]).corpus
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)

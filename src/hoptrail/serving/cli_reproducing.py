@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,8 @@ from rich.text import Text
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.comparison_tables import TextTable
+from hoptrail.recipes.papers import PREFIX
+from hoptrail.replacing import replace_file
 from hoptrail.serving.cli_comparing import show_table
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
 from hoptrail.serving.render import plain
@@ -39,6 +42,7 @@ def reproduce(
     """The papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.evaluation.published import cells_of, tables_named
     from hoptrail.evaluation.reproducing import found_values
+    from hoptrail.models.environment import wanted_model
 
     named = tables_named(tables or [])
     if run:
@@ -48,7 +52,8 @@ def reproduce(
             raise UsageError(f"--data {data} is no folder: name the one that holds the data sets.")
         for table in named:
             _run(table, data, work, settings)
-    cells = {table.id: cells_of(table, found_values(table, work) if work else None) for table in named}
+    model = wanted_model(load_settings(settings).chat.model)
+    cells = {table.id: cells_of(table, found_values(table, work, model, data) if work else None) for table in named}
     if as_json:
         print_json([asdict(cell) for own in cells.values() for cell in own])
     elif tables:
@@ -61,16 +66,17 @@ def reproduce(
 def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Every run that is not finished, one after the other; what is left out is told with its reason."""
     from hoptrail.evaluation.reproducing import planned_runs, runs_left_out
+    from hoptrail.models.environment import wanted_model
 
     lacking = _lacking_endpoint(settings)
-    chosen = ["--settings", str(settings)] if settings else []
-    planned_here, left_out = planned_runs(table, data, work), runs_left_out(table, data)
+    model = wanted_model(load_settings(settings).chat.model)
+    planned_here, left_out = planned_runs(table, data, work, model), runs_left_out(table, data, model)
     if not planned_here and not left_out:
         _tell(f"{table.id}: nothing of it can be run here; its cells say why.")
     for run, reason in left_out.items():
         _tell(f"not run ({reason}): {run}")
     for planned in planned_here:
-        arguments = [*planned.arguments, *chosen]
+        arguments = _with_own(planned.arguments, settings, work)
         command = f"hoptrail {' '.join(arguments)}"
         if planned.out.is_file():
             continue
@@ -85,6 +91,24 @@ def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
         )
         if ended.returncode:
             raise typer.Exit(ended.returncode)
+
+
+def _with_own(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:
+    """The arguments of a run with one's own settings: over those of a paper, where it takes these."""
+    from hoptrail.evaluation.reproducing import OUT_FOLDER
+
+    if settings is None:
+        return list(arguments)
+    paper = next((word for word in arguments if word.startswith(PREFIX)), None)
+    if paper is None:
+        return [*arguments, "--settings", str(settings)]
+    if str(settings).startswith(PREFIX):
+        return list(arguments)
+    name = paper.removeprefix(PREFIX)
+    both = work / OUT_FOLDER / f"{name}.toml"
+    both.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(both, f'paper = "{name}"\n{settings.read_text(encoding="utf-8")}'.encode())
+    return [str(both) if word == paper else word for word in arguments]
 
 
 def _lacking_endpoint(settings: Path | None) -> str:
@@ -122,7 +146,7 @@ def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
             cell.row,
             cell.column,
             f"{cell.value:g}",
-            "-" if cell.measured is None else f"{cell.measured:.2f}",
+            *("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules)),
             cell.status,
             cell.why,
         )
@@ -131,7 +155,12 @@ def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
     runs = dict.fromkeys(cell.run for cell in cells if cell.run)
     note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
     show_table(
-        TextTable(f"{table.paper}: {table.title}", ("row", "column", "published", "here", "status", "why"), rows, note)
+        TextTable(
+            f"{table.paper}: {table.title}",
+            ("row", "column", "published", "here", "by rules", "status", "why"),
+            rows,
+            note,
+        )
     )
     for run in runs:
         console_of().print(Text(run), soft_wrap=True)

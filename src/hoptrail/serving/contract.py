@@ -8,7 +8,7 @@ from typing import Any
 from hoptrail.evaluation.predictions import ScoreSummary
 from hoptrail.evaluation.scoring import AnswerScore
 from hoptrail.index import Contents
-from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Usage
+from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage
 
 Json = dict[str, Any]
 
@@ -27,6 +27,10 @@ def answer_json(answer: Answer) -> Json:
         "evidence": [evidence_json(evidence) for evidence in answer.evidence],
         "trail": [hop_json(hop) for hop in answer.trail],
         "usage": _usage_json(answer.usage),
+        "kind": answer.kind.value,
+        "items": list(answer.items),
+        "confidence": answer.confidence,
+        "closest": [statement_json(statement) for statement in answer.closest],
     }
 
 
@@ -94,6 +98,21 @@ def evidence_json(evidence: Evidence) -> Json:
         "unit": evidence.unit,
         "kind": evidence.kind.value,
         "hop": evidence.hop,
+    }
+
+
+def statement_json(statement: Statement) -> Json:
+    """`text` is how the statement reads (a table row as `header: value`), `start` and `end` are where it stands."""
+    return {
+        "document": statement.document,
+        "title": statement.title,
+        "heading_path": list(statement.path),
+        "place": statement.place,
+        "date": statement.date,
+        "start": statement.start,
+        "end": statement.end,
+        "text": statement.said,
+        "unit": statement.unit,
     }
 
 

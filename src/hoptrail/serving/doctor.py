@@ -1,6 +1,7 @@
 """Whether what the settings name is there and works: the chat endpoint, its model, each way of asking for a form, embeddings.
 
-Asks a handful of tiny questions, for real, and enters them in the ledger of the index where one is named. Changes nothing.
+Asks a handful of tiny questions, for real, the way in which `ask` asks, and enters them in the ledger of the index where one is
+named. The way that works best is remembered there for this server and model. Changes nothing else.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
 from hoptrail.language.chat.estimating import estimate_asking
-from hoptrail.language.chat.ladder import Draft, Ladder
-from hoptrail.language.chat.prompting import load_prompt
-from hoptrail.language.chat.schemas import DecomposeReply
+from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.opening import LanguageContext
+from hoptrail.language.tasks import Decompose, Read, Task
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.opening import open_encoder
 from hoptrail.models.paying import PaidChat, Unremembering
@@ -25,16 +26,28 @@ from hoptrail.settings import Settings
 from hoptrail.store.head import ever_committed, read_head
 from hoptrail.store.place import Place
 from hoptrail.store.tables import connect, reading
+from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100
 """How many questions the estimate is for."""
 _NOT_SERVED = (EndpointUnreached, EndpointRefused, Interrupted)
 """What says nothing of the way of asking."""
-_HINTS = {
-    Rung.SCHEMA: "without it replies are asked for as plain JSON, which works nearly as well",
-    Rung.JSON: "without it the form of replies is asked for in the prompt, and some more replies need a repair",
-    Rung.PROMPT: "if no way works, the model is too small for this, or it is not a chat model: name another one",
-}
+
+
+def _passage(title: str, text: str) -> Unit:
+    return Unit("doctor", Kind.PASSAGE, title, text, (Span("doctor", 0, len(text)),))
+
+
+_OTHERS = "not needed as long as another way works: `ask` takes the first that does"
+_NONE = "if no way works, the model is too small for this, or it is not a chat model: name another one"
+_EXAMINED: tuple[Task[Any], ...] = (
+    Decompose("Which river flows through the birthplace of Ada Lunt?"),
+    Read(
+        "Where was Ada Lunt born?",
+        (_passage("Ada Lunt", "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."),),
+    ),
+)
+"""What a model is asked in each way: a plan, and an answer from evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +89,42 @@ def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        results = [_rung(chat, settings, rung) for rung in rungs]
+        tried = {rung: _faults(chat, settings, rung) for rung in rungs}
     except _NOT_SERVED as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
         yield Check("endpoint", works=False, says=str(error), advice=advice)
         return
     yield Check("endpoint", works=True, says=f"{chat.model} at {chat.place}")
-    any_works = any(result.works for result in results)
-    for result in results:
-        yield replace(result, needed=not any_works)
+    best = min(rungs, key=lambda rung: len(tried[rung]))  # the first of those that give most
+    any_works = len(tried[best]) < len(_EXAMINED)
+    for rung, faults in tried.items():
+        works = not faults or (rung is best and any_works)
+        usable = f"{len(_EXAMINED) - len(faults)} of {len(_EXAMINED)} replies usable"
+        says = "; ".join([usable, *faults]) if faults else "works"
+        advice = "" if works else _OTHERS if any_works else _NONE
+        yield Check(f"replies by {rung}", works, says, advice, needed=not any_works)
+    if any_works:
+        if settings.structured == "auto":
+            chat.remember_rung(best)
+        yield Check("questions", works=True, says=f"will be asked by {best}")
 
 
-def _rung(chat: PaidChat, settings: ChatSettings, rung: Rung) -> Check:
-    """Ask for a decomposition in this one way.
+def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:
+    """What goes wrong with the tasks examined in this one way, asked as `ask` asks them; empty where each reply is usable.
 
     Raises:
         EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other way would work either.
     """
-    only = replace(settings, structured=rung.value)
-    messages = load_prompt("decompose").fill(
-        {"question": "Which river flows through the birthplace of Ada Lunt?", "findings": "(nothing yet)"}
-    )
-    what = f"replies by {rung}"
-    try:
-        Ladder(Unremembering(chat), only).climb("decompose", lambda _: Draft(messages), DecomposeReply)
-    except _NOT_SERVED:
-        raise
-    except HoptrailError as error:
-        return Check(what, works=False, says=str(error), advice=_HINTS[rung])
-    return Check(what, works=True, says="works")
+    language = ChatLanguage(Unremembering(chat), replace(settings, structured=rung.value))
+    faults = []
+    for task in _EXAMINED:
+        try:
+            language.perform(task)
+        except _NOT_SERVED:
+            raise
+        except HoptrailError as error:
+            faults.append(str(error))
+    return faults
 
 
 def _embeddings(name: str) -> Check:
@@ -129,9 +149,6 @@ def _index(place: Place) -> Check:
 
 def _estimate(settings: Settings) -> Check:
     own = recipe_settings(settings.recipe, settings.recipes)
-    if own.effort is None:
-        estimate = "how many calls cannot be told before; limit_calls and limit_money under [chat] bound them"
-    else:
-        tokens = own.evidence_tokens
-        estimate = str(estimate_asking(QUESTIONS, settings.chat, evidence_tokens=tokens, effort=own.effort))
+    tokens = own.evidence_tokens
+    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=tokens, effort=own.effort)
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

@@ -24,6 +24,9 @@ from hoptrail.serving.progress import progress_reports
 from hoptrail.settings import load_settings
 from hoptrail.store.place import Place as IndexPlace
 
+FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
+"""What the process ends with when it is not simply done (0); the last: done but some documents could not be read."""
+
 IndexFolder = Annotated[
     IndexPlace,
     typer.Option(
@@ -54,7 +57,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
-        "--settings", metavar="FILE", envvar="HOPTRAIL_SETTINGS", help="A TOML file; see `hoptrail settings`."
+        "--settings",
+        metavar="FILE",
+        envvar="HOPTRAIL_SETTINGS",
+        help="A TOML file, or paper:NAME; see `hoptrail settings`.",
     ),
 ]
 

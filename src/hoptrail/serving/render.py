@@ -5,9 +5,9 @@ Everything that comes from documents or models is text here, never markup, and s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -17,7 +17,7 @@ from rich.tree import Tree
 from hoptrail.errors import DocumentError
 from hoptrail.evaluation.distilling import TrainingCounts
 from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, label
-from hoptrail.evaluation.results import EvaluationReport
+from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.tree_coverage import TreeCoverage
 from hoptrail.index import Contents
 from hoptrail.indexing import IndexingReport
@@ -25,10 +25,11 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.doctor import Check
 from hoptrail.store.register import Withdrawn
-from hoptrail.types import Answer, Evidence, Hop, Ranking, Usage
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
+SHOWN_ENDINGS = 8
 EXCERPT = 240
 
 
@@ -45,19 +46,38 @@ def render_answer(answer: Answer) -> RenderableType:
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(tree, _conclusion(answer), footer)
+    return Group(tree, *_conclusion(answer), footer)
 
 
-def _conclusion(answer: Answer) -> Text:
-    """The answer with how sure it is, or why there is none."""
+def _conclusion(answer: Answer) -> list[Text]:
+    """The answer with how sure it is, one line an item; or that there is none, with the closest statements."""
     if answer.text is not None:
-        sure = "" if answer.confidence is None else f"  (confidence {answer.confidence:.2f})"
-        return Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
+        sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
+        if len(answer.items) < 2:
+            return [Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))]
+        ordered = answer.kind is AnswerKind.STEPS
+        marks = [f"  {number}. " if ordered else "  - " for number in range(1, len(answer.items) + 1)]
+        items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
+        return [Text.assemble(("Answer:", "bold"), (sure, "dim")), *items]
     if answer.failed:
-        return Text("No answer: a language task failed, so this says nothing of what is found here.", style="red")
-    if answer.confidence:
-        return Text(f"No answer: what was found is too unsure (confidence {answer.confidence:.2f}).", style="yellow")
-    return Text("No answer: nothing found here settles the question.", style="yellow")
+        return [Text("No answer: a language task failed, so this says nothing of what is found here.", style="red")]
+    if not answer.closest:
+        return [Text("Not settled: nothing was found here.", style="yellow")]
+    return [Text("Not settled. Closest:", style="yellow"), *map(_closest, answer.closest)]
+
+
+def _closest(statement: Statement) -> Text:
+    """A statement under its title and headings, with its place in the file and in the document."""
+    above = dict.fromkeys((statement.title, *statement.path))
+    where = f"  {statement.place}  " if statement.place else "  "
+    span = f"{statement.document} {statement.start}–{statement.end}"
+    return Text.assemble(
+        ("  ", ""),
+        plain(" > ".join(filter(None, above)), "magenta"),
+        (f"{where}{span}", "dim"),
+        "\n  ",
+        plain(statement.said),
+    )
 
 
 def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) -> None:
@@ -75,7 +95,9 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))
     else:
-        branch.add(Text.assemble("→ ", plain(hop.answer, "green")))
+        doubt = ("  (unsupported: what is cited does not say so)", "yellow")
+        unsupported = hop.verdict is Verdict.UNSUPPORTED
+        branch.add(Text.assemble("→ ", plain(hop.answer, "green"), *([doubt] if unsupported else [])))
 
 
 def render_ranking(ranking: Ranking) -> RenderableType:
@@ -119,7 +141,7 @@ def render_contents(contents: Contents) -> RenderableType:
     return Group(summary, documents, more)
 
 
-def render_indexing(report: IndexingReport) -> RenderableType:
+def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
     if report.removed:
         line += f", {report.removed:,} removed because their place no longer holds them"
@@ -131,12 +153,26 @@ def render_indexing(report: IndexingReport) -> RenderableType:
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
-    return Group(*lines, render_shortfalls(report))
+    return Group(*lines, render_shortfalls(report, verbose=verbose))
 
 
-def render_shortfalls(report: IndexingReport) -> RenderableType:
-    """What there is to know of a run beside what it did."""
-    return Group(*render_notes(report.notes), render_failures(report.failures))
+def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
+    """What there is to know of a run beside what it did. `verbose` names the files that were left out."""
+    left_out = render_left_out(report.left_out, verbose=verbose)
+    return Group(*render_notes(report.notes), *left_out, render_failures(report.failures))
+
+
+def render_left_out(files: Sequence[str], *, verbose: bool) -> list[Text]:
+    """How many files of which endings were left out as no documents, or their names."""
+    if not files:
+        return []
+    if verbose:
+        return [plain(f"left out: {file}") for file in files]
+    endings = Counter(PurePosixPath(file).suffix.lower() or "without an ending" for file in files)
+    told = ", ".join(f"{number:,} {ending}" for ending, number in endings.most_common(SHOWN_ENDINGS))
+    more = ", …" if len(endings) > SHOWN_ENDINGS else ""
+    number = "1 file" if len(files) == 1 else f"{len(files):,} files"
+    return [plain(f"{number} left out: {told}{more}; --verbose names them")]
 
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
@@ -194,34 +230,6 @@ def failures(report: EvaluationReport) -> list[Text]:
     return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
 
 
-def render_evaluation(report: dict[str, Any]) -> RenderableType:
-    """The contract's object as a table, one row a recipe."""
-    table = Table(box=None, pad_edge=False)
-    columns = (
-        "recipe",
-        "n",
-        "failed",
-        "abstained",
-        "em",
-        "f1",
-        "recall@2",
-        "recall@5",
-        "recall@10",
-        "full@5",
-        "s/question",
-    )
-    for column in columns:
-        table.add_column(column, justify="left" if column == "recipe" else "right", no_wrap=True)
-    for name, result in report["recipes"].items():
-        retrieval = result["retrieval"] or {}
-        seconds = result["seconds_per_question"]
-        counts = [str(result[key]) for key in ("n", "failed", "abstained")]
-        answers = [_share(result.get(key)) for key in ("em", "f1")]
-        recalls = [_share(retrieval.get(key)) for key in ("recall@2", "recall@5", "recall@10", "full@5")]
-        table.add_row(name, *counts, *answers, *recalls, f"{seconds['retrieval'] + seconds['language']:.3f}")
-    return Group(Text(f"{report['data']}: {report['questions']} questions, language {report['language']}"), table)
-
-
 def render_runs(report: EvaluationReport, folder: Path) -> RenderableType:
     """Where each recipe's run is kept: what `hoptrail compare` and `hoptrail errors` take."""
     return Group(*(plain(f"run: {folder / recipe.run}") for _, recipe in report.recipes))
@@ -245,7 +253,7 @@ def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
 def render_tree_coverage(found: TreeCoverage) -> RenderableType:
     table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
     for row in found.rows:
-        shares = (_share(row.supporting), _share(row.all), _share(row.overlap))
+        shares = (share(row.supporting), share(row.all), share(row.overlap))
         table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
     return Group(Text(f"{found.data}: share of gold pairs of passages that stand in one group"), table)
 
@@ -277,5 +285,5 @@ def render_check(check: Check) -> RenderableType:
     return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"

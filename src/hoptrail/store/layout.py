@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.documents.blocks import pack, unpack
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import ID, SPAN, Directed, Origins, PackedIds, id_rows
@@ -81,12 +82,15 @@ def document_schema() -> pa.Schema:
             pa.field("sentence_ends", pa.list_(pa.int64()), nullable=False),
             pa.field("sources", pa.list_(pa.string()), nullable=False),
             pa.field("notes", pa.list_(pa.string()), nullable=False),
+            pa.field("blocks", pa.large_string(), nullable=False),
+            pa.field("date", pa.string(), nullable=False),
+            pa.field("date_from", pa.string(), nullable=False),
         ]
     )
 
 
 def unit_schema(dimension: int) -> pa.Schema:
-    """`searchable` is the title's line and the text in one column; `title` tells how much of it is the title."""
+    """`searchable` is what search sees. Where a unit has no `blocks`, that is the title's line and the text; else `text` is."""
     import pyarrow as pa
 
     source = pa.struct([("document", pa.string()), ("start", pa.int64()), ("end", pa.int64())])
@@ -95,6 +99,8 @@ def unit_schema(dimension: int) -> pa.Schema:
             pa.field("id", pa.string(), nullable=False),
             pa.field("title", pa.string(), nullable=False),
             pa.field("searchable", pa.string(), nullable=False),
+            pa.field("text", pa.string(), nullable=False),
+            pa.field("blocks", pa.string(), nullable=False),
             pa.field("sources", pa.list_(source), nullable=False),
             pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
         ]
@@ -204,6 +210,9 @@ def documents_to_rows(documents: Sequence[Document]) -> pa.Table:
             "sentence_ends": [list(document.sentence_ends) for document in documents],
             "sources": [list(document.sources) for document in documents],
             "notes": [list(document.notes) for document in documents],
+            "blocks": [pack(document.blocks) for document in documents],
+            "date": [document.date for document in documents],
+            "date_from": [document.date_from for document in documents],
         },
         schema=document_schema(),
     )
@@ -221,6 +230,9 @@ def documents_from_rows(rows: pa.Table | pa.RecordBatch) -> Iterator[Document]:
                 tuple(row["sentence_ends"]),
                 tuple(row["sources"]),
                 tuple(row["notes"]),
+                unpack(row["blocks"]),
+                row["date"],
+                row["date_from"],
             )
 
 
@@ -235,6 +247,8 @@ def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
             "id": [unit.id for unit in units],
             "title": [unit.title for unit in units],
             "searchable": [unit.searchable for unit in units],
+            "text": [unit.text if unit.blocks else "" for unit in units],
+            "blocks": [pack(unit.blocks) for unit in units],
             "sources": [
                 [{"document": span.document, "start": span.start, "end": span.end} for span in unit.sources]
                 for unit in units
@@ -245,7 +259,8 @@ def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
     )
 
 
-UNIT_COLUMNS = ["id", "title", "searchable", "sources"]
+TEXT_COLUMNS = ["title", "searchable", "text", "blocks"]
+UNIT_COLUMNS = ["id", *TEXT_COLUMNS, "sources"]
 
 
 SOURCES_AT_ONCE = 1 << 16
@@ -297,9 +312,9 @@ def small_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Unit]:
     for part in _by_sources(rows.select(UNIT_COLUMNS)):
         for row in part.to_pylist():
-            text = _text_of(row["title"], row["searchable"])
+            text = _text_of(*(row[column] for column in TEXT_COLUMNS))
             spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
-            yield Unit(row["id"], kind, row["title"], text, spans)
+            yield Unit(row["id"], kind, row["title"], text, spans, unpack(row["blocks"]))
 
 
 def _by_sources(rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table | pa.RecordBatch]:
@@ -350,8 +365,8 @@ def ids_from_column(ids: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
 
 
 def texts_from_rows(rows: pa.RecordBatch) -> list[str]:
-    pairs = zip(rows.column("title").to_pylist(), rows.column("searchable").to_pylist(), strict=True)
-    return [_text_of(title, searchable) for title, searchable in pairs]
+    columns = (rows.column(column).to_pylist() for column in TEXT_COLUMNS)
+    return [_text_of(*row) for row in zip(*columns, strict=True)]
 
 
 def vectors_from_rows(rows: pa.RecordBatch) -> FloatMatrix:
@@ -360,8 +375,10 @@ def vectors_from_rows(rows: pa.RecordBatch) -> FloatMatrix:
     return matrix
 
 
-def _text_of(title: str, searchable: str) -> str:
-    """What stands under the title's line."""
+def _text_of(title: str, searchable: str, text: str, blocks: str) -> str:
+    """The text, which without blocks is what stands under the title's line."""
+    if blocks:
+        return text
     return searchable[len(title) + 1 :] if title else searchable
 
 

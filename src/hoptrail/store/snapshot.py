@@ -49,7 +49,7 @@ _ID_BLOCK = 4096
 _ROWS, _PAIRS = 1024, 65_536
 """Rows that are read at a time: whole ones, with texts and vectors, and those of which only the ends of links are wanted."""
 
-_TEXT = ["id", "title", "searchable"]
+_TEXT = ["id", *layout.TEXT_COLUMNS]
 """Columns that a unit's text takes."""
 
 _SHARE_READ_WHOLE = 16

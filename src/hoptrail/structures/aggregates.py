@@ -4,9 +4,10 @@
     released code              the singleton rule; texts that are equal are kept once (the paper is silent on both)
 
 Deviations: case does not part entities (as in the code; the paper says exact match), a fact stands once under an entity however
-often it names it, and a long aggregate is cut into parts that the encoder reads whole. With `key = "topic"` the passages of a
-topic take the place of an entity, as in the analysis of section 3 (`topic_groups.py`). Entities that differ in more than case and
-white space (`Orla Finch`, `O. Finch`) are not brought together.
+often it names it, and a long aggregate is cut into parts that the encoder reads whole (with `part_words = 0`, as the paper, it is
+not). With `key = "topic"` the passages of a topic take the place of an entity, as in the analysis of section 3
+(`topic_groups.py`). A family name goes with the full name that its document gives (`informative.py`); entities that otherwise
+differ in more than case and white space (`Orla Finch`, `O. Finch`) are not brought together.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from hoptrail.types import Kind, Span, Unit, content_id
 @dataclass(frozen=True, slots=True)
 class AggregateSettings:
     """`key`: what facts are gathered by. `drop_covered_singletons`: an entity whose only fact names another entity as well gets
-    no aggregate. `dates_and_numbers`: whether these are entities. `part_words`: the most words of one part. `topics`: how
-    topics are clustered, with that key.
+    no aggregate. `dates_and_numbers`: whether these are entities. `part_words`: the most words of one part, 0 for all. `topics`:
+    how topics are clustered, with that key.
     """
 
     key: Literal["entity", "topic"] = "entity"
@@ -45,8 +46,8 @@ class AggregateSettings:
     topics: ClusteringSettings = field(default_factory=ClusteringSettings)
 
     def __post_init__(self) -> None:
-        if self.part_words < 1:
-            raise UsageError(f"part_words is at least 1, not {self.part_words}")
+        if self.part_words < 0:
+            raise UsageError(f"part_words is at least 0, not {self.part_words}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +97,15 @@ def gathered_by_entity(
     """The facts about each entity, in the order of `found`."""
     with scratch.sorting() as said:
         entities = SaidOfEntities(said)
-        for _, extraction in found:
-            entities.put(extraction)
+        for passage, extraction in found:
+            entities.put(passage, extraction)
         for gathering in entities.gathered():
             if dates_and_numbers or not is_date_or_number(gathering.title):
                 yield gathering
 
 
 def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:
-    """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own."""
+    """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own. No limit: 0."""
     for one in gathered:
         for number, facts in enumerate(_parts(list(one.facts.items()), part_words)):
             text = "\n".join(fact for fact, _ in facts)
@@ -117,7 +118,7 @@ def _parts(facts: Sequence[tuple[str, Place]], most: int) -> Iterator[list[tuple
     held = 0
     for text, place in facts:
         words = words_in(text)
-        if part and held + words > most:
+        if part and most and held + words > most:
             yield part
             part, held = [], 0
         part.append((text, place))

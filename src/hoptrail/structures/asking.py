@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Generic, TypeVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.executing.executor import batched
+from hoptrail.executing.executor import batched, travels
 from hoptrail.language.tasks import Task
 from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
@@ -31,16 +31,29 @@ READ = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Inquiry(Generic[T]):
-    """What is asked about a passage, what keeps the outputs of a batch, and what this is called in reports and notes."""
+    """What is asked about a passage and the one before it in its document, what keeps the outputs of a batch, and what this is
+    called in reports and notes. Without `looks_back` nothing stands before a passage.
+    """
 
-    task: Callable[[Unit], Task[T]]
+    task: Callable[[Unit, Unit | None], Task[T]]
     keep: Callable[[Sequence[tuple[Unit, T]]], None]
     doing: str
+    looks_back: bool = False
 
 
 def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
     """Passages, all or those of `ids`, in the order of `PassagePlaces`."""
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
+
+
+def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
+    """By the id of each passage that is not the first of its document: the one before it."""
+    documents = {unit.document for unit in passages}
+    ordered = sorted(snapshot.units_within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
+    wanted = {unit.id for unit in passages}
+    return {
+        unit.id: before for before, unit in pairwise(ordered) if unit.id in wanted and before.document == unit.document
+    }
 
 
 def passages_without(snapshot: Snapshot, done: Digests, name: Callable[[str], str] = str) -> Iterator[tuple[str, Span]]:
@@ -50,7 +63,8 @@ def passages_without(snapshot: Snapshot, done: Digests, name: Callable[[str], st
 
 
 def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry: Inquiry[T]) -> None:
-    """Ask about passages, given by ids and places, in document order; nothing where the workshop has no language.
+    """Ask about passages, given by ids and places, in document order; nothing where the workshop has no language. One that
+    travels (rules) is handed passages alone.
 
     Raises:
         EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
@@ -66,7 +80,9 @@ def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry:
         got: list[tuple[Unit, T]] = []
         try:
             batch = passages_in_order(snapshot, ordered.ids(start, start + size))
-            outputs = workshop.perform(language, map(inquiry.task, batch))
+            before = passages_before(snapshot, batch) if inquiry.looks_back and not travels(language) else {}
+            tasks = (inquiry.task(unit, before.get(unit.id)) for unit in batch)
+            outputs = workshop.perform(language, tasks)
             for done, (unit, output) in enumerate(zip(batch, outputs, strict=True), start + 1):
                 if isinstance(output, TaskFailed):
                     workshop.account.notes.append(_failed(inquiry.doing, unit, output))

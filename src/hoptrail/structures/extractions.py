@@ -74,7 +74,7 @@ class Extractions:
         if self.settings.from_file:
             _import(workshop, _file(self.settings))
         else:
-            inquiry = Inquiry(Extract, lambda got: _keep(workshop.writer, got), "extracting")
+            inquiry = Inquiry(Extract, lambda got: _keep(workshop.writer, got), "extracting", looks_back=True)
             ask_about(workshop, _missing(workshop), inquiry)
 
 

@@ -14,8 +14,10 @@ from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Scratch, Sorting
+from hoptrail.structures.informative import InformativeNames
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.normal_forms import folded, squeeze
+from hoptrail.types import Unit
 
 _READ = 4096
 """Gatherings, or digests of facts, that are looked at together."""
@@ -41,17 +43,28 @@ Said = tuple[str, int, str, str, Place]
 
 
 class SaidOfEntities:
-    """What extractions say of each entity, in the order they are put."""
+    """What extractions say of each entity, in the order they are put: that of their documents, where short names are put down
+    under the full name that their document gives (`informative.py`).
+    """
 
     def __init__(self, said: Sorting[Said]) -> None:
         self._said, self._numbers = said, count()
+        self._document, self._names = "", InformativeNames("")
 
-    def put(self, extraction: Extraction) -> None:
+    def put(self, passage: Unit, extraction: Extraction) -> None:
+        names = self._names_in(passage, extraction)
         for fact in extraction.facts:
             text, place = squeeze(fact.text), place_of(fact)
-            for entity in fact.entities if text else ():
+            for entity in map(names.of, fact.entities if text else ()):
                 if key := folded(entity):
                     self._said.put((key, next(self._numbers), squeeze(entity), text, place))
+
+    def _names_in(self, passage: Unit, extraction: Extraction) -> InformativeNames:
+        if passage.document != self._document:
+            self._document, self._names = passage.document, InformativeNames(passage.title)
+        for name in (*extraction.entities, *(name for fact in extraction.facts for name in fact.entities)):
+            self._names.note(name)
+        return self._names
 
     def gathered(self) -> Iterator[Gathering]:
         """By rising key; the title is the commonest writing, the first of several."""

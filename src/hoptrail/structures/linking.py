@@ -149,9 +149,9 @@ class SharedEntities:
     """Finds the sentences that share the rarest entities with a sentence: EC.
 
     An entity counts where 2 to `most` sentences name it: one that stands alone joins nothing, one that stands everywhere says
-    nothing. (The paper keeps the 60 % of highest BM25 importance, which drops hardly any but the first sort.) Each shared
-    entity is worth log((n + 1) / named) / log(n + 1), between 0 and 1; several are added as independent chances are, so that a
-    weight stays below 1.
+    nothing. (The paper keeps the 60 % of highest BM25 importance, see `key_entities`: that drops hardly any but the first sort.)
+    Each shared entity is worth log((n + 1) / named) / log(n + 1), between 0 and 1; several are added as independent chances are,
+    so that a weight stays below 1.
     """
 
     def __init__(self, mentions: Mentions, size: int, most: int, count: int, scratch: Scratch) -> None:
@@ -216,6 +216,23 @@ class SharedEntities:
     def _ranked(self, edges: Directed) -> Directed:
         apart = np.abs(edges.sources - edges.targets)
         return best_of(edges, self._count, np.minimum(apart, self._size - apart))
+
+
+def key_entities(mentions: Mentions, size: int, share: float, scratch: Scratch) -> Mentions:
+    """The mentions of that share of the entities whose mean BM25 score, over the sentences that name them, is highest (ChainRAG's
+    alpha). A sentence is a document there whose words are its entities; k1 = 1.5, b = 0.75, of `size` sentences in all.
+    """
+    if share >= 1 or not len(mentions.rows):
+        return mentions
+    named = _counted(mentions, scratch)
+    lengths = np.bincount(mentions.rows, minlength=size)
+    weighed = 2.5 / (1 + 1.5 * (0.25 + 0.75 * lengths / lengths[lengths > 0].mean()))
+    total = np.bincount(mentions.entities, weighed[mentions.rows], minlength=len(named))
+    importance = np.log1p((size - named + 0.5) / (named + 0.5)) * total / np.maximum(named, 1)
+    kept = np.zeros(len(named), np.bool_)
+    kept[np.argsort(-importance, kind="stable")[: int(np.ceil(share * len(named)))]] = True
+    chosen = kept[mentions.entities]
+    return Mentions(mentions.digests, mentions.rows[chosen], mentions.entities[chosen])
 
 
 def _counted(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:

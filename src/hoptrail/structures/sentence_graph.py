@@ -24,10 +24,10 @@ from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, is_among, unpaired
+from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, id_rows, is_among, packed, rows_among, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
+from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.linking import (
@@ -36,6 +36,7 @@ from hoptrail.structures.linking import (
     Pairs,
     SharedEntities,
     gathered,
+    key_entities,
     mutual_pairs,
     unordered,
 )
@@ -71,6 +72,7 @@ class SentenceGraphSettings:
     entity_floor: int = 20
     entity_most: int = 2_000  # nor do those named by more, however large the corpus: each sentence meets all others
     entity_links: int = 20
+    key_share: float = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
     dates: bool = False
     numbers: bool = False
     exact_up_to: int = 30_000
@@ -79,8 +81,9 @@ class SentenceGraphSettings:
 
     def __post_init__(self) -> None:
         counts = (self.neighbours, self.reach, self.entity_floor, self.entity_most, self.entity_links, self.probes)
-        if min(counts) < 1 or min(self.exact_up_to, self.seed) < 0 or not 0 <= self.entity_share <= 1:
-            raise UsageError(f"a sentence graph needs counts of at least 1 and a share between 0 and 1, not {self}")
+        shares = 0 <= self.entity_share <= 1 and 0 < self.key_share <= 1
+        if min(counts) < 1 or min(self.exact_up_to, self.seed) < 0 or not shares:
+            raise UsageError(f"a sentence graph needs counts of at least 1 and shares between 0 and 1, not {self}")
 
     @property
     def left_out(self) -> frozenset[Shape]:
@@ -121,7 +124,8 @@ class Nodes:
         """EC links with an end in `rows`, in portions."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         most = min(most, self.settings.entity_most)
-        shared = SharedEntities(self.mentions, len(self), most, self.settings.entity_links, self.scratch)
+        keys = key_entities(self.mentions, len(self), self.settings.key_share, self.scratch)
+        shared = SharedEntities(keys, len(self), most, self.settings.entity_links, self.scratch)
         return mutual_pairs(shared.portions, rows, len(self), self.scratch)
 
     def all_pairs(self, kind: str) -> Pairs:
@@ -141,7 +145,8 @@ class SentenceLinks:
 
     A new document brings the links of its own sentences. Whether a sentence is among the best of another is judged by what is
     there at the time: links that stand are left alone, also where a newcomer would now be nearer, so that a sentence may in
-    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. Removal is the writer's.
+    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. Removal is the writer's; the
+    sentences that lose an SS link by it are looked at again.
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
@@ -176,6 +181,7 @@ class SentenceLinks:
             return pairs.where(~is_among(pairs.keys, lacking.beside))
 
         _link_again(workshop, beside, lacking.alone, places.ids)
+        _refill(workshop, nodes, lacking, places)
         order, pending = lacking.sharing, scratch.marked(lacking.alone)
         size = max(BATCH, min(len(order) // COMMITS, LARGEST))
         turns, turns_of_pending = (_turns(rows, order, size, len(nodes), scratch) for rows in (order, pending))
@@ -202,7 +208,7 @@ class SentenceLinks:
                 stored[kind] = StoredPairs.none()
         linked = {kind: pairs.ends(len(nodes), writer.scratch) for kind, pairs in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        return Lacking(alone, writer.scratch.marked(~linked[EC]), stored[SA].keys)
+        return Lacking(alone, writer.scratch.marked(~linked[EC]), stored[SA].keys, stored[SS].keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +221,8 @@ class Lacking:
     """Those without an EC link, which are the ones alone and others."""
     beside: NDArray[np.int64]
     """Keys of the SA links that stand, rising."""
+    similar: NDArray[np.int64]
+    """Those of the SS links."""
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
@@ -292,6 +300,23 @@ def _link_again(workshop: Workshop, beside: Callable[[Rows], Pairs], alone: NDAr
         pairs = beside(rows)
         between = ~alone[pairs.first] & ~alone[pairs.second]
         _write(workshop, {SA: pairs.where(between & is_among(pairs.first, rows))}, ids)
+
+
+def _refill(workshop: Workshop, nodes: Nodes, lacking: Lacking, places: SentencePlaces) -> None:
+    """Make the SS links that there are now of sentences that lost one with a document that went."""
+    lost = _bereft(workshop.change) if workshop.change and workshop.change.went else ()
+    found = rows_among(id_rows(sorted(lost)), packed(places.ids))
+    rows = np.unique(found[found >= 0]).astype(np.int32)
+    for pairs in nodes.similar(rows, workshop.pause, workshop.executor) if len(rows) else ():
+        standing = ~lacking.alone[pairs.first] & ~lacking.alone[pairs.second]
+        _write(workshop, {SS: pairs.where(standing & ~is_among(pairs.keys, lacking.similar))}, places.ids)
+
+
+def _bereft(change: Change) -> set[str]:
+    """The sentences that were like one of a document that went."""
+    gone = set(change.before.ids_within(Kind.SENTENCE, change.went))
+    ends = [link.target for link in change.before.links_from(gone, SS)]
+    return {*ends, *(link.source for link in change.before.links_to(gone, SS))} - gone
 
 
 def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None:

@@ -62,7 +62,7 @@ class Topics:
             Kind.TOPIC, (id_ for id_ in snapshot.unit_ids(Kind.TOPIC) if hash(id_) not in there)
         )
         inquiry = Inquiry(
-            lambda unit: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"
+            lambda unit, _: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"
         )
         ask_about(workshop, passages_without(snapshot, done, topic_id), inquiry)
 

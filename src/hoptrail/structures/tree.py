@@ -21,12 +21,9 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
 from hoptrail.structures.tree_grove import Grove, Standing
-from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, Ids
+from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES, Ids
 from hoptrail.structures.tree_nodes import Level, Nodes
 from hoptrail.structures.tree_summaries import Summariser, stale
-
-LEAVES = 1
-"""The level of the leaves: summaries start on the one above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import content_id
 
+LEAVES = 1
+"""The level of the leaves: summaries start on the one above."""
+
 HIGHEST_LEVEL = 9
 """A level is one digit of an id."""
 

@@ -30,9 +30,9 @@ from hoptrail.structures.names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
-from hoptrail.structures.tree import LEAVES, Tree, TreeSettings
+from hoptrail.structures.tree import Tree, TreeSettings
 from hoptrail.structures.tree_grove import Grove, Standing
-from hoptrail.structures.tree_memberships import Ids, texts
+from hoptrail.structures.tree_memberships import LEAVES, Ids, texts
 from hoptrail.types import Kind
 
 _READ = 64 * TOGETHER
@@ -165,10 +165,11 @@ class JointTree(Tree):
 
 @dataclass(frozen=True, slots=True)
 class EntityTree(Tree):
-    """Passages grouped by a sentence that lists their entities, and summarised as they are; stands beside the similarity tree.
+    """Passages grouped by a sentence that lists their entities, and summarised as they are, beside the similarity tree's groups.
 
-    Above, it groups the summaries of both, by their texts. The paper has one tree with both kinds of groups on its second
-    level: that is a similarity tree of 2 levels and this one of 4. Passages without entities are in no group.
+    The paper has one tree with both kinds of groups on its second level, and so has this: on the third it groups the summaries of
+    both, by their texts, and above only its own. A pool of that tree has the similarity tree's lowest level and all of this
+    one (`Pool.lowest`). Passages without entities are in no group.
 
     The sentences' vectors are not stored: they are made anew whenever a passage has no group yet, which is dear on a large
     corpus. This is an ablation, not for daily use.
@@ -185,6 +186,8 @@ class EntityTree(Tree):
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
+        if level > LEAVES + 1:
+            return grove.standing(self.name, level)
         if level > LEAVES:
             return grove.together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
         naming = batched((id_ for id_, entities in grove.entities() if entities), _READ)
@@ -206,5 +209,5 @@ class EntityTree(Tree):
 
 
 def template(entities: Sequence[str]) -> str:
-    """What stands for a passage when passages are grouped by their entities."""
-    return f"This text is about {', '.join(entities)}."
+    """What stands for a passage when passages are grouped by their entities: the paper's sentence."""
+    return f"This chunk mentions {' and '.join(entities)}."

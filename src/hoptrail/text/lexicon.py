@@ -84,7 +84,7 @@ FAMILIES = {
     "make": "make makes made maker makers manufacturer manufactured producer produced produces",
     "build": "build builds built builder builders constructed construction",
     "found": "found founded founder founders founding established establishes establishment foundation formed started",
-    "begin": "begin begins began begun beginning start starts opened opening",
+    "begin": "begin begins began begun beginning start starts started starting opened opening",
     "flow": "flow flows flowed flowing runs",
     "rise": "rise rises rose risen source origin originates headwaters",
     "win": "win wins won winner winners winning",
@@ -211,7 +211,7 @@ NOT_PERSONS = word_set(
     "younger larger smaller greater higher better minor major senior junior prior exterior interior career layer container "
     "glacier pier steamer freighter trawler cruiser liner schooner tanker helicopter copper silver timber weather hammer dinner "
     "butter server filter shutter counter meter diameter perimeter crater boiler propeller reservoir corridor anchor elevator "
-    "mirror manor terror honor honour humor humour"
+    "mirror manor terror honor honour humor humour supplier customer vendor provider printer router adapter"
 )
 PLACE_NOUNS = word_set(
     "place city town village country state county province region district island continent location birthplace "

@@ -17,9 +17,12 @@ from hoptrail.text.words import Word, words
 
 _MONTH = "(?:" + "|".join(month.capitalize() for month in MONTHS) + ")"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_ISO = r"(?:1\d|20)\d{2}-(?:[01]\d-[0-3]\d|0[1-9])(?!-?\d)"
 _DATE = re.compile(
     rf"\b(?:{_DAY}(?: of)? {_MONTH},? \d{{3,4}}|{_MONTH} {_DAY},? \d{{3,4}}|{_MONTH},? \d{{3,4}}|{_DAY} {_MONTH}|{_MONTH} {_DAY}"
-    r"|(?:1\d|20)\d{2}s?\b(?!,\d)|\d{1,2}(?:st|nd|rd|th) century|\d{3,4} (?:BC|AD|BCE|CE))\b".replace(" ", r"\s{1,3}")
+    rf"|{_ISO}|(?:1\d|20)\d{{2}}s?\b(?![,.]\d|-\d\d-)|\d{{1,2}}(?:st|nd|rd|th) century|\d{{3,4}} (?:BC|AD|BCE|CE))\b".replace(
+        " ", r"\s{1,3}"
+    )
 )
 _NUMBER_WORD = "|".join((*NUMBER_WORDS, *MULTIPLIERS))
 _NUMBER = re.compile(
@@ -111,8 +114,16 @@ def _dates(text: str) -> Iterator[Mention]:
         yield _mention(text, match.start(), match.end(), Shape.DATE)
 
 
+_PRONOUN_ONE = re.compile(
+    r"one(?= (?:of|is|was|has|had|can|could|will|would|may|must|should|who|that|which|in|on|at|to|with|and|or)\b|[^\w\s-])",
+    re.IGNORECASE,
+)
+
+
 def _numbers(text: str) -> Iterator[Mention]:
     for match in _NUMBER.finditer(text):
+        if match.group().lower() == "one" and _PRONOUN_ONE.match(text, match.start()):
+            continue
         yield _mention(text, match.start(), match.end(), Shape.NUMBER)
 
 
@@ -137,7 +148,7 @@ def _titles(text: str, titles: Iterable[str]) -> Iterator[Mention]:
 def _names(text: str, *, question: bool) -> Iterator[Mention]:
     run: list[Word] = []
     for word in (*words(text), None):
-        if word is not None and run and _continues(text, run[-1], word):
+        if word is not None and run and (_continues(text, run[-1], word) or (question and _goes_on(text, run, word))):
             run.append(word)
             continue
         yield from _closed(text, run, question=question)
@@ -156,6 +167,11 @@ def _continues(text: str, before: Word, word: Word) -> bool:
     )
     apart = len(gap) > 3 or "\t" in gap  # cells of a table
     return not apart and (joined or initial) and fits
+
+
+def _goes_on(text: str, run: Sequence[Word], word: Word) -> bool:
+    """Whether an article after `of` stands inside a title: `The Worries of the City`."""
+    return word.text == "the" and run[-1].text == "of" and text[word.end : word.end + 2].strip()[:1].isupper()
 
 
 def _opens(text: str, word: Word) -> bool:

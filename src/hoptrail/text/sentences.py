@@ -35,6 +35,7 @@ _NEXT = re.compile(r"(?P<opened>[\"'“‘«‹„‚»›(\[{¿¡*_\s]{0,8}+)(?
 _TOKEN = re.compile(r"[^\s\"'“‘«„‚»(\[{/*_]*\Z")
 _LISTED = re.compile(r"(?:(?:[-*+]|-{3,}+|\*{3,}+)(?!\S)|[•‣◦▪·|>]|#{1,6}\s|\(?\d{1,3}[.)]\s)")
 _HEADING = re.compile(r"#{1,6}\s")
+_LABEL = re.compile(r"[ \t]{0,8}[*_]{0,3}[^\W\d_][^\s:]{0,24}(?:[ ][^\s:]{1,24}){0,3}:[*_]{0,3}[ \t]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
 
@@ -158,9 +159,14 @@ def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
     if space.count("\n") > 1 or _LISTED.match(text, found.end()):
         return True
     line = max(text.rfind("\n", start, found.start()) + 1, start)
-    if _HEADING.match(text, line):
+    if _HEADING.match(text, line) or is_labelled_pair(text, line, found.end()):
         return True
     return _is_short_line(text, found.start()) and not _is_lower(text[found.end()])
+
+
+def is_labelled_pair(text: str, line: int, following: int) -> bool:
+    """Whether the lines that begin at these two places both begin with a label: `Status: open`, `Owner: Marta`."""
+    return _LABEL.match(text, line) is not None and _LABEL.match(text, following) is not None
 
 
 def _is_short_line(text: str, end: int) -> bool:

@@ -86,6 +86,22 @@ def country_of(text: str) -> str | None:
     return known or next((DEMONYMS[word.lower] for word in words(text) if word.lower in DEMONYMS), None)
 
 
+_UNIT = re.compile(
+    r"\s?(?:%|‰|°\s?[CF]\b|€|£|\$|(?:per\s?cent|percent|EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?"
+    r"|years?|months?|weeks?|days?|hours?|minutes?|seconds?|ms|min|mm|cm|km|kg|mg|ml|cl|litres?|liters?|metres?|meters?|miles?|feet"
+    r"|inches|knots|tonnes?|tons?|grams?|[kMGT]?B|[KMGT]iB|[kMGT]?bit/s|[kM]?Hz|GHz|k?W|k?Wh|m?A|k?V|bar|rpm|°)"
+    r"(?![\w/]))"
+)
+_CURRENCY = re.compile(r"[€£$]\s?$")
+
+
+def with_unit(text: str, start: int, end: int) -> str:
+    """The number at `start` to `end` of a text with the unit or currency that stands beside it: `6 years`, `150 EUR`, `£212`."""
+    before = _CURRENCY.search(text, max(0, start - 2), start)
+    after = _UNIT.match(text, end)
+    return squeeze(text[before.start() if before else start : after.end() if after else end])
+
+
 def same_value(first: str, second: str) -> bool:
     """Whether two short answers say the same: the same country, one name inside the other, or equal content words."""
     countries = country_of(first), country_of(second)

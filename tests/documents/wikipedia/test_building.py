@@ -15,7 +15,7 @@ import pytest
 from documents.wikipedia.small_wiki import PAGES, dump_of, page, redirect
 from hoptrail.documents.wikipedia import building
 from hoptrail.documents.wikipedia.building import build_corpus
-from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings
+from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert
 from hoptrail.documents.wikipedia.dump import RawPage
 from hoptrail.documents.wikipedia.notebook import Notebook, open_notebook
 from hoptrail.documents.wikipedia.page import Site
@@ -81,6 +81,28 @@ def test_the_manifest_counts_everything(whole: Path, dump: Path) -> None:
     left_out = {"in another namespace than articles": 1, "not wikitext but json": 1, "without text": 1}
     assert (made["left_out"], made["faults_in_all"], made["ended"]) == (left_out, 0, "")
     assert made["words"] > 100
+
+
+def test_templates_that_showed_nothing_are_counted(whole: Path) -> None:
+    """Neither infoboxes nor what has no words of the article; `{{stub}}` and `{{reflist}}` stand in the pages, too."""
+    made = json.loads((whole / "corpus.json").read_bytes())
+    assert made["templates_dropped"] == {}
+    page_ = page("A", "One {{odd|x}} two {{Odd}} {{convert|many|km}} {{odd|{{never}}}} {{short description|Town}}.")
+    converted = convert(page_.encode(), Site(), WikipediaSettings())
+    assert dict(converted.dropped) == {"odd": 3, "convert": 1}
+
+
+def test_what_further_templates_show_can_be_said(tmp_path: Path) -> None:
+    settings = WikipediaSettings(templates=(("Odd_Thing", "$1 (${see also})"), ("convert", "$1!"), ("noise", "")))
+    text = "One {{odd thing|x|see also=y}}, {{odd thing|x}}two {{noise|z}}{{convert|3|km}}."
+    (tmp_path / "wiki.xml").write_bytes(dump_of([page("A", text), page("B", text)]))
+    build_corpus(tmp_path / "wiki.xml", tmp_path / "out", settings)
+    assert lines_of(tmp_path / "out" / "documents.jsonl")[0]["text"] == "One x (y), two 3!."
+    made = json.loads((tmp_path / "out" / "corpus.json").read_bytes())
+    assert made["templates_dropped"] == {"odd thing": 2}, "of both pages, where an argument is missing"
+    for pattern in ("$", "${", "100 $ of $1"):
+        with pytest.raises(UsageError, match="stands for its first argument"):
+            WikipediaSettings(templates=(("odd", pattern),))
 
 
 def test_titles_that_differ_in_case_share_a_profile(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def test_nothing_cited_cites_where_the_answer_stands_or_nothing(isk: Unit, wrenm
     reading = reading_of(QUESTION, reply("Grey Hills"), (wrenmouth, isk))
     assert cited(reading, isk, wrenmouth) == [["It rises in the Grey Hills and is 90 km long."]]
     assert reading_of(QUESTION, reply("yes"), (isk,)).steps == (Step(QUESTION, "yes", ()),)
-    assert reading_of(QUESTION, reply("Blue Hills"), (isk,)).steps == (Step(QUESTION, "Blue Hills", ()),)
+    assert reading_of(QUESTION, reply("Blue Hills"), (isk,)).steps == (
+        Step(QUESTION, "Blue Hills", (), supported=False),
+    )
 
 
 def test_the_last_step_yields_the_answer(isk: Unit) -> None:
@@ -94,9 +96,12 @@ def test_steps_that_found_nothing_are_left_out(isk: Unit) -> None:
     assert [step.question for step in reading_of(QUESTION, reply("isk", *steps), (isk,)).steps] == ["c"]
 
 
-def test_an_abstention_has_no_steps(isk: Unit) -> None:
+def test_an_abstention_keeps_the_steps_that_were_answered(isk: Unit) -> None:
     step = {"question": "q", "answer": "Isk", "evidence": [1]}
-    assert reading_of(QUESTION, reply(None, step), (isk,)) == Reading(None)
+    reading = reading_of(QUESTION, reply(None, step, {"question": "r", "answer": None}), (isk,))
+    assert reading.answer is None
+    assert [(one.question, one.answer) for one in reading.steps] == [("q", "Isk")]
+    assert reading_of(QUESTION, reply(None), (isk,)) == Reading(None)
 
 
 def test_derived_units_cite_their_sources() -> None:

@@ -7,24 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from fakeai.brains import by_task
+from fakeai.brains import by_task, task_of
 from fakeai.clients import quick_settings, replies_in
-from fakeai.server import Body, FakeAI
+from fakeai.faults import FAULTS, status
+from fakeai.server import Body, FakeAI, form_of
 from hoptrail.errors import EndpointRefused, TaskFailed
 from hoptrail.language.chat.ladder import REFUSALS
 from hoptrail.language.chat.performer import ChatLanguage
+from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.tasks import Assess, Decompose, Read
 from hoptrail.models.chat import Rung
 from hoptrail.models.recording import RecordedChat, write_recording
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
 
-BRAIN = by_task({"answer": ANSWER, "decompose": {"questions": ["a", "b"]}, "assess": {"probability": 0.75}})
+BRAIN = by_task(
+    {"answer": ANSWER, "decompose": {"questions": ["a", "b"]}, "assess": {"missing": "nothing", "enough": "yes"}}
+)
 """Replies that are usable as they are."""
 WRAPPED = ["prose around", "trailing comma", "single quotes", "thinking", "thinking without begin", "tool call"]
 BROKEN = [
     *("deep", "abyss", "not a number", "missing field", "wrong types", "duplicate keys", "20 MB of JSON", "loop"),
 ]
+
+FORMS = ["json_schema", "json_object+", "tools", "json_object", ""]
+"""How each rung asks, from the strictest down; after them comes plain text."""
 
 
 def forms(fake: FakeAI) -> list[str]:
@@ -58,9 +65,9 @@ def test_a8_a_model_that_only_gives_nonsense_costs_the_task_and_no_more(
     language = speaking(BRAIN)
     with pytest.raises(TaskFailed, match=r"^answer: fake at http://127.*got no usable reply: ") as caught:
         language.perform(Read("bad", (isk,)))
-    assert forms(fake) == ["json_schema", "json_object", "", ""], "each rung, then one repair"
+    assert forms(fake) == [*FORMS, "", "plain"], "each rung, one repair, plain text"
     assert caught.value.usage is not None
-    assert caught.value.usage.calls == 4
+    assert caught.value.usage.calls == 7
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills", "the next one goes on"
 
 
@@ -74,8 +81,8 @@ def test_the_repair_quotes_the_error(fake: FakeAI, speaking: Speaking, isk: Unit
     ("fault", "tried", "rung"),
     [
         (None, ["json_schema"], Rung.SCHEMA),
-        ("no schema", ["json_schema", "json_object"], Rung.JSON),
-        ("no format", ["json_schema", "json_object", ""], Rung.PROMPT),
+        ("no schema", FORMS[:2], Rung.JSON_WITH_SCHEMA),
+        ("no format", FORMS, Rung.PROMPT),
     ],
 )
 def test_the_rung_that_works_is_found_once_and_remembered(
@@ -95,8 +102,20 @@ def test_a_schema_is_named_after_its_task_and_stands_in_the_prompt_on_the_last_r
     fake.always = "no format"
     speaking(BRAIN).perform(Read(QUESTION, (isk,)))
     assert fake.log[0].body["response_format"]["json_schema"]["name"] == "answer"
-    assert '"additionalProperties": false' in fake.log[2].body["messages"][0]["content"]
+    assert '"additionalProperties": false' in fake.log[-1].body["messages"][0]["content"]
     assert '"additionalProperties"' not in fake.log[0].body["messages"][0]["content"]
+
+
+def test_a_schema_has_its_fields_in_the_order_in_which_they_are_declared(
+    fake: FakeAI, speaking: Speaking, isk: Unit
+) -> None:
+    """Strict decoders write them in that order: reasons before what follows from them."""
+    speaking(BRAIN).perform(Read(QUESTION, (isk,)))
+    sent = fake.log[0].body["response_format"]["json_schema"]["schema"]
+    assert list(sent["properties"]) == sent["required"] == list(ReadingReply.model_fields)
+    assert sent["required"].index("steps") < sent["required"].index("answer")
+    step = sent["$defs"]["StepReply"]
+    assert list(step["properties"]) == step["required"] == list(StepReply.model_fields)
 
 
 def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaking: Speaking, tmp_path: Path) -> None:
@@ -105,20 +124,20 @@ def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaki
         "wrong types" if body.get("response_format", {}).get("type") == "json_schema" else None
     )
     speaking(BRAIN).perform(Read("q", (passage("T", "A text."),)))
-    assert forms(fake) == ["json_schema", "json_object"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON
+    assert forms(fake) == FORMS[:2]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
 
 
-@pytest.mark.parametrize("worst", ["json_schema", "json_object"])
+@pytest.mark.parametrize("worst", FORMS[:-1])
 def test_a7_a_rung_that_gave_nothing_before_it_worked_is_left(
     fake: FakeAI, speaking: Speaking, tmp_path: Path, worst: str
 ) -> None:
     """Some servers answer a schema with an empty reply, local and reasoning ones above all."""
-    broken = ["json_schema", "json_object"][: 1 + ["json_schema", "json_object"].index(worst)]
-    fake.choose = lambda _, body: "empty" if body.get("response_format", {}).get("type") in broken else None
+    broken = FORMS[: 1 + FORMS.index(worst)]
+    fake.choose = lambda _, body: "empty" if form_of(body) in broken else None
     tasks = [Decompose("one"), Decompose("two")]
     first = [speaking(BRAIN).perform(task).value for task in tasks]
-    works = ["json_schema", "json_object", ""][len(broken)]
+    works = FORMS[len(broken)]
     assert forms(fake) == [*broken, works, works]
     assert [speaking(BRAIN).perform(task).value for task in tasks] == first
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
@@ -149,7 +168,7 @@ def test_a_rung_that_works_is_not_left_for_prompts_that_it_refuses(
     language = speaking(BRAIN)
     for question in ["one", *(f"odd {number}" for number in range(REFUSALS - 1)), "two", "odd again", "odd again"]:
         assert language.perform(Decompose(question)).value.questions == ("a", "b")
-    assert forms(fake).count("json_object") == REFUSALS
+    assert forms(fake).count("json_object+") == REFUSALS
     assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
@@ -167,11 +186,11 @@ def test_a_rung_that_works_no_longer_is_left_after_many_refusals_and_that_is_sai
 
     language.perform(Decompose("the last straw"))
     language.perform(Decompose("and then"))
-    assert forms(fake)[-3:] == ["json_schema", "json_object", "json_object"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON
+    assert forms(fake)[-3:] == ["json_schema", "json_object+", "json_object+"]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
     [said] = [record.getMessage() for record in caplog.records]
     assert f"refused the last {REFUSALS} requests on the rung schema" in said
-    assert said.endswith("from now on it is asked on json")
+    assert said.endswith("from now on it is asked on json-with-schema")
 
 
 def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
@@ -188,7 +207,7 @@ def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
         return said(body)
 
     speaking(brain).perform(Decompose("one"))
-    assert forms(fake) == ["json_schema", "json_object", "json_schema"]
+    assert forms(fake) == ["json_schema", "json_object+", "json_schema"]
     assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
@@ -232,9 +251,9 @@ def test_a7_a_reply_without_enough_room_is_asked_once_more_with_more(
 @pytest.mark.parametrize(
     ("fault", "tried"),
     [
-        ("cut off", ["json_schema"] * 2),
-        ("only reasoning", ["json_schema"] * 2),
-        ("empty", ["json_schema", "json_object", "", ""]),
+        ("cut off", [*["json_schema"] * 2, "plain"]),
+        ("only reasoning", [*["json_schema"] * 2, "plain"]),
+        ("empty", [*FORMS, "", "plain"]),
     ],
 )
 def test_a7_then_it_is_a_typed_failure(
@@ -252,7 +271,7 @@ def test_a7_where_the_window_has_no_more_room_the_evidence_gives_way(fake: FakeA
     units = tuple(passage(f"T{number}", "It rises in the Grey Hills. " * 8) for number in range(40))
     speaking(BRAIN, context_window=4096, max_output_tokens=2048).perform(Read(QUESTION, units))
     assert [asked.body["max_tokens"] for asked in fake.log] == [2048, 2048]
-    assert fake.log[1].prompt.count("begin") < fake.log[0].prompt.count("begin")
+    assert fake.log[1].prompt.count("<passage") < fake.log[0].prompt.count("<passage")
 
 
 def test_a12_a_prompt_that_is_too_long_loses_its_last_ranks_once(fake: FakeAI, speaking: Speaking) -> None:
@@ -350,5 +369,78 @@ def test_what_the_model_is_told_is_what_the_prompt_says(speaking: Speaking, isk:
 
     speaking(brain).perform(Read(QUESTION, (isk,)))
     given = seen[0]["messages"][1]["content"]
-    assert given.endswith(f"Question: {QUESTION}")
-    assert f"\nIsk\n{isk.text}\nend " in given
+    assert f"\n\nQuestion: {QUESTION}\n" in given
+    assert given.startswith(f'<passage n="1"><title>Isk</title>\n{isk.text}\n</passage>')
+
+
+def sloppy(body: Body) -> str:
+    """A model that cannot write JSON, but says things."""
+    if form_of(body) != "plain":
+        return "Sure, I will think of it."
+    if task_of(body) == "answer":
+        return "It rises in the Grey Hills.\nANSWER: the Grey Hills"
+    return "QUESTION: a?\nQUESTION: b?"
+
+
+def test_a_model_that_cannot_write_json_answers_in_plain_text_and_is_asked_so_from_then_on(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path, isk: Unit
+) -> None:
+    reading = speaking(sloppy).perform(Read(QUESTION, (isk,))).value
+    assert reading.answer == "the Grey Hills"
+    span = reading.steps[-1].support[0]
+    assert isk.text[span.start - 7 : span.end - 7] == "It rises in the Grey Hills and is 90 km long."
+    assert forms(fake) == [*FORMS, "", "plain"]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.PLAIN
+    assert speaking(sloppy).perform(Decompose("one")).value.questions == ("a?", "b?")
+    assert forms(fake)[7:] == ["plain"]
+    write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
+    replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
+    assert replay.perform(Read(QUESTION, (isk,))).value == reading
+    assert len(fake.log) == 8
+
+
+def test_plain_text_helps_out_where_a_rung_that_works_gave_nothing_and_is_not_remembered(
+    fake: FakeAI, speaking: Speaking, tmp_path: Path, isk: Unit
+) -> None:
+    speaking(BRAIN).perform(Decompose("one"))
+    assert speaking(sloppy).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+    assert forms(fake)[1:] == ["json_schema", "json_schema", "plain"]
+    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+
+
+def test_a_rung_to_stay_on_is_stayed_on(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    with pytest.raises(TaskFailed):
+        speaking(sloppy, structured="json").perform(Read(QUESTION, (isk,)))
+    assert forms(fake) == ["json_object", "json_object"]
+    fake.log.clear()
+    assert speaking(sloppy, structured="plain").perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+    assert forms(fake) == ["plain"]
+
+
+def test_the_arguments_of_a_function_are_a_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    fake.always = "function call"
+    language = speaking(BRAIN, structured="tools")
+    assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+    [asked] = fake.log
+    [tool] = asked.body["tools"]
+    assert tool["function"]["name"] == asked.body["tool_choice"]["function"]["name"] == "answer"
+    assert list(tool["function"]["parameters"]["properties"]) == list(ReadingReply.model_fields)
+    assert "response_format" not in asked.body
+    assert speaking(BRAIN, structured="tools", stream=True).perform(Read("q?", (isk,))).value.answer == "the Grey Hills"
+
+
+@pytest.mark.parametrize(("words", "left"), [("Failed to parse grammar", True), ("out of memory", False)])
+def test_a_refusal_that_names_the_format_is_one_whatever_its_status(
+    fake: FakeAI, speaking: Speaking, isk: Unit, words: str, left: bool
+) -> None:
+    """llama.cpp's Python server answers 500 to `json_schema`."""
+    FAULTS["500 in these words"] = status(500, words)
+    fake.choose = lambda _, body: "500 in these words" if form_of(body) == "json_schema" else None
+    language = speaking(BRAIN, attempts=2)
+    if left:
+        assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
+        assert forms(fake) == FORMS[:2]
+    else:
+        with pytest.raises(TaskFailed, match="500"):
+            language.perform(Read(QUESTION, (isk,)))
+        assert forms(fake) == [FORMS[0]] * 2

@@ -19,8 +19,8 @@ BRAIN = by_task(
         "answer": ANSWER,
         "complete": {"question": COMPLETED},
         "decompose_next": {"questions": ["How far is that range from the sea?"]},
-        "integrate": {"steps": [], "answer": "900 metres", "confidence": 0.9},
-        "assess": {"probability": 0.5},
+        "integrate": {"reasoning": "Found.", "answer": "900 metres", "confidence": 0.9},
+        "assess": {"missing": "the height", "enough": "no"},
     }
 )
 

@@ -107,8 +107,61 @@ def test_a8_nothing_is_evaluated() -> None:
         '{"answer": (1).__class__}',
         "{'answer': open('/etc/passwd')}",
     ):
-        with pytest.raises(Unusable):
-            parse_reply(text, ReadingReply)
+        with suppress(Unusable):
+            answer = parse_reply(text, ReadingReply).answer
+            assert answer is not None
+            assert answer in text, "words are words"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('{"final_answer": "the Isk"}', "the Isk"),
+        ('{"Final Answer": "the Isk", "steps": []}', "the Isk"),
+        ('{"finalAnswer": "the Isk", "Confidence": "80%"}', "the Isk"),
+        ('{"Answer": true}', "yes"),
+        ('[{"answer": "the Isk"}]', "the Isk"),
+        ('{"answer": "the "Isk"", "steps": []}', 'the "Isk"'),
+        ('{"answer": the Isk}', "the Isk"),
+        ('{"answer": "the Isk" "steps": []}', "the Isk"),
+    ],
+)
+def test_a8_other_names_and_sloppy_syntax_are_understood(text: str, answer: str) -> None:
+    assert parse_reply(text, ReadingReply).answer == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"final_answer": "the Isk", "result": "the Marn"}',  # either could be meant
+        "{'answer': 'the Isk', 'answer': 'the Marn'}",
+        '{"answer": "the Isk", "answer": "the Marn",}',
+        '{"answer": "the Is',
+        '{"steps": [{"answer": "the Isk"}]}',
+    ],
+)
+def test_a8_what_would_have_to_be_guessed_is_refused(text: str) -> None:
+    with pytest.raises(Unusable):
+        parse_reply(text, ReadingReply)
+
+
+def test_a8_the_parts_of_a_reply_may_have_other_names_too() -> None:
+    text = '{"Named entities": ["Isk"], "propositions": [{"statement": "The Isk is long.", "sentence number": "[2]"}]}'
+    reply = parse_reply(text, ExtractReply)
+    assert [(entity.name, entity.type) for entity in reply.entities] == [("Isk", "")], "a name alone will do"
+    assert [(fact.text, fact.sentence) for fact in reply.facts] == [("The Isk is long.", [2])]
+
+
+@pytest.mark.parametrize("wrapped", ["%s", "```json\n%s\n```", "<think>Two.</think>%s"])
+def test_a8_a_list_may_come_without_its_name(wrapped: str) -> None:
+    assert parse_reply(wrapped % '["Who?", "Where was #1 born?"]', DecomposeReply).questions == [
+        "Who?",
+        "Where was #1 born?",
+    ]
+    facts = parse_reply(wrapped % '[{"text": "The Isk is long."}]', ExtractReply).facts
+    assert [fact.text for fact in facts] == ["The Isk is long."]
+    with pytest.raises(Unusable):
+        parse_reply(wrapped % '["the Isk", "the Marn"]', ReadingReply)
 
 
 @given(st.text(max_size=400) | st.text(alphabet="{}[]\"':,\\ \nabc01/*", max_size=200))
@@ -241,7 +294,7 @@ def test_schemas_are_closed_and_ask_for_every_field() -> None:
                 if part.get("type") == "object":
                     seen += 1
                     assert part["additionalProperties"] is False
-                    assert part["required"] == sorted(part["properties"])
+                    assert part["required"] == list(part["properties"])
             elif isinstance(part, list):
                 pending += part
         assert seen

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from fakeai.brains import by_task
+from fakeai.brains import by_task, task_of
 from fakeai.server import FakeAI
 from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import (
+    Abstain,
     Assess,
     Complete,
     Decompose,
     Decomposition,
+    Entail,
+    Equate,
     Extract,
     Fact,
     Finding,
@@ -21,9 +25,13 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
+    Relation,
     Sample,
+    Step,
     Summarise,
     Task,
+    Triple,
+    Verify,
 )
 from hoptrail.types import Kind, Span, Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
@@ -50,12 +58,49 @@ def test_a_sample_may_be_a_title_that_sounds_like_no_answer(speaking: Speaking, 
 
 
 def test_integrate_sees_findings_and_evidence(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    language = speaking(by_task({"integrate": ANSWER}))
-    assert language.perform(Integrate(QUESTION, (FOUND,), (isk,))).value.answer == "the Grey Hills"
+    language = speaking(by_task({"integrate_evidence": ANSWER}))
+    read = language.perform(Integrate(QUESTION, (FOUND,), (isk,))).value
+    assert read.answer == "the Grey Hills"
+    assert read.steps[0].support
     given = fake.log[0].body["messages"][1]["content"]
     assert "#1 Who designed the Tallow Bridge? -> Orla Finch" in given
     assert "It rises in the Grey Hills" in given
-    assert language.perform(Integrate(QUESTION, (FOUND,))).value.steps[0].support == ()
+
+
+def test_integrate_from_answers_alone_asks_for_no_evidence(fake: FakeAI, speaking: Speaking) -> None:
+    concluded = {"reasoning": "It was designed by her.", "answer": "Orla Finch", "confidence": "medium"}
+    value = speaking(by_task({"integrate": concluded})).perform(Integrate(QUESTION, (FOUND,))).value
+    assert value == Reading("Orla Finch", (Step(QUESTION, "Orla Finch", ()),), 0.6)
+    for absent in ("evidence", "quote", "passage"):
+        assert absent not in fake.log[0].prompt
+        assert absent not in json.dumps(fake.log[0].body["response_format"])
+
+
+def test_integrate_without_any_answer_is_reading(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    language = speaking(by_task({"answer": ANSWER}))
+    for findings in ((), (Finding("a", "a", None),)):
+        assert language.perform(Integrate(QUESTION, findings, (isk,))).value.answer == "the Grey Hills"
+    assert len(fake.log) == 1, "the same request"
+
+
+@pytest.mark.parametrize(
+    ("abstain", "said"),
+    [
+        (Abstain.ALWAYS, "A guess is worse than null."),
+        (Abstain.ALLOWED, "If nothing in"),
+        (Abstain.NEVER, "never null"),
+    ],
+)
+def test_whether_it_may_abstain_is_said_to_the_model(
+    fake: FakeAI, speaking: Speaking, isk: Unit, abstain: Abstain, said: str
+) -> None:
+    language = speaking(by_task({"answer": ANSWER, "integrate": {"answer": "the Isk"}, "integrate_evidence": ANSWER}))
+    language.perform(Read(QUESTION, (isk,), abstain))
+    language.perform(Integrate(QUESTION, (FOUND,), (), abstain))
+    language.perform(Integrate(QUESTION, (FOUND,), (isk,), abstain))
+    assert [asked.prompt.splitlines()[-1].count(said) for asked in fake.log] == [1, 1, 1]
+    guessing = [asked.prompt.count("guess") for asked in fake.log]
+    assert guessing == [1, 1, 1] if abstain is Abstain.ALWAYS else guessing == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -87,21 +132,81 @@ def test_a_plan_has_an_end(speaking: Speaking) -> None:
 
 def test_complete_stands_alone(fake: FakeAI, speaking: Speaking) -> None:
     language = speaking(by_task({"complete": {"question": "Where was Orla Finch  born?"}}))
-    assert language.perform(Complete("Where was #1 born?", (FOUND,))).value == "Where was Orla Finch born?"
-    assert language.perform(Complete("Where was Orla born?", ())).value == "Where was Orla born?"
-    assert len(fake.log) == 1
+    missing = Finding("Who built it?", "Who built it?", None)
+    value = language.perform(Complete("Where was she born?", (missing, FOUND))).value
+    assert value == "Where was Orla Finch born?"
+    assert "#1 Who designed the Tallow Bridge? -> Orla Finch" in fake.log[0].prompt
+    assert "(not found)" not in fake.log[0].prompt
 
 
-def test_an_empty_completion_fails(speaking: Speaking) -> None:
-    with pytest.raises(TaskFailed, match="empty question"):
-        speaking(by_task({"complete": {"question": " "}})).perform(Complete("q", (FOUND,)))
+@pytest.mark.parametrize(
+    ("question", "findings", "completed"),
+    [
+        ("Where was #1 born?", (FOUND,), "Where was Orla Finch born?"),
+        ("Where was #2 born?", (FOUND,), "Where was #2 born?"),
+        ("Where was Orla born?", (FOUND,), "Where was Orla born?"),
+        ("Where was she born?", (), "Where was she born?"),
+        ("Where was she born?", (Finding("Who built it?", "Who built it?", None),), "Where was she born?"),
+    ],
+)
+def test_what_rules_complete_is_not_asked(
+    fake: FakeAI, speaking: Speaking, question: str, findings: tuple[Finding, ...], completed: str
+) -> None:
+    assert speaking().perform(Complete(question, findings)).value == completed
+    assert fake.log == []
 
 
-def test_assess_gives_a_probability_with_or_without_an_answer(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    language = speaking(by_task({"assess": {"probability": "85%"}}))
-    assert language.perform(Assess(QUESTION, (isk,))).value == 0.85
-    assert language.perform(Assess(QUESTION, (isk,), "the Grey Hills")).value == 0.85
-    assert [asked.prompt.split("Proposed answer: ")[1] for asked in fake.log] == ["(none)", "the Grey Hills"]
+@pytest.mark.parametrize("reply", [" ", "Where was the designer born?"])
+def test_a_completion_that_adds_nothing_found_is_not_taken(speaking: Speaking, reply: str) -> None:
+    language = speaking(by_task({"complete": {"question": reply}}))
+    assert language.perform(Complete("Where was she born?", (FOUND,))).value == "Where was she born?"
+
+
+@pytest.mark.parametrize(("said", "meant"), [("yes", 1.0), ("No, the source is missing.", 0.0), (True, 1.0)])
+def test_assess_asks_what_is_missing_and_then_whether_it_is_enough(
+    fake: FakeAI, speaking: Speaking, isk: Unit, said: object, meant: float
+) -> None:
+    language = speaking(by_task({"assess": {"missing": "nothing", "enough": said}}))
+    assert language.perform(Assess(QUESTION, (isk,))).value == meant
+    assert "answer" not in fake.log[0].body["messages"][1]["content"].lower(), "none is proposed"
+
+
+@pytest.mark.parametrize(("said", "meant"), [("yes", 1.0), ("Partly", 0.25), ("no.", 0.0)])
+def test_verify_holds_an_answer_against_the_evidence(
+    fake: FakeAI, speaking: Speaking, isk: Unit, said: str, meant: float
+) -> None:
+    language = speaking(by_task({"verify": {"reason": "It says so.", "supports": said}}))
+    assert language.perform(Verify(QUESTION, (isk,), "the Grey Hills")).value == meant
+    assert "Answer to check: the Grey Hills" in fake.log[0].prompt
+
+
+@pytest.mark.parametrize(
+    ("task", "reply"),
+    [
+        (Assess, {"missing": "", "enough": 0.5}),
+        (Verify, {"reason": "", "supports": "0.9"}),
+        (Equate, {"difference": "", "same": "maybe"}),
+    ],
+)
+def test_a_judgement_is_a_word_and_no_number(
+    fake: FakeAI, speaking: Speaking, isk: Unit, task: type[Task[Any]], reply: object
+) -> None:
+    asked: dict[type[Task[Any]], Task[Any]] = {
+        Assess: Assess(QUESTION, (isk,)),
+        Verify: Verify(QUESTION, (isk,), "the sea"),
+        Equate: Equate(QUESTION, "the sea", "the ocean"),
+    }
+    with pytest.raises(TaskFailed, match="must be"):
+        speaking(lambda _: json.dumps(reply)).perform(asked[task])
+    assert "probab" not in fake.log[0].prompt
+
+
+def test_equivalence_and_one_direction_are_separate_questions(fake: FakeAI, speaking: Speaking) -> None:
+    replies = {"equate": {"difference": "nothing", "same": "yes"}, "entail": {"reason": "", "relation": "neutral"}}
+    language = speaking(by_task(replies))
+    assert language.perform(Equate("Where?", "Wrenmouth", "the town of Wrenmouth")).value is True
+    assert language.perform(Entail("Where?", "in the north", "in Wrenmouth")).value is Relation.NEUTRAL
+    assert [task_of(asked.body) for asked in fake.log] == ["equate", "entail"]
 
 
 def test_recall_answers_from_memory_or_not(speaking: Speaking) -> None:
@@ -157,6 +262,60 @@ def test_a15_entities_that_the_text_does_not_name_are_dropped(speaking: Speaking
     assert value.facts[0].entities == ("ISK Valley",)
 
 
+def test_a_fact_keeps_its_triple_where_an_end_of_it_is_what_the_fact_is_about(speaking: Speaking, isk: Unit) -> None:
+    facts: list[dict[str, Any]] = [
+        {
+            "text": "The Isk rises in hills.",
+            "entities": ["Isk"],
+            "triple": ["ISK", "rises  in", "hills"],
+            "sentence": 2,
+        },
+        {"text": "The Isk is a river.", "entities": ["Isk"], "triple": ["it", "is", "a river"], "sentence": 1},
+        {"text": "The Isk is long.", "entities": ["Isk"], "triple": ["Isk", "", "long"], "sentence": 2},
+    ]
+    value = speaking(by_task({"extract": extraction("Isk", facts=facts)})).perform(Extract(isk)).value
+    assert [fact.triple for fact in value.facts] == [Triple("ISK", "rises in", "hills"), None, None]
+
+
+def test_what_a_text_points_back_to_may_stand_in_the_passage_before(speaking: Speaking) -> None:
+    before, unit = passage("Log", "Orla Finch went ashore. It rained."), passage("Log", "She sold the Heron there.")
+    facts: list[dict[str, Any]] = [
+        {"text": "Orla Finch sold the Heron.", "entities": ["Heron", "ORLA FINCH"], "sentence": 1},
+        {"text": "Jonas Pell went ashore.", "entities": ["Jonas Pell"], "sentence": 1},
+    ]
+    language = speaking(by_task({"extract": extraction("Heron", "Orla Finch", facts=facts)}))
+    value = language.perform(Extract(unit, before)).value
+    assert value.entities == ("Heron", "Orla Finch")
+    assert [(fact.entities, fact.source) for fact in value.facts] == [(("Heron", "Orla Finch"), unit.sources[0])]
+    assert language.perform(Extract(unit)).value.facts[0].entities == ("Heron",)
+
+
+def test_what_is_said_to_be_a_date_or_a_quantity_is_no_entity(speaking: Speaking, isk: Unit) -> None:
+    entities = [{"name": "Isk", "type": "river"}, {"name": "90 km", "type": "Distance"}]
+    facts: list[dict[str, Any]] = [
+        {"text": "The Isk is 90 km long.", "entities": ["Isk", "90 km"], "sentence": 2},
+        {"text": "It is 90 km long.", "entities": ["90 km"], "sentence": 2},
+    ]
+    reply = {"entities": entities, "facts": facts}
+    value = speaking(by_task({"extract": reply})).perform(Extract(isk)).value
+    assert value.entities == ("Isk",)
+    assert [fact.entities for fact in value.facts] == [("Isk",), ()]
+
+
+def test_a15_facts_about_nothing_that_the_text_names_are_dropped(speaking: Speaking, isk: Unit) -> None:
+    facts = [
+        {
+            "text": "Brandt & Sons supply the Rowan School.",
+            "entities": ["Brandt & Sons", "Rowan School"],
+            "sentence": 2,
+        },
+        {"text": "The Isk is a river.", "entities": ["Isk", "Europe"], "sentence": 1},
+        {"text": "It is long.", "entities": [], "sentence": 2},
+    ]
+    value = speaking(by_task({"extract": extraction("Isk", facts=facts)})).perform(Extract(isk)).value
+    assert [fact.text for fact in value.facts] == ["The Isk is a river.", "It is long."]
+
+
 def test_a15_the_prompts_ask_for_the_documents_own_language(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
     language = speaking(by_task({"extract": extraction(), "summarise": {"summary": "s"}, "answer": ANSWER}))
     for task in (Extract(isk), Summarise((isk,), 10), Read("Wo entspringt die Isk?", (isk,))):
@@ -165,12 +324,12 @@ def test_a15_the_prompts_ask_for_the_documents_own_language(fake: FakeAI, speaki
 
 
 def test_a13_text_of_documents_goes_out_and_is_cited_unaltered(fake: FakeAI, speaking: Speaking) -> None:
-    text = "The page holds <think>a thought</think> and <tool_call>{}</tool_call>. [9] end $question ```json {}."
+    text = "The page holds <think>a thought</think> and <tool_call>{}</tool_call>. [9] $question ```json {}."
     unit = passage("Odd </think> title", text)
     step = {"question": "q", "answer": "a thought", "evidence": [1], "quote": text[:60]}
     language = speaking(by_task({"answer": {"steps": [step], "answer": "a thought", "confidence": 1}}))
     span = language.perform(Read("What does it hold?", (unit,))).value.steps[0].support[0]
-    assert f"\nOdd </think> title\n{text}\nend " in fake.log[0].prompt
+    assert f"<title>Odd </think> title</title>\n{text}\n</passage>" in fake.log[0].prompt
     assert text[span.start - 7 : span.end - 7].startswith("The page holds <think>a thought</think>")
 
 
@@ -187,12 +346,22 @@ def test_a_prompt_never_outgrows_the_window(fake: FakeAI, speaking: Speaking) ->
         by_task({"answer": ANSWER, "summarise": {"summary": "s"}}), context_window=2048, max_output_tokens=512
     )
     language.perform(Read(QUESTION, units))
-    language.perform(Summarise(units, 50))
     language.perform(Read(QUESTION, (passage("Large", "word " * 30_000),)))
-    assert len(fake.log) == 3
-    for asked in fake.log:
-        assert len(asked.prompt) / 4 + 512 < 2048
-        assert len(asked.prompt) / 4 > 600, "and uses its room"
+    assert len(fake.log) == 2
+    assert all(len(asked.prompt) / 4 > 600 for asked in fake.log), "it uses its room"
+    language.perform(Summarise(units, 50))
+    assert all(len(asked.prompt) / 4 + 512 < 2048 for asked in fake.log)
+
+
+def test_passages_that_the_window_drops_are_told(
+    fake: FakeAI, speaking: Speaking, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = tuple(passage(f"Title {number}", "word " * 300) for number in range(20))
+    speaking(by_task({"answer": ANSWER}), context_window=2048, max_output_tokens=512).perform(Read(QUESTION, units))
+    left_out = 20 - fake.log[0].prompt.count("<passage n=")
+    assert 0 < left_out < 20
+    assert f"[…] {left_out} more do not fit." in fake.log[0].prompt
+    assert f"answer: {left_out} of 20 passages do not fit into context_window under [chat]" in caplog.text
 
 
 def test_an_empty_unit_has_nothing_to_extract(fake: FakeAI, speaking: Speaking) -> None:
@@ -202,7 +371,7 @@ def test_an_empty_unit_has_nothing_to_extract(fake: FakeAI, speaking: Speaking) 
 
 
 def test_what_is_no_task_is_refused(speaking: Speaking) -> None:
-    with pytest.raises(TaskFailed, match="not one of the ten"):
+    with pytest.raises(TaskFailed, match="no language task"):
         speaking().perform(Task())
 
 

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
-from importlib.resources import files
+import json
+from pathlib import Path
 
 import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.prompting import load_prompt, parse_prompt
+from hoptrail.language.chat.prompting import check_prompts, known_prompts, load_prompt, parse_prompt
 from hoptrail.language.tasks import TASK_NAMES
+from hoptrail.models.text import estimated_tokens
 
-NAMES = sorted(place.name.removesuffix(".md") for place in (files("hoptrail.language.chat") / "prompts").iterdir())
-HEAD = "names: a, b\nreply: x\nsource: y\n---\nDo it.\n---\n"
+NAMES = known_prompts()
+APART = {"repair", "schema"}
+HEAD = "names: a, b\nreply: x\nsource: y\n--- instructions\nDo it.\n--- given\n"
 
 
 def test_every_task_has_a_prompt() -> None:
     assert set(TASK_NAMES.values()) <= set(NAMES)
-    assert set(NAMES) - set(TASK_NAMES.values()) == {"decompose_next", "repair", "schema"}
+    assert set(NAMES) - set(TASK_NAMES.values()) == {"decompose_next", "integrate_evidence", *APART}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,14 +31,33 @@ def test_every_prompt_is_filled_by_exactly_its_names(name: str) -> None:
     assert "$" not in user.text
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"repair", "schema"}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - APART))
 def test_every_task_prompt_shows_the_form_it_declares(name: str) -> None:
-    """JSON mode wants the word, and every field of the reply's class stands in the instructions."""
+    """JSON mode wants the word; every field of the reply's class stands in the form, reasons before what follows from them."""
     prompt = load_prompt(name)
-    assert "JSON" in prompt.instructions
-    reply = getattr(schemas, prompt.reply)
-    for field in reply.model_fields:
-        assert f'"{field}"' in prompt.instructions
+    assert "JSON" in prompt.form
+    fields = list(getattr(schemas, prompt.reply).model_fields)
+    places = [prompt.form.index(f'"{field}"') for field in fields if field != "answer"]
+    assert places == sorted(places)
+    assert prompt.form.rindex('"answer"') > places[0] if "answer" in fields and len(fields) > 2 else True
+    if prompt.example:
+        shown = [json.loads(line) for line in prompt.example.splitlines() if line.startswith("{")]
+        assert [list(getattr(schemas, prompt.reply)(**reply).model_dump()) for reply in shown] == [fields]
+        assert [list(reply) for reply in shown] == [fields]
+
+
+@pytest.mark.parametrize("name", ["extract", "decompose", "decompose_next"])
+def test_hard_tasks_have_one_worked_example(name: str) -> None:
+    assert load_prompt(name).example.count("An example") == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - APART - {"recall"}))
+def test_small_windows_get_a_short_form(name: str) -> None:
+    prompt = load_prompt(name)
+    values = dict.fromkeys(prompt.names, "x")
+    long, short = (estimated_tokens(prompt.fill(values, short=short)[0].text) for short in (False, True))
+    assert short < 0.75 * long
+    assert prompt.form in prompt.fill(values, short=True)[0].text
 
 
 def test_values_are_not_filled_again() -> None:
@@ -55,7 +77,7 @@ def test_all_missing_and_surplus_names_are_listed() -> None:
         (HEAD + "$a and $c", r"differs.*missing: c; surplus: b"),
         (HEAD + "$a and $b for 5 $", r"differs.*stray"),
         (HEAD.replace("Do it", "Do $a") + "$a and $b", "differs"),
-        ("names: a\n---\n$a", "2 parts"),
+        ("names: a\n--- given\n$a", "no section"),
         (HEAD.replace("reply", "answer") + "$a $b", "declares names, answer, source"),
     ],
 )
@@ -67,3 +89,51 @@ def test_prompts_that_contradict_themselves_are_refused(text: str, message: str)
 def test_there_is_no_prompt_of_another_name() -> None:
     with pytest.raises(UsageError, match="no prompt nothing"):
         load_prompt("nothing")
+
+
+OWN = """names: question, abstain, evidence
+reply: ReadingReply
+source: our house
+--- instructions
+Answer like a lawyer.
+--- always
+Say null rather than guess.
+--- allowed
+Null is allowed.
+--- never
+Null is not allowed.
+--- given
+$evidence
+$question
+$abstain
+"""
+
+
+def test_a_folder_of_ones_own_replaces_prompts_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "answer.md").write_text(OWN, encoding="utf-8")
+    check_prompts(str(tmp_path))
+    assert load_prompt("answer", str(tmp_path)).instructions == "Answer like a lawyer."
+    assert load_prompt("sample", str(tmp_path)) == load_prompt("sample")
+    check_prompts("")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("anwser.md", OWN, r"anwser\.md is none of the known files: answer\.md, assess\.md"),
+        ("answer.txt", OWN, r"answer\.txt is none of the known files"),
+        ("answer.md", OWN.replace("evidence", "passages"), "the names of answer.*missing: evidence; surplus: passages"),
+        ("answer.md", OWN.replace("--- never\nNull is not allowed.\n", ""), "sections of answer.*missing: never"),
+        ("answer.md", OWN.replace("ReadingReply", "SampleReply"), "reply of answer is ReadingReply, not SampleReply"),
+        ("answer.md", OWN.replace("--- given", "--- shown"), "no section"),
+    ],
+)
+def test_prompts_that_cannot_stand_in_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
+        check_prompts(str(tmp_path))
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        check_prompts(str(tmp_path / "nowhere"))

@@ -7,6 +7,7 @@ import pytest
 from hoptrail.language.offline.candidates import candidates
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.types import Unit
 
 MakeUnit = Callable[[str, str], Unit]
@@ -29,6 +30,16 @@ def test_parts_and_extensions_are_offered(text: str, offered: set[str], passage:
     assert "Ada Lunt" in found
     for one in found.values():
         assert one.end == 0 or one.text in text[one.start : one.end]
+
+
+def test_dates_are_read_in_figures_and_a_pronoun_is_no_number() -> None:
+    found = {
+        mention.text: mention.shape
+        for mention in find_mentions("Bo came on 2019-08-12, left in 2021-04; 1979.017 is torn.")
+    }
+    assert found == {"Bo": Shape.NAME, "2019-08-12": Shape.DATE, "2021-04": Shape.DATE, "1979.017": Shape.NUMBER}
+    said = [mention.text for mention in find_mentions("one has a limp and one boat leaks", question=False)]
+    assert said.count("one") == 1
 
 
 def test_no_text_is_offered_twice_and_nothing_of_an_empty_line(passage: MakeUnit) -> None:

@@ -12,6 +12,28 @@ CHAINS = {
         "Who is the inventor of the Halden Valve?",
         "Where was #1 born?",
     ),
+    "Where is the hometown of the author of The Worries of the City?": (
+        "Who is the author of The Worries of the City?",
+        "Where is the hometown of #1?",
+    ),
+    "When did the owner of the Tallow boat join the club?": (
+        "Who is the owner of the Tallow boat?",
+        "When did #1 join the club?",
+    ),
+    "In which town does the keeper live who built Foss Bridge?": (
+        "Who is the keeper who built Foss Bridge?",
+        "In which town does #1 live?",
+    ),
+    "Which crew has the longer lead time, Foss Yard or Arden Yard?": (
+        "What is the lead time of Foss Yard?",
+        "What is the lead time of Arden Yard?",
+    ),
+    "which takes longer, the ferry or the tide mill": (
+        "How long does the ferry take?",
+        "How long does the tide mill take?",
+    ),
+    "Which is cheaper, Foss Yard or Arden Yard?": ("Which is cheaper, Foss Yard or Arden Yard?",),
+    "What was the error of the Foss gauge when it was new?": ("What was the error of the Foss gauge when it was new?",),
     "When did Mira Oste's father die?": ("Who is the father of Mira Oste?", "When did #1 die?"),
     "Who is Mira Oste's stepmother?": ("Who is the father of Mira Oste?", "Who is the wife of #1?"),
     "Which stadium lies in the city where the striker who scored for Port Arden was born?": (

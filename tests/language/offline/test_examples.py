@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Read
+from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Read, Verify
 from hoptrail.types import Document, Unit
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -88,8 +88,8 @@ def test_assess_tells_enough_evidence_from_too_little(harbour: tuple[Unit, ...])
     enough = language.perform(Assess(DEMO, harbour)).value
     little = language.perform(Assess(DEMO, harbour[:2])).value
     assert 0 <= little < 0.4 < enough <= 1
-    right = language.perform(Assess(DEMO, harbour, "River Lathe")).value
-    wrong = language.perform(Assess(DEMO, harbour, "River Sallow")).value
+    right = language.perform(Verify(DEMO, harbour, "River Lathe")).value
+    wrong = language.perform(Verify(DEMO, harbour, "River Sallow")).value
     assert wrong < 0.4 < right
 
 

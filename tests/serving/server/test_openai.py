@@ -146,7 +146,7 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     told = client.chat.completions.create(model="bm25", messages=asked)
     assert (told.choices[0].message.content or "").startswith(UNSETTLED)
     assert extra_of(told)["abstained"] is True
-    assert text_of({"answer": None, "evidence": [], "trail": [{"verdict": "failed"}]}) == UNTOLD
+    assert text_of({"answer": None, "evidence": [], "closest": [], "trail": [{"verdict": "failed"}]}) == UNTOLD
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}}

@@ -37,10 +37,12 @@ BATCH, BATCH_BYTES = 100, 4 * MIB
 """Pages, and bytes of XML, that a worker gets at once."""
 CHECKPOINT = 2000
 """Pages between two checkpoints: what a kill loses at most."""
-FORMAT = 2
+FORMAT = 3
 """Rises when the same dump gives other files."""
 NAMED = 1000
 """Faulty pages that the manifest names; of further ones only the number is."""
+COUNTED = 100
+"""Templates that showed nothing and are counted in the manifest, the most frequent first."""
 
 DEFAULTS = WikipediaSettings()
 Report = Callable[[str, int, int], None]
@@ -61,7 +63,8 @@ class WikipediaCorpus:
     `dump`: its name, size in bytes, and the SHA-256 of its first MiB. `words` are those of all documents. `redirects` are all
     of the dump; `redirects_unused` lead to no page that has a profile (a page left out or missing, or in a circle).
     `left_out`: numbers of pages by reason. `faults`: (title, reason) of pages that could not be used, at most 1,000, of
-    `faults_in_all`. `ended`: where and why the dump ends before its end, else empty.
+    `faults_in_all`. `ended`: where and why the dump ends before its end, else empty. `templates_dropped`: the templates that most
+    often showed nothing, and how often.
     """
 
     dump: dict[str, str | int]
@@ -78,6 +81,7 @@ class WikipediaCorpus:
     faults_in_all: int
     faults: tuple[tuple[str, str], ...] = field(default=())
     ended: str = ""
+    templates_dropped: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> WikipediaCorpus:
@@ -246,6 +250,7 @@ class _Work:
             faults_in_all=forms[Form.FAULT],
             faults=tuple((title, reason) for title, reason in self.notebook.faults(NAMED)),
             ended=f"{where}: {progress.ended}" if progress.ended else "",
+            templates_dropped=dict(self.notebook.dropped(COUNTED)),
         )
 
 

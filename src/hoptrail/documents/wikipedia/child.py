@@ -41,8 +41,11 @@ def main() -> None:
 
 def _settings(given: dict[str, Any]) -> WikipediaSettings:
     """Settings from JSON, which has lists where they have tuples."""
-    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
-    return WikipediaSettings(**values)
+    return WikipediaSettings(**{name: _frozen(one) for name, one in given.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _limit_time(seconds: int) -> None:

@@ -14,10 +14,10 @@ from functools import lru_cache
 from hoptrail.documents.limits import MIB
 from hoptrail.documents.text import Unreadable, cleaned
 from hoptrail.documents.wikipedia.dump import title_of
-from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs
+from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs, is_infobox
 from hoptrail.documents.wikipedia.markup import Renderer, with_plain_links, without_sections, without_unseen
 from hoptrail.documents.wikipedia.page import Page, Site, read_page
-from hoptrail.documents.wikipedia.templates import template_name
+from hoptrail.documents.wikipedia.templates import Pattern, template_name
 from hoptrail.errors import UsageError
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import words_in
@@ -33,8 +33,10 @@ class WikipediaSettings:
     """What is taken for what. Names are compared without case; those of other languages' wikis may be given.
 
     `disambiguation`: templates whose pages list namesakes. `disambiguation_documents`: make documents of such pages, too.
-    `infoboxes`: how the names of infobox templates begin. `left_out_sections`: headings whose sections are no prose. A page
-    whose wikitext is longer than `characters`, or takes longer than `seconds` of CPU time to convert, is named and left out.
+    `infoboxes`: how the names of infobox templates begin. `templates`: what further templates show, or those known show instead,
+    as pairs of a name and a pattern (`templates.Pattern`; empty: nothing). `left_out_sections`: headings
+    whose sections are no prose. A page whose wikitext is longer than `characters`, or takes longer than `seconds` of CPU time to
+    convert, is named and left out.
     """
 
     disambiguation: tuple[str, ...] = (
@@ -62,6 +64,7 @@ class WikipediaSettings:
         "drugbox",
         "chembox",
     )
+    templates: tuple[tuple[str, str], ...] = ()
     left_out_sections: tuple[str, ...] = ("references", "external links", "further reading", "footnotes", "citations")
     characters: int = 4 * MIB
     seconds: int = 20
@@ -71,6 +74,12 @@ class WikipediaSettings:
             raise UsageError("characters and seconds are at least 1")
         if not all(map(str.strip, (*self.disambiguation, *self.infoboxes, *self.left_out_sections))):
             raise UsageError("a name of a template or section is empty")
+        for name, pattern in self.templates:
+            if not name.strip() or not Pattern(pattern).is_valid():
+                raise UsageError(
+                    f"what the template {name!r} shows cannot be read: {pattern!r}. $1 stands for its first argument, ${{name}} "
+                    "for a named one, and $$ for a dollar."
+                )
 
 
 class Form(StrEnum):
@@ -86,7 +95,8 @@ class Form(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Converted:
     """A page, converted. `told`: where a redirect leads, or why a page is left out or cannot be used. `words` are those of
-    `text`, counted as passages count them; both are empty where the page is no document.
+    `text`, counted as passages count them; both are empty where the page is no document. `dropped`: templates that showed
+    nothing, and how often.
     """
 
     form: Form
@@ -96,6 +106,7 @@ class Converted:
     pairs: tuple[Pair, ...] = ()
     words: int = 0
     told: str = ""
+    dropped: tuple[tuple[str, int], ...] = ()
 
 
 def convert(data: bytes, site: Site, settings: WikipediaSettings) -> Converted:
@@ -120,10 +131,12 @@ def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted
     listing = lists_namesakes(page.title, wikitext, settings)
     if listing and not settings.disambiguation_documents:
         return Converted(Form.DISAMBIGUATION, page.title)
-    text, pairs = convert_text(wikitext, site, settings)
+    text, pairs, dropped = convert_text(wikitext, site, settings)
     if not text:
-        return Converted(Form.DISAMBIGUATION if listing else Form.LEFT_OUT, page.title, told="without text")
-    return Converted(Form.DISAMBIGUATION if listing else Form.ENTITY, page.title, page.id, text, pairs, words_in(text))
+        form = Form.DISAMBIGUATION if listing else Form.LEFT_OUT
+        return Converted(form, page.title, told="without text", dropped=dropped)
+    form = Form.DISAMBIGUATION if listing else Form.ENTITY
+    return Converted(form, page.title, page.id, text, pairs, words_in(text), dropped=dropped)
 
 
 def lists_namesakes(title: str, wikitext: str, settings: WikipediaSettings) -> bool:
@@ -139,8 +152,16 @@ def _template_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(template_name, names))
 
 
-def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tuple[str, tuple[Pair, ...]]:
-    """The text of a document and the pairs whose lines it ends with; wikitext as `without_unseen` gives it.
+@lru_cache(maxsize=8)
+def _templates(patterns: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {template_name(name): pattern for name, pattern in patterns}
+
+
+def convert_text(
+    wikitext: str, site: Site, settings: WikipediaSettings
+) -> tuple[str, tuple[Pair, ...], tuple[tuple[str, int], ...]]:
+    """The text of a document, the pairs whose lines it ends with, and the templates that showed nothing with their numbers;
+    wikitext as `without_unseen` gives it.
 
     Raises:
         Unreadable: the parser gives up.
@@ -149,7 +170,7 @@ def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tupl
 
     left_out = frozenset(map(folded, settings.left_out_sections))
     infoboxes = _template_names(settings.infoboxes)
-    renderer = Renderer(site)
+    renderer = Renderer(site, _templates(settings.templates))
     try:
         code = mwparserfromhell.parse(with_plain_links(wikitext), skip_style_tags=True)
         blocks = [one.text for one in without_sections(renderer.blocks(code), lambda name: folded(name) in left_out)]
@@ -157,4 +178,5 @@ def convert_text(wikitext: str, site: Site, settings: WikipediaSettings) -> tupl
     except Exception as error:  # a foreign parser on foreign text: whatever it raises costs this page only
         raise Unreadable(f"cannot be parsed ({type(error).__name__}: {error})"[:300]) from error
     lines = [f"{key}: {value}" for key, value in pairs]
-    return cleaned("\n\n".join([*blocks, *lines])).text, pairs
+    dropped = tuple((name, count) for name, count in renderer.dropped.items() if not is_infobox(name, infoboxes))
+    return cleaned("\n\n".join([*blocks, *lines])).text, pairs, dropped

@@ -9,17 +9,20 @@ hold nothing but words become these words before it as well: half of the parser'
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.wikipedia.page import CATEGORY, FILE, Site
-from hoptrail.documents.wikipedia.templates import ITEM, shown, template_name
+from hoptrail.documents.wikipedia.templates import ITEM, filled, is_known, says_nothing, shown, template_name
 from hoptrail.text.normal_forms import squeeze
 
 HEADING = "\x1e"
 """Begins the line of a heading, before the digit of its level."""
+LONGEST_NAME = 80
+"""Characters by which a template is counted."""
 
 _REFERENCE = re.compile(r"<ref\b[^<>]*+>|</ref\s*+>", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--|-->")
@@ -126,9 +129,13 @@ def _without_tables(text: str) -> str:
 
 @dataclass(frozen=True)
 class Renderer:
-    """Parsed wikitext as text. `site` tells which links show a file or name a category."""
+    """Parsed wikitext as text. `site` tells which links show a file or name a category, `templates` what further templates show
+    (`templates.filled`). `dropped` counts those that showed nothing, though they may have words.
+    """
 
     site: Site
+    templates: Mapping[str, str] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)
 
     def blocks(self, code: Any) -> Iterator[Block]:
         """The blocks of a parsed text (Wikicode), none empty."""
@@ -161,10 +168,17 @@ class Renderer:
         return self.text(node.title.nodes) if node.title else "" if node.brackets else str(node.url)
 
     def _template(self, node: Any) -> str:
-        arguments = {str(one.name).strip(): one.value for one in node.params}
-        unnamed = [key for key in map(str, range(1, len(node.params) + 1)) if key in arguments]
-        words = [self.text(arguments[key].nodes).strip(" \n") for key in unnamed or ["text"] if key in arguments]
-        return shown(template_name(str(node.name)), words)
+        name = template_name(str(node.name))
+        own = self.templates.get(name)
+        if own == "" or (own is None and says_nothing(name)):
+            return ""
+        text = ""
+        if own or is_known(name):
+            arguments = {str(one.name).strip(): self.text(one.value.nodes).strip(" \n") for one in node.params}
+            text = filled(own, arguments) if own else _shown(name, arguments)
+        if not text:
+            self.dropped[name[:LONGEST_NAME]] += 1
+        return text
 
     def _tag(self, node: Any) -> str:
         name = str(node.tag).strip().lower()
@@ -203,6 +217,12 @@ class Renderer:
         "Argument": _argument,
         "Comment": _nothing,
     }
+
+
+def _shown(name: str, arguments: Mapping[str, str]) -> str:
+    unnamed = [key for key in map(str, range(1, len(arguments) + 1)) if key in arguments]
+    named = {key: value for key, value in arguments.items() if key not in unnamed}
+    return shown(name, [arguments[key] for key in unnamed or ["text"] if key in arguments], named)
 
 
 def _quotes(found: re.Match[str]) -> str:

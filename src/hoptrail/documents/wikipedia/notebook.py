@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS pages (title TEXT NOT NULL, folded TEXT NOT NULL, pai
 CREATE TABLE IF NOT EXISTS redirects (title TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS shared (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS faults (title TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 """
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS redirect_by_target ON redirects (target);
@@ -39,6 +40,8 @@ WITH RECURSIVE leading(title) AS (
     UNION SELECT redirects.title FROM redirects JOIN leading ON redirects.target = leading.title
 ) SELECT title FROM leading ORDER BY title
 """
+
+_COUNTED = "INSERT INTO dropped VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET number = number + excluded.number"
 
 
 @dataclass(slots=True)
@@ -91,6 +94,7 @@ class Notebook:
     def enter(self, page: Converted) -> None:
         """What must be remembered of a page."""
         run = self.connection.execute
+        self.connection.executemany(_COUNTED, page.dropped)
         match page.form:
             case Form.REDIRECT:
                 run("INSERT INTO redirects VALUES (?, ?)", (page.title, page.told))
@@ -112,6 +116,12 @@ class Notebook:
     def faults(self, most: int) -> list[tuple[str, str]]:
         """The first pages that could not be used, with their reasons, in the order of the dump."""
         return self.connection.execute("SELECT title, reason FROM faults ORDER BY rowid LIMIT ?", (most,)).fetchall()
+
+    def dropped(self, most: int) -> list[tuple[str, int]]:
+        """The templates that most often showed nothing, with how often."""
+        return self.connection.execute(
+            "SELECT name, number FROM dropped ORDER BY number DESC, name LIMIT ?", (most,)
+        ).fetchall()
 
     def profiles(self) -> Iterator[Profile]:
         """One a title, by title without case. Titles that differ only in case have one, since they are looked up as one."""

@@ -131,5 +131,6 @@ class Pool:
 def _from_row(row: list[object]) -> Converted:
     given = dict(zip(FIELDS, row, strict=True))
     given["form"] = Form(str(given["form"]))
-    given["pairs"] = tuple(map(tuple, given["pairs"]))  # type: ignore[call-overload]
+    for name in ("pairs", "dropped"):
+        given[name] = tuple(map(tuple, given[name]))  # type: ignore[call-overload]
     return Converted(**given)  # type: ignore[arg-type]

@@ -1,13 +1,17 @@
 """Templates of the English Wikipedia that stand for words in a sentence or in an infobox: dates, measures, lists, wrappers.
 
 A template is expanded by the wiki, whose programs a dump does not run; of some that are common what they show can be told from
-their arguments. All others show nothing. Other languages' templates are not known.
+their arguments. All others show nothing, and neither are those of other languages known: who knows better says what they show
+(`filled`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from string import Template
 
+from hoptrail.documents.wikipedia.measures import converted, person_measure, with_exponent
 from hoptrail.text.normal_forms import squeeze
 
 ITEM = "\x1d"
@@ -35,7 +39,15 @@ _SIGNS = {
     "floruit": "fl.",
     "fl.": "fl.",
 }
-_BETWEEN = {"to", "and", "or", "by", "x", "-", "–", "+/-", "to(-)"}
+_FORMATNUM = "formatnum:"
+_LINKS = {"ill", "interlanguage link", "illm"}
+_SHIPS = "HMS USS SS RMS MV MS HMAS HMCS HMNZS HNLMS HDMS HSwMS SMS USCGC USNS INS ORP RV MT PS TSS ROKS JDS"
+_MONEY = {
+    "US$": "US$", "USD": "US$", "GBP": "£", "£": "£", "EUR": "€", "€": "€", "euro": "€", "INR": "₹", "JPY": "¥",
+    "CNY": "¥", "RMB": "¥",
+    "AUD": "A$", "A$": "A$", "CAD": "C$", "C$": "C$", "NZD": "NZ$", "CHF": "CHF ", "SEK": "SEK ", "NOK": "NOK ", "DKK": "DKK ",
+    "KRW": "₩", "RUB": "₽", "PHP": "₱", "HKD": "HK$", "SGD": "S$",
+}  # fmt: skip
 
 
 def template_name(written: str) -> str:
@@ -43,10 +55,49 @@ def template_name(written: str) -> str:
     return squeeze(written.replace("_", " ")).casefold().removeprefix("template:").strip()
 
 
-def shown(name: str, arguments: Arguments) -> str:
-    """What the template `name` shows; nothing if that is not known."""
+def is_known(name: str) -> bool:
+    """Whether something is known of what the template `name` shows."""
+    return name.startswith(_FORMATNUM) or name in _SHOWN or name in _MEASURES or name in _SIGNS
+
+
+def says_nothing(name: str) -> bool:
+    """Whether the template `name` is known to show no words of the article: notes for editors, references, links elsewhere."""
+    return name in _SILENT or name.startswith(_SILENT_BEGINNINGS) or name.endswith(_SILENT_ENDS)
+
+
+class Pattern(Template):
+    """What a template shows, as a user says it: `$1` is its first unnamed argument, `$unit` or `${unit of it}` a named one."""
+
+    idpattern = r"(?a:\d+|[a-z][a-z0-9_]*)"
+    braceidpattern = r"[^{}]+"
+
+
+def filled(pattern: str, arguments: Mapping[str, str]) -> str:
+    """A pattern with a template's arguments by name or number; whole, or nothing where one of them is missing or empty."""
+    template = Pattern(pattern)
+    return template.substitute(arguments) if all(map(arguments.get, template.get_identifiers())) else ""
+
+
+def shown(name: str, arguments: Arguments, named: Mapping[str, str] | None = None) -> str:
+    """What the template `name` shows with its unnamed and its `named` arguments; nothing if that is not known."""
+    if name.startswith(_FORMATNUM):
+        return _formatted(name.removeprefix(_FORMATNUM).strip())
+    if measure := _MEASURES.get(name):
+        return measure(arguments, named or {})
+    if name in _LINKS and named and named.get("lt"):
+        return named["lt"]
     show = _SHOWN.get(name)
     return show(arguments) if show and arguments else _SIGNS.get(name, "")
+
+
+def _formatted(number: str) -> str:
+    """`1234567` with commas; what is no plain number stays."""
+    whole, point, rest = number.partition(".")
+    return (
+        f"{int(whole):,}{point}{rest}"
+        if re.fullmatch(r"-?\d{1,30}", whole) and rest.isdecimal() == bool(point)
+        else number
+    )
 
 
 def _first(arguments: Arguments) -> str:
@@ -79,13 +130,6 @@ def _date(arguments: Arguments) -> str:
     return squeeze(f"{day or ''} {name} {year}") if name else str(year)
 
 
-def _measure(arguments: Arguments) -> str:
-    """`90|km|mi` is 90 km, `5|to|7|km` is 5 to 7 km: what was measured, not what it was converted to."""
-    if len(arguments) > 3 and arguments[1] in _BETWEEN:
-        return squeeze(f"{arguments[0]} {arguments[1]} {arguments[2]} {arguments[3]}")
-    return " ".join(arguments[:2])
-
-
 def _since(arguments: Arguments) -> str:
     return f"As of {_date(arguments)}"
 
@@ -108,8 +152,18 @@ def _ship(arguments: Arguments) -> str:
     return squeeze(" ".join(arguments[:2]))
 
 
-def _dollars(arguments: Arguments) -> str:
-    return f"US${arguments[0]}"
+def _ship_of(prefix: str) -> Callable[[Arguments], str]:
+    """`{{HMS|Foss|1900}}` is HMS Foss."""
+    return lambda arguments: f"{prefix} {arguments[0]}"
+
+
+def _class_of_ships(arguments: Arguments) -> str:
+    """`Foss|cruiser` is Foss-class cruiser."""
+    return squeeze(f"{arguments[0]}-class {' '.join(arguments[1:2])}")
+
+
+def _money(sign: str) -> Callable[[Arguments], str]:
+    return lambda arguments: f"{sign}{arguments[0]}"
 
 
 def _fraction(arguments: Arguments) -> str:
@@ -126,20 +180,20 @@ _GROUPS: dict[Callable[[Arguments], str], str] = {
     _first: """nowrap, nobr, small, smaller, big, large, nobold, nobreak, abbr, abbrlink, tooltip, nihongo, ship name, flag,
         flagcountry, flagu, flagdeco, country, mono, visible anchor, vanchor, sic, not a typo, birth-date, death-date,
         birth-date and age, death-date and age, plainlist, plain list, flatlist, center, notatypo, em, strong, var, sup, sub,
-        gap, url, official url, official website, winner, won, awards, tlx, bracket, sortname, decade""",
+        gap, url, official url, official website, winner, won, awards, tlx, bracket, sortname, decade, ill,
+        interlanguage link, illm""",
     _second: "lang, langx, color, font color, fontcolor, resize, midsize, hover title",
     _last: "transl, transliteration, script, lang-rtl",
     _items: "ubl, unbulleted list, hlist, bulleted list, ubil, ordered list, cslist, comma separated entries",
     _date: """birth date, birth date and age, death date, death date and age, start date, start date and age, end date,
         end date and age, film date, birth year and age, bya, dob, birth date and age2, release date, launch date, date, dts,
         birthdate, birthdate and age, opening date, death year and age, birth year""",
-    _measure: "convert, cvt, val, height, weight",
     _since: "as of",
     _marriage: "marriage, married",
     _circa: "circa, c.",
     _floruit: "floruit, fl.",
     _ship: "ship",
-    _dollars: "US$",
+    _class_of_ships: "sclass, sclass2, sclass-",
     _fraction: "frac, fraction",
     _quote: "quote, blockquote",
 }
@@ -147,3 +201,21 @@ _SHOWN = {
     name.strip().casefold(): show for show, names in _GROUPS.items() for name in names.replace("\n", " ").split(",")
 }
 _SHOWN |= {squeeze(name): show for name, show in _SHOWN.items()}
+_SHOWN |= {prefix.casefold(): _ship_of(prefix) for prefix in _SHIPS.split()}
+_SHOWN |= {name.casefold(): _money(sign) for name, sign in _MONEY.items()}
+_SILENT_NAMES = """short description, reflist, notelist, refbegin, refend, references, authority control, main, see also, further,
+    portal, portal bar, commons, commons category, commonscat, sister project links, wiktionary, wikisource, wikiquote, citation,
+    citation needed, cn, fact, clarify, when, who, by whom, efn, sfn, sfnp, harvnb, refn, rp, r, about, for, other uses,
+    distinguish, hatnote, italic title, anchor, clear, toc limit, tocleft, tocright, coord, div col, div col end, end, flagicon,
+    stub, good article, featured article, refimprove, more citations needed, unreferenced, orphan, multiple issues, redirect,
+    multiple image, audio, disambiguation, hndis, geodis, disambig, dab, isbn, oclc, doi, imdb name, imdb title, webarchive"""
+_SILENT = set(map(squeeze, _SILENT_NAMES.split(",")))
+_SILENT_BEGINNINGS = ("use ", "cite ", "pp-", "defaultsort:", "displaytitle:", "navbox", "ipa", "#")
+_SILENT_ENDS = ("-stub", " stub")
+_MEASURES = {
+    "convert": converted,
+    "cvt": converted,
+    "val": with_exponent,
+    "height": person_measure,
+    "weight": person_measure,
+}

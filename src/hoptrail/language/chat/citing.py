@@ -8,35 +8,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from hoptrail.language.chat.context import MOST_SENTENCES, Sentence, one_line
+from hoptrail.language.chat.context import YES_NO, folded, one_line, whole_sentences
 from hoptrail.language.chat.parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
+from hoptrail.language.chat.supporting import is_supported
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.normal_forms import stands_in
-from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Span, Unit
 
 SHORTEST_QUOTE = 12
 """Characters below which a quote or a sentence says too little to be recognised by."""
-YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
+UNSUPPORTED_TRUST = 0.25
+"""How much of its confidence a reading keeps that says what it does not cite: so little that saying it twice is not believed."""
 
 
 def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
-    """The reading that a reply amounts to, its steps cited from `units` (in the order in which they were numbered)."""
+    """The reading that a reply amounts to, its steps cited from `units` (in the order in which they were numbered), each held
+    against what it cites.
+
+    Steps stay where the question was not settled: others may go on from what they found.
+    """
     answer = settled(reply.answer, units)
-    if answer is None:
-        return Reading(None)
     steps = [
-        Step(one_line(step.question) or question, found, support_of_step(step, found, units))
+        _step(one_line(step.question) or question, found, support_of_step(step, found, units), units)
         for step in reply.steps
         if (found := settled(step.answer, units)) is not None
     ]
+    if answer is None:
+        return Reading(None, tuple(steps))
     if not steps or steps[-1].answer.casefold() != answer.casefold():
         last = steps[-1].support if steps else _told_by(answer, units)
-        steps.append(Step(question, answer, last))
-    return Reading(answer, tuple(steps), reply.confidence)
+        steps.append(_step(question, answer, last, units))
+    reading = Reading(answer, tuple(steps), reply.confidence)
+    return reading if reading.supported else replace(reading, confidence=UNSUPPORTED_TRUST * reply.confidence)
+
+
+def _step(question: str, answer: str, support: tuple[Span, ...], units: Sequence[Unit]) -> Step:
+    return Step(question, answer, support, is_supported(question, answer, support, units))
 
 
 def settled(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
@@ -69,7 +80,7 @@ def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tupl
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
     quote = folded(step.quote or "")
     if not cited:
-        cited = [unit for unit in units if len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)][:1]
+        cited = [unit for unit in units if _holds(unit, quote)][:1]
     if not cited:
         return _told_by(answer, units)
     spans = [span for unit in cited for span in _sentences_in(unit, quote, folded(answer))]
@@ -77,9 +88,9 @@ def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tupl
 
 
 def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
-    found = [sentence for sentence in _sentences(unit) if _quotes(quote, folded(sentence.text))]
+    found = [sentence for sentence in whole_sentences(unit) if _quotes(quote, folded(sentence.text))]
     if not found and answer not in YES_NO:
-        found = [sentence for sentence in _sentences(unit) if stands_in(answer, folded(sentence.text))]
+        found = [sentence for sentence in whole_sentences(unit) if stands_in(answer, folded(sentence.text))]
     if not found:
         return support_of(unit, 0, len(unit.text))
     return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
@@ -91,22 +102,19 @@ def _told_by(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     if sought in YES_NO:
         return ()
     for unit in units:
-        for sentence in _sentences(unit):
+        for sentence in whole_sentences(unit):
             if stands_in(sought, folded(sentence.text)):
                 return support_of(unit, sentence.start, sentence.end)
     return ()
+
+
+def _holds(unit: Unit, quote: str) -> bool:
+    """Whether a quote stands in a unit, or one of its sentences in the quote."""
+    whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
+    return whole or any(_quotes(quote, folded(sentence.text)) for sentence in whole_sentences(unit))
 
 
 def _quotes(quote: str, sentence: str) -> bool:
     if len(quote) < SHORTEST_QUOTE:
         return False
     return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
-
-
-def _sentences(unit: Unit) -> list[Sentence]:
-    return [Sentence(unit.text[start:end], start, end) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
-
-
-def folded(text: str) -> str:
-    """The form in which words are compared."""
-    return one_line(text).strip("\"'“”‘’").casefold()

@@ -1,28 +1,40 @@
-"""What a prompt shows: pieces of evidence numbered by us, fenced so that no text can close the fence, measured before sending.
+"""What a prompt shows: passages and sentences in numbered tags that no text can close, measured before sending.
 
-Pieces are taken by rank while they fit into what the context window leaves beside the prompt and the reply. Tokens are
-estimated (`models.text`), with a margin; an endpoint that still finds the prompt too long is asked once more with less.
+Passages are taken by rank while they fit into what the context window leaves beside the prompt and the reply; what is left out
+of them is marked. Tokens are estimated (`models.text`), with a margin; an endpoint that still finds the prompt too long is
+asked once more with less.
 """
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.text import estimated_tokens
 from hoptrail.text.sentences import sentence_spans
-from hoptrail.types import Unit
+from hoptrail.types import Kind, Unit
 
 MARGIN = 0.85
 """The share of the window that is planned with: estimates of tokens are off by that much now and then."""
 FORMAT_TOKENS = 400
 """What a schema may add to a prompt."""
-FENCE_TOKENS = 24
-"""What the marks around a piece cost."""
+TAG_TOKENS = 24
+"""What the tags around a passage cost."""
 MOST_SENTENCES = 400
+SMALL_WINDOW = 4000
+"""Windows of fewer tokens get the short forms of prompts: their rules would fill what evidence needs."""
+GAP = "[…]"
+"""Stands where text was left out."""
+YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
+"""Answers that no text says."""
+NEAR = 2
+"""Characters between two sentences that follow each other, at most: white space."""
+
+_OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,11 @@ class Room:
     tokens: int
     output: int
     evidence: int | None = None
+
+    @property
+    def small(self) -> bool:
+        """Whether prompts take their short form."""
+        return self.tokens < SMALL_WINDOW
 
     def left_beside(self, messages: Sequence[Message]) -> int:
         """Tokens for evidence beside a prompt whose evidence is still empty."""
@@ -51,34 +68,60 @@ class Sentence:
     end: int
 
 
+def cost_of(unit: Unit) -> int:
+    """About how many tokens a unit takes as a passage."""
+    return estimated_tokens(unit.searchable) + TAG_TOKENS
+
+
 def fit(units: Sequence[Unit], tokens: int) -> tuple[Unit, ...]:
     """The best units that fit, in rank order. One that does not fit is passed over; the first is always taken."""
     taken: list[Unit] = []
     for unit in units:
-        cost = estimated_tokens(unit.searchable) + FENCE_TOKENS
+        cost = cost_of(unit)
         if not taken or cost <= tokens:
             taken.append(unit)
             tokens -= cost
     return tuple(taken)
 
 
-def show_units(units: Sequence[Unit], tokens: int) -> str:
-    """The units as numbered pieces; the text of the first is cut where even it does not fit."""
-    mark = _mark([unit.searchable for unit in units])
-    pieces = []
+def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
+    """The units as numbered passages, and that some were left out; the text of the first is cut where even it does not fit."""
+    shown = []
     for number, unit in enumerate(units, 1):
-        text = unit.searchable
+        text = escaped(_with_gaps(unit))
         if number == 1 and estimated_tokens(text) > tokens:
-            text = cut_to(text, tokens)
-        pieces.append(f"[{number}] begin {mark}\n{text}\nend {mark}")
-    return "\n\n".join(pieces)
+            text = f"{cut_to(text, tokens).rstrip()} {GAP}"
+        title = f"<title>{escaped(one_line(unit.title))}</title>" if unit.title else ""
+        shown.append(f'<passage n="{number}">{title}\n{text}\n</passage>')
+    if left_out:
+        shown.append(f"{GAP} {left_out} more do not fit.")
+    return "\n".join(shown)
+
+
+def escaped(text: str) -> str:
+    """`text` with the brackets of what looks like one of our tags as `&lt;`, so that it can neither close nor open one."""
+    return _OUR_TAG.sub("&lt;", text)
+
+
+def _with_gaps(unit: Unit) -> str:
+    """The text of a unit; between two of its lines that stand apart in one document, a mark."""
+    lines = unit.text.split("\n")
+    if unit.kind is not Kind.AGGREGATE or len(lines) != len(unit.sources):
+        return unit.text
+    apart = (
+        before.document == after.document and after.start > before.end + NEAR
+        for before, after in pairwise(unit.sources)
+    )
+    return lines[0] + "".join(
+        f"\n{GAP}\n{line}" if gap else f"\n{line}" for gap, line in zip(apart, lines[1:], strict=True)
+    )
 
 
 def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
     """The sentences of a unit that fit, in order."""
     taken: list[Sentence] = []
     for start, end in sentence_spans(unit.text, MOST_SENTENCES):
-        tokens -= estimated_tokens(unit.text[start:end]) + FENCE_TOKENS // 2
+        tokens -= estimated_tokens(unit.text[start:end]) + TAG_TOKENS // 2
         if tokens < 0 and taken:
             break
         taken.append(Sentence(unit.text[start:end], start, end))
@@ -86,10 +129,21 @@ def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
 
 
 def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
-    """Each sentence after its number and a mark that no sentence holds."""
-    mark = _mark([sentence.text for sentence in sentences])
-    lines = [f"[{number}] {mark} {sentence.text}" for number, sentence in enumerate(sentences, 1)]
-    return "\n".join([f"begin {mark}", *(cut_to(line, tokens) for line in lines), f"end {mark}"])
+    """Each sentence in a numbered tag; one that is longer than `tokens` by itself is cut."""
+    texts = (escaped(one_line(sentence.text)) for sentence in sentences)
+    return "\n".join(f'<s n="{number}">{cut_to(text, tokens)}</s>' for number, text in enumerate(texts, 1))
+
+
+def show_before(unit: Unit, tokens: int) -> str:
+    """The last sentences of a passage that fit, as what stands before another; nothing where none does."""
+    shown: list[str] = []
+    for start, end in reversed(tuple(sentence_spans(unit.text, MOST_SENTENCES))):
+        text = one_line(unit.text[start:end])
+        tokens -= estimated_tokens(text)
+        if tokens < 0:
+            break
+        shown.insert(0, text)
+    return f"Before it stands: <before>{escaped(' '.join(shown))}</before>\n" if shown else ""
 
 
 def show_findings(findings: Sequence[Finding]) -> str:
@@ -114,9 +168,11 @@ def cut_to(text: str, tokens: int) -> str:
     return text
 
 
-def _mark(texts: Sequence[str]) -> str:
-    """Eight hex digits that stand in none of the texts: the same for the same texts."""
-    mark = hashlib.sha256("\x1f".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    while any(mark in text for text in texts):
-        mark = hashlib.sha256(mark.encode()).hexdigest()[:8]
-    return mark
+def whole_sentences(unit: Unit) -> list[Sentence]:
+    """The sentences of a unit, in order, as far as they are looked at."""
+    return [Sentence(unit.text[start:end], start, end) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
+
+
+def folded(text: str) -> str:
+    """The form in which words are compared."""
+    return one_line(text).strip("\"'“”‘’").casefold()

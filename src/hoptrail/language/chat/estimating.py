@@ -1,8 +1,8 @@
-"""What asking with a chat model may cost, said before anything is spent: an interval, not a promise.
+"""What asking with a chat model may cost, said before anything is spent: an interval for the mean of many questions, no promise.
 
-The low end is a model that answers shortly at the first try; the high end fills every evidence budget, goes every hop, and
-repairs a fifth of the replies. Knows the tasks that recipes use, not what a question needs. What indexing costs is rehearsed
-(`rehearsing.py`).
+The low end is a model that answers shortly at the first try from few passages; the high end fills every evidence budget, goes
+half the way from the fewest hops to the most, and repairs a tenth of the replies. Knows the tasks that recipes use, not what a
+question needs. What indexing costs is rehearsed (`rehearsing.py`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from hoptrail.language.effort import Effort
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import cost_of
 
-PROMPT_TOKENS = (250, 900)
-"""A prompt without its evidence, the schema of its reply included, over the eight tasks."""
-REPLY_TOKENS = (5, 350)
+PROMPT_TOKENS = (280, 800)
+"""A prompt without its evidence, the schema of its reply included, over the tasks of asking."""
+REPLY_TOKENS = (15, 250)
 """A reply of these tasks."""
-EVIDENCE_SHARE = (0.02, 1.35)
-"""How much of the evidence budget a question uses: small corpora fill little of it, and tokenisers differ from our estimate."""
-REPAIRED = 1.2
+EVIDENCE_SHARE = (0.25, 1.1)
+"""How much of the evidence budget a reading uses: some recipes begin with few passages, and tokenisers differ."""
+MOST_SHARE = 0.5
+"""How far from the fewest tasks to the most the mean of many questions goes: few go all the way."""
+REPAIRED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +62,22 @@ class Estimate:
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
-    """For asking `questions` questions that take `effort` each, up to `evidence_tokens` being read at a time."""
-    reads, others = effort.readings, effort.others
+    """For asking `questions` questions that take `effort` each, up to `evidence_tokens` being read at a time: the budget, or the
+    whole corpus where that is less.
+    """
+    reads, others = _usual(*effort.readings), _usual(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    calls = Interval(questions * (reads[0] + others[0]), questions * (reads[1] + others[1]) * REPAIRED + 3)
+    calls = Interval(questions * (reads.low + others.low), questions * (reads.high + others.high) * REPAIRED + 3)
     prompt = Interval(
-        calls.low * PROMPT_TOKENS[0] + questions * reads[0] * evidence * EVIDENCE_SHARE[0],
-        calls.high * PROMPT_TOKENS[1] + questions * reads[1] * evidence * EVIDENCE_SHARE[1] * REPAIRED,
+        calls.low * PROMPT_TOKENS[0] + questions * reads.low * evidence * EVIDENCE_SHARE[0],
+        calls.high * PROMPT_TOKENS[1] + questions * reads.high * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
     reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
     return _priced(calls, prompt, reply, settings)
+
+
+def _usual(fewest: int, most: int) -> Interval:
+    return Interval(fewest, fewest + (most - fewest) * MOST_SHARE)
 
 
 def _priced(calls: Interval, prompt: Interval, reply: Interval, settings: ChatSettings) -> Estimate:

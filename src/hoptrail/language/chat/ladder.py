@@ -1,12 +1,13 @@
 """Getting a reply of the form asked for from a model that may not know how: rung by rung, one repair, one change of room.
 
-    JSON schema  ->  JSON mode  ->  schema in the prompt  ->  one repair that quotes the error  ->  TaskFailed
+    JSON schema  ->  JSON mode with a schema  ->  a function's arguments  ->  JSON mode  ->  schema in the prompt
+        ->  one repair that quotes the error  ->  plain text  ->  TaskFailed
 
 A rung is left when the endpoint refuses it or when it gave nonsense, or nothing at all, before it ever worked; the rung that
 works is remembered per model, and a lower one in its place only after many refusals in a row: a server may refuse one prompt for
 what its model made of it. What is remembered is always looked at first, on every rung, so that a second run takes the same way
 and pays nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more with
-more.
+more. Where all that gave no JSON, the model is asked for a few words instead: what works is then still remembered as it was.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pydantic import BaseModel
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
+from hoptrail.language.chat.plain import read_plain
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.schemas import schema_of
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
@@ -36,6 +38,9 @@ R = TypeVar("R", bound=BaseModel)
 QUOTED = 2_000
 """Characters of an unusable reply that the repair shows the model again."""
 
+QUOTED_REFUSAL = 200
+"""Characters of a server's refusal that the reason of a failure quotes."""
+
 REFUSALS = 10
 """Requests in a row, no two the same, that are refused on a rung that worked before it is given up. That costs time, no money."""
 
@@ -44,13 +49,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A prompt as it would go out, the units it shows, in the order of their numbers, and the documents that words of it were
-    made from by way of earlier replies.
+    """A prompt as it would go out, the units it shows, in the order of their numbers, the documents that words of it were made
+    from by way of earlier replies, and the same prompt for a reply without JSON (empty: there is none).
     """
 
     messages: tuple[Message, ...]
     units: tuple[Unit, ...] = ()
     origins: tuple[str, ...] = ()
+    plain: tuple[Message, ...] = ()
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -89,6 +95,11 @@ class Ladder:
         """How many climbs may be under way at a time."""
         return self._settings.concurrency
 
+    @property
+    def room(self) -> Room:
+        """What a first draft may use."""
+        return Room(self._settings.context_window, self._settings.max_output_tokens)
+
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
         """A reply to what `draft` makes of the room it is given; with `draw`, one of several.
 
@@ -97,6 +108,18 @@ class Ladder:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
         """
         return _Climb(self._chat, self._settings, self._refusals, task, reply, draw).run(draft)
+
+    def fetch(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: Sequence[Draw]) -> Usage | None:
+        """Have the replies to these draws ready for `climb`, got in one call where the endpoint can; what that spent. None
+        where it is not known yet which rung works.
+
+        Raises:
+            TaskFailed: the prompt does not fit.
+            EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
+        """
+        climbs = [_Climb(self._chat, self._settings, self._refusals, task, reply, draw) for draw in draws]
+        requests = [request for climb in climbs if (request := climb.first_request(draft)) is not None]
+        return self._chat.fetch(requests) if requests else None
 
 
 class _Refusals:
@@ -141,10 +164,21 @@ class _Climb(Generic[R]):
         self._reply = reply
         self._draw = draw
         self._usage = Usage()
+        self._last_refusal = ""
+
+    def first_request(self, draft: Callable[[Room], Draft]) -> ChatRequest | None:
+        """What will be asked if nothing goes wrong; None where it is not known yet which rung works."""
+        working = self._working()
+        if working is None:
+            return None
+        room = Room(self._settings.context_window, self._settings.max_output_tokens)
+        drafted = draft(room)
+        plain = replace(drafted, messages=drafted.plain) if working is Rung.PLAIN else drafted
+        return self._request(plain, working, room)
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
         room = Room(self._settings.context_window, self._settings.max_output_tokens)
-        rungs = self._rungs()
+        rungs = _rungs_of(self._settings)
         try:
             drafted = draft(room)
 
@@ -172,7 +206,35 @@ class _Climb(Generic[R]):
     def _usable(
         self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None = None
     ) -> R | None:
-        """The reply of the first rung that gives one; the last one's is repaired once.
+        """The reply in JSON, or else in plain text where that may be asked for. With `asked_with_more` there is another draft to
+        come: that is for a reply without enough room, see `_in_json`.
+        """
+        formed = [rung for rung in rungs if rung is not Rung.PLAIN]
+        plain = bool(draft.plain) and Rung.PLAIN in rungs
+        try:
+            return self._in_json(draft, room, formed, asked_with_more)
+        except _Cramped as cramped:
+            if not plain or cramped.less or asked_with_more is not None:
+                raise
+            fault, exhausted = str(cramped), False
+        except Unusable as unusable:
+            if not plain:
+                raise
+            fault, exhausted = str(unusable), True
+        _log.info("%s: no reply in JSON (%s); asked for plain text", self._task, fault)
+        try:
+            found = self._in_plain_text(draft, room)
+        except Unusable as neither:
+            told = str(neither) if self._working() is Rung.PLAIN else f"{fault}; nor in plain text: {neither}"
+            raise Unusable(told) from None
+        if exhausted and self._working() is None:
+            self._works(Rung.PLAIN)
+        return found
+
+    def _in_json(
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None
+    ) -> R | None:
+        """The reply of the first rung that gives one; the last one's is repaired once, unless plain text is what works.
 
         With `asked_with_more`, a rung that never worked is left for an empty reply as well, unless an earlier run stayed on it
         and asked with more room.
@@ -200,10 +262,17 @@ class _Climb(Generic[R]):
                 continue
             self._works(rung)
             return found
-        if request is None:
-            raise Unusable("it refuses every form of request. Check the model and the endpoint with `hoptrail doctor`")
+        if request is None or (working is Rung.PLAIN and not self._chat.knows(request)):
+            raise _no_form(self._last_refusal)
         _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
         return self._repaired(request)
+
+    def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
+        """The reply in a few words."""
+        heard = self._hear(self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room), send=True)
+        if heard is None:
+            raise _no_form(self._last_refusal)
+        return self._read(heard, Rung.PLAIN)
 
     def _repaired(self, request: ChatRequest) -> R | None:
         heard = self._hear(request, send=True)
@@ -235,10 +304,11 @@ class _Climb(Generic[R]):
             try:
                 heard = self._chat.ask(request)
             except CallFailed as failure:
-                if failure.kind is not FailureKind.FORMAT or request.rung is Rung.PROMPT:
+                if failure.kind is not FailureKind.FORMAT or not request.rung.is_formed:
                     raise
                 _log.info("%s: the rung %s is refused: %s", self._task, request.rung, failure.reason)
                 self._refusals.refused(request)
+                self._last_refusal = failure.reason
                 return None
             self._refusals.answered(request)
         self._usage += heard.spent
@@ -256,10 +326,12 @@ class _Climb(Generic[R]):
         if reply.refusal or reply.finish == "content_filter":
             return None
         try:
-            return parse_reply(reply.text, self._reply)
+            return read_plain(reply, self._reply) if rung is Rung.PLAIN else parse_reply(reply.text, self._reply)
         except Unusable:
             if is_refusal(reply.text):
                 return None
+            if rung is Rung.PLAIN:
+                raise
             if not own_channel(reply.text):
                 raise (_Cramped if reply.finish == "length" else _Silent)("the reply is empty", rung) from None
             if reply.finish == "length" and start_of_loop(reply.text) is None:
@@ -270,7 +342,7 @@ class _Climb(Generic[R]):
         schema = schema_of(self._reply)
         messages = draft.messages
         if rung is Rung.PROMPT:
-            form = load_prompt("schema").fill({"schema": schema})[-1].text
+            form = load_prompt("schema", self._settings.prompts).fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
         temperature, draw = self._settings.temperature, self._draw
         return ChatRequest(
@@ -282,15 +354,22 @@ class _Climb(Generic[R]):
     def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:
         """The same request, what came of it, and what is wrong with that."""
         said = heard.text[: min(QUOTED, start_of_loop(heard.text) or QUOTED)]
-        plea = load_prompt("repair").fill({"error": str(fault)})[-1]
+        plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
 
-    def _rungs(self) -> tuple[Rung, ...]:
-        return tuple(Rung) if self._settings.structured == "auto" else (Rung(self._settings.structured),)
-
     def _working(self) -> Rung | None:
-        rungs = self._rungs()
+        rungs = _rungs_of(self._settings)
         return rungs[0] if len(rungs) == 1 else self._chat.working_rung
+
+
+def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:
+    return tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
+
+
+def _no_form(refusal: str) -> Unusable:
+    """Nothing was heard; `refusal` is what the server said last, if it said anything."""
+    last = f", the last one with the words: {refusal[:QUOTED_REFUSAL]}" if refusal else ""
+    return Unusable(f"it refuses every form of request{last}. Check the model and the endpoint with `hoptrail doctor`")
 
 
 def _above(rung: Rung, other: Rung) -> bool:

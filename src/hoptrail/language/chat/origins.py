@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 
-from hoptrail.language.chat.citing import YES_NO, folded
+from hoptrail.language.chat.context import YES_NO, folded
 from hoptrail.text.normal_forms import stands_in
 
 RECENT = 4096

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from hoptrail.language.chat.lenient import by_their_names
 from hoptrail.models.repetition import is_endless
 
 R = TypeVar("R", bound=BaseModel)
 
 LONGEST = 200_000
 """Characters of a reply that are looked at."""
+LONGEST_REPAIRED = 10_000
+"""Characters of an object whose syntax is repaired; the time for that may grow with their square."""
+DEEPEST = 8
+"""How deeply such an object may be nested, for the same reason. No reply that is asked for goes deeper than four."""
 TRIES = 20
 """Places where a reply may begin that are looked at."""
 SHOWN = 300
@@ -37,13 +44,15 @@ def parse_reply(text: str, reply: type[R]) -> R:
         Unusable: there is none; the reason is that of the most promising one.
     """
     own = own_channel(text)[:LONGEST]
+    if (listed := _listed(own, reply)) is not None:
+        return listed
     fault = "it holds no JSON object" if own else "it is empty"
     for content in _objects(own):
         if isinstance(content, str):
             fault = content
             continue
         try:
-            return reply.model_validate(_unwrapped(content, reply))
+            return reply.model_validate(by_their_names(_unwrapped(content, reply), reply))
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
@@ -115,29 +124,82 @@ def _objects(text: str) -> Iterator[dict[str, Any] | str]:
 
 
 def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
-    """The object that `text` begins with, strictly read or else tidied, and its length; or the fault, and where to go on."""
-    fault = ""
+    """The object that `text` begins with, strictly read or else repaired, and its length; or the fault, and where to go on."""
     end = _closing(text)
-    for candidate in (text, _tidied(text[:end])):
-        try:
-            content, length = _DECODER.raw_decode(candidate)
-        except RecursionError:
-            return "too deeply nested", len(text)
-        except ValueError as error:
-            fault = fault or f"not valid JSON: {error}"
-            continue
-        return content, length if candidate is text else end
-    return fault, end
+    try:
+        return _DECODER.raw_decode(text)
+    except RecursionError:
+        return "too deeply nested", len(text)
+    except ValueError as error:
+        repaired = _repaired(text[:end]) if end else None
+        return (f"not valid JSON: {error}" if repaired is None else repaired), end or len(text)
+
+
+def _repaired(text: str) -> dict[str, Any] | None:
+    """An object whose syntax alone is at fault: commas, quotes, comments, Python's words. None where more is."""
+    if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text or _depth(text) > DEEPEST:
+        return None
+    import json_repair
+
+    try:
+        content = json_repair.loads(text, skip_json_loads=True, strict=True)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) and not _lost(content, text) else None
+
+
+def _lost(content: Any, text: str) -> bool:
+    """Whether `text` gives some field more often than what was made of it: one of two values would be a guess."""
+    kept = Counter(_keys(content))
+    return any(
+        len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()
+    )
+
+
+def _keys(content: Any) -> Iterator[str]:
+    inside = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    if isinstance(content, dict):
+        yield from content
+    for one in inside:
+        yield from _keys(one)
 
 
 def _closing(text: str) -> int:
-    """Where the braces that `text` opens are closed, strings not regarded; its length if they never are."""
+    """Where the braces that `text` opens are closed, strings not regarded; 0 if they never are."""
     depth = 0
     for brace in re.finditer(r"[{}]", text):
         depth += 1 if brace.group() == "{" else -1
         if depth == 0:
             return brace.end()
-    return len(text)
+    return 0
+
+
+def _depth(text: str) -> int:
+    """How deeply brackets are nested in `text`, strings not regarded."""
+    steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
+    return max(accumulate(steps), default=0)
+
+
+def _listed(text: str, reply: type[R]) -> R | None:
+    """A reply whose one list came without its name: the items alone, in brackets."""
+    bare = _FENCE.sub("", text).strip()
+    if not (bare.startswith("[") and bare.endswith("]")):
+        return None
+    try:
+        content = _DECODER.decode(bare)
+    except (ValueError, RecursionError):
+        return None
+    lists = [name for name, field in reply.model_fields.items() if "list" in str(field.annotation)]
+    found = []
+    for name in lists:
+        try:
+            found.append(reply.model_validate(by_their_names({**{key: [] for key in lists}, name: content}, reply)))
+        except ValidationError:
+            continue
+    return found[0] if len(found) == 1 else None
+
+
+_FENCE = re.compile(r"^```\w*\s*$", re.MULTILINE)
 
 
 def _without_contradiction(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -153,28 +215,6 @@ def _no_number(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_constant=_no_number, strict=False)
-
-_TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|//[^\n]*|/\*.*?\*/|[{}\[\]:,]|[^\s{}\[\]:,"\'/]+|\s+|.', re.DOTALL
-)
-_WORDS = {"True": "true", "False": "false", "None": "null"}
-
-
-def _tidied(text: str) -> str:
-    """Sloppy JSON as JSON: commas before a bracket and comments dropped, single quotes doubled, Python's words, bare keys."""
-    kept: list[str] = []
-    for matched in _TOKEN.finditer(text):
-        piece = matched.group()
-        if piece.startswith(("//", "/*")) or piece.isspace():
-            continue
-        if piece in "}]" and kept and kept[-1] == ",":
-            kept.pop()
-        if piece == ":" and kept and kept[-1].isidentifier():
-            kept[-1] = json.dumps(kept[-1])
-        if len(piece) > 1 and piece[0] == piece[-1] == "'":
-            piece = '"' + piece[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
-        kept.append(_WORDS.get(piece, piece))
-    return "".join(kept)
 
 
 def _unwrapped(content: dict[str, Any], reply: type[BaseModel]) -> dict[str, Any]:

@@ -1,22 +1,38 @@
 """Prompts: text files with `$names`, filled strictly. The words stand in `prompts/NAME.md`, none of them here.
 
 A file opens with lines of `key: value` (`names`: the names it uses; `reply`: the form expected; `source`: whose method it
-serves), then, after a line of three dashes, what the model is told to do, then, after another, what it is given. Names stand in
-the second part only. Knows nothing of evidence or replies.
+serves). Sections follow, each after a line such as `--- given`:
+
+    instructions   what the model is told to do
+    short          the same in fewer words, for small windows (optional)
+    form           the reply asked for, reasons before what follows from them (optional)
+    example        one worked example, which small windows go without (optional)
+    plain          the reply asked for where form and example are left out, because a model writes no JSON (optional)
+    given          what the model is given; `$names` stand here only
+
+Any other section is a phrase that the performer fills in by its name. A folder of one's own replaces prompts file by file. Knows
+nothing of evidence or replies.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 from hoptrail.errors import UsageError
 from hoptrail.models.chat import Message
 
-SEPARATOR = "\n---\n"
+SUFFIX = ".md"
+HEAD = ("names", "reply", "source")
+_SECTION = re.compile(r"^--- (\w+)$", re.MULTILINE)
+_PARTS = ("instructions", "short", "form", "example", "plain", "given")
+_SHIPPED = files("hoptrail.language.chat") / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +44,115 @@ class Prompt:
     reply: str
     source: str
     instructions: str
+    short: str
+    form: str
+    example: str
+    plain: str
     given: str
+    phrases: Mapping[str, str] = field(default_factory=dict)
 
-    def fill(self, values: Mapping[str, str]) -> tuple[Message, Message]:
+    def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, Message]:
         """The two messages, with `values` as they are: a `$` in them means nothing.
 
         Raises:
             UsageError: lists all names that are missing or too many.
         """
-        missing, surplus = set(self.names) - set(values), set(values) - set(self.names)
-        if missing or surplus:
-            faults = [f"{word}: {', '.join(sorted(names))}" for word, names in _faults(missing, surplus) if names]
-            raise UsageError(f"the prompt {self.name} cannot be filled; {'; '.join(faults)}")
-        return Message("system", self.instructions), Message("user", Template(self.given).substitute(values))
+        told = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
+        return Message("system", "\n\n".join(filter(None, told))), Message("user", self._given(values))
+
+    def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
+        """The same for a reply without JSON, which is asked for last of all: small models heed that best. Empty where the file
+        does not say how.
+
+        Raises:
+            UsageError: as for `fill`.
+        """
+        if not self.plain:
+            return ()
+        told = self.short if short and self.short else self.instructions
+        return Message("system", told), Message("user", f"{self._given(values)}\n\n{self.plain}")
+
+    def _given(self, values: Mapping[str, str]) -> str:
+        if faults := _differing(set(self.names), set(values)):
+            raise UsageError(f"the prompt {self.name} cannot be filled; {faults}")
+        return Template(self.given).substitute(values)
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
-    """The prompt of that name.
+def load_prompt(name: str, folder: str = "") -> Prompt:
+    """The prompt of that name: that of `folder`, if it has one, else the one that ships. Read once.
 
     Raises:
-        UsageError: there is none, or its text and its declaration differ.
+        UsageError: there is none, it cannot be read, or its text and its declaration differ.
     """
-    place = files("hoptrail.language.chat") / "prompts" / f"{name}.md"
+    own = Path(folder) / f"{name}{SUFFIX}" if folder else None
+    place = own if own is not None and own.is_file() else _SHIPPED / f"{name}{SUFFIX}"
     try:
         return parse_prompt(name, place.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UsageError(f"there is no prompt {name}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the prompt {place} cannot be read: {error}") from error
+
+
+def known_prompts() -> tuple[str, ...]:
+    """The names of the prompts that ship, in order."""
+    return tuple(sorted(place.name.removesuffix(SUFFIX) for place in _SHIPPED.iterdir() if place.name.endswith(SUFFIX)))
+
+
+def check_prompts(folder: str) -> None:
+    """Whether every file of a folder of one's own can stand in for the prompt it is named after. No folder is none too many.
+
+    Raises:
+        UsageError: lists everything that cannot: files of other names, other `$names`, replies or phrases.
+    """
+    if not folder:
+        return
+    try:
+        own = sorted(place.name for place in Path(folder).iterdir() if not place.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"the prompts in {folder} cannot be read: {error.strerror or error}") from error
+    known = known_prompts()
+    faults = [
+        f"{name} is none of the known files: {', '.join(one + SUFFIX for one in known)}"
+        for name in own
+        if name.removesuffix(SUFFIX) not in known or not name.endswith(SUFFIX)
+    ]
+    for name in known:
+        if name + SUFFIX in own:
+            try:
+                faults += _faults_beside(load_prompt(name), load_prompt(name, folder))
+            except UsageError as error:
+                faults.append(str(error))
+    if faults:
+        raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
+
+
+def digest_of_prompts(folder: str) -> str:
+    """Twelve hex digits over the prompts in a folder of one's own; empty without one.
+
+    Raises:
+        UsageError: as `check_prompts`.
+    """
+    if not folder:
+        return ""
+    check_prompts(folder)
+    digest = hashlib.sha256()
+    for place in sorted(Path(folder).glob(f"*{SUFFIX}")):
+        digest.update(f"{place.name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _faults_beside(shipped: Prompt, own: Prompt) -> list[str]:
+    """What keeps a prompt from standing in for the one that ships."""
+    faults = []
+    if differing := _differing(set(shipped.names), set(own.names)):
+        faults.append(f"the names of {own.name} are not those that it is filled with; {differing}")
+    if differing := _differing(set(shipped.phrases), set(own.phrases)):
+        faults.append(f"the sections of {own.name} are not those that it needs; {differing}")
+    if own.reply != shipped.reply:
+        faults.append(f"the reply of {own.name} is {shipped.reply}, not {own.reply}")
+    return faults
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
@@ -63,22 +161,35 @@ def parse_prompt(name: str, text: str) -> Prompt:
     Raises:
         UsageError: a part is missing, or its text uses other names than it declares; all are listed.
     """
-    parts = text.strip().split(SEPARATOR)
-    if len(parts) != 3:
-        raise UsageError(f"the prompt {name} has {len(parts)} parts, not a head, instructions and what is given")
-    head = dict(line.split(": ", 1) for line in parts[0].splitlines())
-    if set(head) != {"names", "reply", "source"}:
+    opening, *rest = _SECTION.split(text)
+    sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
+    if not {"instructions", "given"} <= set(sections):
+        raise UsageError(f"the prompt {name} has no section `--- instructions` or no section `--- given`")
+    head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
+    if set(head) != set(HEAD):
         raise UsageError(f"the head of the prompt {name} declares {', '.join(head)}, not names, reply and source")
     declared = {found.strip() for found in head["names"].split(",")}
-    template = Template(parts[2])
+    template = Template(sections["given"])
+    astray = any(Template(body).get_identifiers() for title, body in sections.items() if title != "given")
     used = set(template.get_identifiers())
-    if not template.is_valid() or used != declared or Template(parts[1]).get_identifiers():
-        faults = [
-            f"{word}: {', '.join(sorted(names))}" for word, names in _faults(used - declared, declared - used) if names
-        ]
-        raise UsageError(f"the prompt {name} differs from its declaration; {'; '.join(faults) or 'a stray $'}")
-    return Prompt(name, tuple(sorted(declared)), head["reply"], head["source"], parts[1].strip(), parts[2].strip())
+    if not template.is_valid() or used != declared or astray:
+        raise UsageError(f"the prompt {name} differs from its declaration; {_differing(used, declared) or 'a stray $'}")
+    return Prompt(
+        name,
+        tuple(sorted(declared)),
+        head["reply"],
+        head["source"],
+        instructions=sections["instructions"],
+        short=sections.get("short", ""),
+        form=sections.get("form", ""),
+        example=sections.get("example", ""),
+        plain=sections.get("plain", ""),
+        given=sections["given"],
+        phrases={title: body for title, body in sections.items() if title not in _PARTS},
+    )
 
 
-def _faults(missing: set[str], surplus: set[str]) -> tuple[tuple[str, set[str]], ...]:
-    return ("missing", missing), ("surplus", surplus)
+def _differing(needed: set[str], there: set[str]) -> str:
+    """Which names are missing and which are too many; empty where none are."""
+    sides = ("missing", needed - there), ("surplus", there - needed)
+    return "; ".join(f"{word}: {', '.join(sorted(names))}" for word, names in sides if names)

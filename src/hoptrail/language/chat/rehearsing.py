@@ -51,6 +51,9 @@ class RehearsedChat:
     def knows(self, request: ChatRequest) -> bool:
         return self.chat.knows(request)
 
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
+        return Usage()
+
     def ask(self, request: ChatRequest) -> Heard:
         """The reply laid ready, at the price of the model's."""
         text: str = self.ready.text
@@ -88,10 +91,14 @@ class RehearsalLanguage:
 def _as_reply(task: object, value: object) -> str | None:
     """What the model would write for this output, if the task is one of indexing."""
     if isinstance(task, Extract) and isinstance(value, Extraction):
-        return schemas.ExtractReply(entities=list(value.entities), facts=_facts(value.facts)).model_dump_json()
+        return schemas.ExtractReply(entities=_entities(value), facts=_facts(value.facts)).model_dump_json()
     if isinstance(task, Summarise) and isinstance(value, str):
         return schemas.SummariseReply(summary=value).model_dump_json()
     return None
+
+
+def _entities(extraction: Extraction) -> list[schemas.EntityReply]:
+    return [schemas.EntityReply(name=name, type="thing") for name in extraction.entities]
 
 
 def _facts(facts: Sequence[Fact]) -> list[schemas.FactReply]:

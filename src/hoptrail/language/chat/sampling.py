@@ -1,7 +1,7 @@
-"""Several replies to one prompt, each drawn by chance under a seed of its own, several asked at a time.
+"""Several replies to one prompt, each drawn by chance under a seed of its own: in one call where the endpoint can (`n`).
 
-Every draw is a call, paid for, kept and found again like any other: its seed is part of what it is known by. An endpoint that
-ignores seeds still gives one reply a draw. A draw without usable reply is left out, as long as one succeeds.
+Every draw is kept and found again like any other reply: its seed is part of what it is known by. Where the endpoint gives one
+reply a call, each draw is a call, several at a time. A draw without usable reply is left out, as long as one succeeds.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ def climb_often(
         except TaskFailed as failure:
             return failure
 
+    seeds = range(1, draws + 1)
+    fetched = ladder.fetch(task, draft, reply, [Draw(seed, TEMPERATURE) for seed in seeds])
     first = draw(1)  # alone, so that the others know which rung works
+    if fetched is None:
+        fetched = ladder.fetch(task, draft, reply, [Draw(seed, TEMPERATURE) for seed in seeds[1:]])
     with ThreadPoolExecutor(workers) as pool:
-        drawn = [first, *pool.map(draw, range(2, draws + 1))]
-    usage = sum((one.usage or Usage() for one in drawn), Usage())
+        drawn = [first, *pool.map(draw, seeds[1:])]
+    usage = sum((one.usage or Usage() for one in drawn), fetched or Usage())
     succeeded = [one for one in drawn if isinstance(one, Climbed)]
     if not succeeded:
         raise TaskFailed(str(first), usage)

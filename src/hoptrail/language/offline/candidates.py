@@ -16,6 +16,7 @@ from hoptrail.language.offline.evidence import Line
 from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.values import with_unit
 from hoptrail.text.words import Word
 
 
@@ -65,7 +66,9 @@ def _all(line: Line) -> Iterator[Candidate]:
     if line.title:
         yield Candidate(squeeze(line.title), 0, 0, Form.TITLE)
     for mention in mentions:
-        yield Candidate(mention.text, mention.start, mention.end, _FORMS[mention.shape])
+        number = mention.shape is Shape.NUMBER
+        text = with_unit(line.text, mention.start, mention.end) if number else mention.text
+        yield Candidate(text, mention.start, mention.end, _FORMS[mention.shape])
         if mention.shape is Shape.DATE and (year := _YEAR.search(mention.text)) and year.group() != mention.text:
             yield Candidate(year.group(), mention.start, mention.end, Form.YEAR)
     yield from _joined(line.text, mentions)

@@ -14,6 +14,7 @@ from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, adjacent, gro
 from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, ORGANISATION_NOUNS, PREPOSITIONS, word_set
 
+_PRONOUNS = word_set("it he she they we you i")
 _BEFORE_NOUNS = ARTICLES | word_set("of first last next")
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
@@ -65,6 +66,8 @@ def is_relative(tokens: Sequence[Token], at: int) -> bool:
     word = tokens[at].lower
     if word not in CLAUSE_WORDS or at == 0 or (word in {"where", "when"} and inverts(tokens, at + 1)):
         return False
+    if word == "when" and tokens[at + 1 : at + 2] and tokens[at + 1].lower in _PRONOUNS:
+        return type_of_noun(tokens[at - 1].text) in {Wanted.DATE, Wanted.YEAR}  # `the gauge when it was new`
     if tokens[at - 1].lower in PREPOSITIONS:
         return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject
     return tokens[at - 1].content and (word != "when" or at + 1 < len(tokens))

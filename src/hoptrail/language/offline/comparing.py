@@ -96,7 +96,8 @@ _MORE = word_set(
 )
 _LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
 _ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
-_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*)$")
+_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*|the [a-z][^,]* or the [a-z][^,]*)$")
+_COMMON = re.compile(r"the [a-z]")
 _MOST_ANALYSED = 600
 
 
@@ -124,7 +125,10 @@ def _choice(text: str) -> Comparison | None:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
+    things = not role and all(map(_COMMON.match, sides))
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role), things=things)
+    if not asked:
+        return None
     leading = _leading(role)
     return Comparison(sides, (*leading, *asked), len(leading), by)
 
@@ -148,8 +152,13 @@ def _role(ask: str) -> str:
     return "" if role in ORDERINGS | _MORE | _LESS else role
 
 
-def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
-    """The questions that give a side's value, and how the values decide."""
+def _attribute(
+    ask: str, ordering: str, side: str, *, person: bool, things: bool = False
+) -> tuple[tuple[str, ...], Verdictor]:
+    """The questions that give a side's value (none where its words say no value), and how the values decide.
+
+    `things`: the sides have no names but nouns (`the octant`).
+    """
     stems = [word.stem for word in words(ask)]
     early = ordering in _EARLIER
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
@@ -158,10 +167,11 @@ def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tup
     if ordering in _EARLIER | _LATER or (ordering in {"more", "most"} and "recent" in ask):
         recent = ordering in _LATER or "recent" in ask
         return (
-            _date_question(ask, stems, ordering, side, person=person),
+            _date_question(ask, stems, ordering, side, person=person, things=things),
         ), Verdictor.LATER if recent or not early else Verdictor.EARLIER
     by = Verdictor.MORE if ordering in _MORE else Verdictor.LESS
-    return (_number_question(ask, ordering, side),), by
+    number = _number_question(ask, ordering, side)
+    return ((number,) if number else ()), by
 
 
 _AGES = word_set("older oldest elder younger youngest")
@@ -173,13 +183,13 @@ _POSITIVE = {
 }  # fmt: skip
 
 
-def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool) -> str:
+def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool, things: bool) -> str:
     if "birth" in stems or (ordering in _AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
         return f"When was {side} born?"
     if "death" in stems:
         return f"When did {side} die?"
     if ordering in _AGES:
-        return f"When was {side} founded?"
+        return f"What is the date of {side}?" if things else f"When was {side} founded?"
     event = _event(ask)
     return f"When was {side} {event}?" if event else f"When did {side} come out?"
 
@@ -200,12 +210,30 @@ def _event(ask: str) -> str:
     return " ".join(ordered[: len(ordered) and int(len(event) > 0 and "earlier" in ask.lower())] + event)
 
 
+_PRICED = word_set("expensive cheap costly dear")
+_LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
+
+
 def _number_question(ask: str, ordering: str, side: str) -> str:
+    """What number is asked of a side; empty where the words say no number of one."""
+    lowered = ask.lower()
     if ordering in _POSITIVE and ordering != "greater":
-        noun = re.search(rf"\b{ordering} ([a-z]+)$", ask.lower())
-        return f"What is the {noun.group(1)} of {side}?" if noun else f"How {_POSITIVE[ordering]} is {side}?"
-    counted = ask.lower().partition(f" {ordering} ")[2].strip()
-    return f"How many {counted} does {side} have?" if counted else f"How large is {side}?"
+        noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
+        if noun is None and any(word.stem == "tak" for word in words(ask)):
+            return f"How {_POSITIVE[ordering]} does {side} take?"
+        return f"What is the {noun['noun']} of {side}?" if noun else f"How {_POSITIVE[ordering]} is {side}?"
+    counted = lowered.partition(f" {ordering} ")[2].strip()
+    if counted in _PRICED:
+        return f"What is the price of {side}?"
+    if not counted:
+        return f"How large is {side}?"
+    return f"How many {counted} does {side} have?" if _counts(counted) else ""
+
+
+def _counts(counted: str) -> bool:
+    """Whether things that can be counted are named: `seats`, not `accurate with gpsd`."""
+    first = counted.split()[:3]
+    return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in first)
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"

@@ -13,7 +13,7 @@ from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.mentions import Shape, find_mentions
 
-_REFERENCE = re.compile(r"#(\d{1,3})\b")
+REFERENCE = re.compile(r"#(\d{1,3})\b")
 _DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\b(?:his|its|their)\b(?=\s+[a-z])", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|them)\b", re.IGNORECASE)
@@ -23,10 +23,9 @@ _MOST_ANALYSED = 2_000
 
 def complete(question: str, findings: Sequence[Finding]) -> str:
     """`question` with its references replaced; a reference to an unanswered finding stays as it stands."""
-    answers = [finding.answer for finding in findings]
-    question = _REFERENCE.sub(lambda match: _numbered(match, answers), question)
-    latest = next((answer for answer in reversed(answers) if answer), None)
-    if latest is None or len(question) > _MOST_ANALYSED or _REFERENCE.search(question):
+    question = referenced(question, findings)
+    latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
+    if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
         return question
     pointed = _DEMONSTRATIVE.sub(lambda match: _pointed(match, latest), question, count=1)
     if pointed != question:
@@ -35,9 +34,20 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     return question if named else _without_pronouns(question, latest)
 
 
+def referenced(question: str, findings: Sequence[Finding]) -> str:
+    """`question` with `#n` as the answer to the n-th finding, where there is one."""
+    answers = [finding.answer for finding in findings]
+    return REFERENCE.sub(lambda match: _numbered(match, answers), question)
+
+
+def clarify(question: str, context: str) -> str:
+    """`question` with its context behind it: a search takes the words of both, and nobody but a search reads it."""
+    return question if context in question else f"{question} {context}"
+
+
 def unresolved(question: str) -> bool:
     """Whether a reference such as `#2` is left."""
-    return _REFERENCE.search(question) is not None
+    return REFERENCE.search(question) is not None
 
 
 def _numbered(match: re.Match[str], answers: Sequence[str | None]) -> str:

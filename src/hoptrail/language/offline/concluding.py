@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -22,15 +23,18 @@ from hoptrail.language.offline.intersecting import agreed, find_conditions
 from hoptrail.language.offline.paths import Paths
 from hoptrail.language.offline.questions import Wanted, analyse
 from hoptrail.language.offline.reading import Found, Reader
+from hoptrail.language.offline.ruling_out import from_one_place, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.scorer import Floats, Scorer, in_order, stored_scorer
 from hoptrail.language.offline.searching import Weighed, share_of, weigh
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_mentions
 from hoptrail.text.values import same_value
 from hoptrail.text.words import RELATED, content_stems
 from hoptrail.types import Span
 
+_COMPARING = 0.8
+"""What a comparison of two cells takes from the belief in them: they may be values of different things."""
 _SURE = 0.8
 _UNSAID = 0.01
 
@@ -211,7 +215,12 @@ def options(studied: Studied, weighed: Sequence[Weighed]) -> list[Option]:
         judged = {"chosen": 1.0, "choice gap": chosen.confidence, "strangers": studied.strangers}
         found.append(Option(chosen.answer, in_order(judged), chosen))
     agreed = answer is not None and bool(weighed) and _agree(weighed[0].answer, answer)
-    if weighed and not agreed and not _off_the_trail(weighed[0], followed):
+    if (
+        weighed
+        and not agreed
+        and not _off_the_trail(weighed[0], followed)
+        and may_answer(weighed[0].answer, studied.paths.question, followed.plan.comparison)
+    ):
         found.append(_searched(weighed[0], studied))
     return found
 
@@ -288,6 +297,13 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
     """Answer `question` hop by hop, one step each with its support, or by what all the evidence says together."""
     studied = study(question[: settings.question_characters], evidence, reader, settings)
     followed = studied.followed
+    if is_computed(studied.question, evidence):
+        return Reading(None, followed.steps)
+    if followed.answer is not None and all(hop.is_cell for _, hop in followed.hops):
+        likely = prod(hop.confidence for _, hop in followed.hops)
+        if followed.plan.comparison is not None:
+            likely *= _COMPARING
+        return _by_plan(studied.question, followed, round(likely, 4))
     scorer = stored_scorer()
     best = likeliest(options(studied, weigh(studied.texts, studied.values, scorer)), scorer)
     if best is None or best[1] < settings.least_confidence:
@@ -297,18 +313,6 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
         return _by_plan(studied.question, followed, round(confidence, 4))
     step = Step(studied.question, option.answer, _support(option.by, studied))
     return Reading(option.answer, (step,), round(confidence, 4))
-
-
-def share_of_strangers(question: str, evidence: EvidencePages) -> float:
-    """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
-    known = [line.stems | page.title_stems for page, line in evidence.lines]
-    names = [
-        content_stems(one.text)
-        for one in find_mentions(question, question=True)
-        if one.shape in {Shape.NAME, Shape.QUOTED}
-    ]
-    missing = [min((len(name - said) / len(name) for said in known), default=1.0) for name in names if name]
-    return sum(missing) / len(missing) if missing else 0.0
 
 
 def _support(by: Found | Weighed, studied: Studied) -> tuple[Span, ...]:
@@ -334,7 +338,8 @@ def follow(plan: Plan, reader: Reader, question: str) -> Followed:
         findings.append(Finding(hop_question, asked, hop.answer))
     if plan.agreeing and len(found) == len(plan.questions):
         _agree_on_one(found, plan.agreeing, offered)
-    return Followed(plan, tuple(found), plan.conclude([hop.answer for _, hop in found]))
+    told_apart = plan.comparison is None or not from_one_place(plan.comparison, [hop for _, hop in found])
+    return Followed(plan, tuple(found), plan.conclude([hop.answer for _, hop in found]) if told_apart else None)
 
 
 def _agree_on_one(

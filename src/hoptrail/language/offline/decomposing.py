@@ -17,6 +17,7 @@ from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_
 from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
+    BASE_VERBS,
     FUNCTION_WORDS,
     IRREGULAR_PASTS,
     KINSHIP,
@@ -42,6 +43,10 @@ _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
 _SAME_AS = re.compile(r"\bthe same ([a-z]+) as (?:the )?$")
+_WHILE = re.compile(
+    r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
+)
+"""What says when or why, and describes nothing: `the error of the meter when it was new`."""
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
 
@@ -51,7 +56,7 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
 
     At most `most` questions come back; a question nested deeper keeps its outer part whole.
     """
-    rest = _plainly(squeeze(question))
+    whole = rest = _plainly(squeeze(question))
     steps: list[str] = []
     while len(steps) < most - 1:
         found = _innermost(rest)
@@ -59,11 +64,28 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
             break
         steps.append(found.question)
         rest = f"{rest[: found.start]}#{offset + len(steps)}{rest[found.end :]}"
+    if not all(map(_asks_something, (*steps, rest))):
+        return (whole,)
     return _with_kin((*steps, rest), most, offset)
 
 
+def _asks_something(question: str) -> bool:
+    """Whether something is asked of what a question names: `In which city does #1?` lost its verb."""
+    tokens = tokens_of(question)
+    at = next((at for at, token in enumerate(tokens) if token.lower in {"do", "does", "did"}), None)
+    return at is None or any(token.content and not token.name for token in tokens[at + 1 :])
+
+
+_EXTRAPOSED = re.compile(
+    rf"\b(?P<aux>does|do|did) (?P<noun>the [a-z]+(?: [a-z]+)?) (?P<verb>{'|'.join(sorted(BASE_VERBS))}) "
+    r"(?P<clause>(?:who|that|which) [^?]+)\?$",
+    re.IGNORECASE,
+)
+
+
 def _plainly(question: str) -> str:
-    """`What's` and `what is the name of` in their shortest form, a possessive with `of`."""
+    """`What's` and `what is the name of` in their shortest form, a possessive with `of`, a clause right behind its noun."""
+    question = _EXTRAPOSED.sub(r"\g<aux> \g<noun> \g<clause> \g<verb>?", question)
     question = _SAME.sub("the ", question)
     question = _ASKED_NAME.sub(r"\1 is ", _SHORTENED.sub(r"\1 is ", question))
     return _POSSESSIVE_ASKED.sub(r"\1 is the \3 of \2?", question)
@@ -99,6 +121,7 @@ def _is_whole(question: str, found: Description) -> bool:
     before = question[: found.start].strip()
     after = question[found.end :].strip(" ?.!")
     joined = after.startswith(("and ", "or ")) or not after  # `the father of Ada and Karl` is one father
+    joined = joined or _WHILE.match(after) is not None
     if not joined or not before:
         return joined
     asked = _WHOLE.match(before)
@@ -172,7 +195,8 @@ def _names_an_event(noun: str) -> bool:
 
 def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
     """`the noun of (the kind) NAME`, the last one first, since it is the innermost."""
-    for start, end in reversed(anchors):
+    for start, name_end in reversed(anchors):
+        end = _end_of_compound(question, free, start, name_end)
         before = [word for word in free if word.end <= start]
         kind = _words_back(question, before, start, until={"of"})
         if kind is None:
@@ -192,6 +216,25 @@ def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -
         if found is not None and not _is_whole(question, found) and question[end : end + 2] not in {"'s", "’s"}:
             return found
     return None
+
+
+def _end_of_compound(question: str, free: list[Word], start: int, end: int) -> int:
+    """The end of `the NAME project`: nouns right behind a name with an article belong to it, but for the question's own verb."""
+    if not question[:start].lower().endswith("the "):
+        return end
+    taken: list[Word] = []
+    for word in (one for one in free if one.start >= end):
+        known = (
+            word.lower in FUNCTION_WORDS | BASE_VERBS
+            or word.lower in IRREGULAR_PASTS
+            or word.lower.endswith(("ed", "ing"))
+        )
+        if word.start - (taken[-1].end if taken else end) != 1 or known or len(taken) == 2:
+            break
+        taken.append(word)
+    if taken and _fronted(question, start) and not question[taken[-1].end :].strip(" ?"):
+        taken.pop()
+    return taken[-1].end if taken else end
 
 
 def _same(question: str, anchors: list[tuple[int, int]]) -> Description | None:

@@ -16,7 +16,7 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
-from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import Word, content_stems, words
 from hoptrail.types import Kind, Span, Unit
 
@@ -33,6 +33,8 @@ class Line:
     place: int
     title: str
     support: tuple[Span, ...]
+    headers: frozenset[str] = frozenset()
+    """Of a table row, folded: no answers by themselves."""
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
@@ -44,7 +46,10 @@ class Line:
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
-        return find_mentions(self.text)
+        found = find_mentions(self.text)
+        return (
+            tuple(mention for mention in found if folded(mention.text) not in self.headers) if self.headers else found
+        )
 
     @cached_property
     def lives(self) -> dict[int, str]:
@@ -125,12 +130,17 @@ def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> EvidenceP
 
 @lru_cache(maxsize=256)
 def _page(unit: Unit, settings: OfflineSettings) -> Page:
-    spans = tuple(sentence_spans(unit.text[: settings.unit_characters], settings.unit_sentences))
-    lines = tuple(
-        Line(unit.text[start:end], start, place, unit.title, support_of(unit, start, end))
-        for place, (start, end) in enumerate(spans)
-    )
+    found = [said for said in statements_of(unit) if said.end <= settings.unit_characters][: settings.unit_sentences]
+    lines = tuple(_line(unit, place, said) for place, said in enumerate(found))
     return Page(unit, base_title(unit.title), lines)
+
+
+def _line(unit: Unit, place: int, said: Said) -> Line:
+    support = support_of(unit, said.start, said.end)
+    if said.block is None or not said.block.cells:
+        return Line(said.text, said.start, place, unit.title, support)
+    headers = frozenset(folded(cell.header) for cell in said.block.cells)
+    return Line(said.said, said.start, place, unit.title, support, headers)
 
 
 def forget_pages() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -16,22 +17,27 @@ import numpy as np
 
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
-from hoptrail.language.offline.completing import complete
+from hoptrail.language.offline.completing import clarify, complete
 from hoptrail.language.offline.concluding import make_plan, read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
+from hoptrail.language.offline.explaining import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.integrating import conclude
+from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.reading import Reader
-from hoptrail.language.offline.sampling import relation, sample
+from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
+from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import (
     Assess,
+    Clarify,
     Complete,
     Decompose,
     Decomposition,
     Entail,
+    Equate,
     Extract,
     Extraction,
     Integrate,
@@ -44,16 +50,17 @@ from hoptrail.language.tasks import (
     Samples,
     Summarise,
     Task,
+    Verify,
 )
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
-from hoptrail.types import Unit, Usage
+from hoptrail.types import AnswerKind, Unit, Usage
 
 NAME = "offline"
 
 T = TypeVar("T")
-Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
+Output = Extraction | str | Decomposition | Reading | float | Samples | Relation | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
@@ -63,7 +70,7 @@ _UNANSWERED_SHARE = 0.3
 
 
 class OfflineLanguage:
-    """Performs all ten tasks without a language model. `encoder` may be None: then words alone decide."""
+    """Performs all tasks without a language model. `encoder` may be None: then words alone decide."""
 
     def __init__(self, encoder: Encoder | None = None, settings: OfflineSettings | None = None) -> None:
         self._encoder = encoder
@@ -91,7 +98,7 @@ class OfflineLanguage:
         """Perform one task; its usage is seconds only.
 
         Raises:
-            TaskFailed: `task` is not one of the ten.
+            TaskFailed: `task` is no language task.
             UsageError: the entity finder of the settings cannot be opened.
         """
         started = time.perf_counter()
@@ -100,26 +107,27 @@ class OfflineLanguage:
 
     def _output(self, task: object) -> Output:
         match task:
-            case Extract(unit):
+            case Extract(unit):  # what it points back to is known by its title, and by the names of its document
                 return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
             case Summarise(units, words):
                 lines = open_evidence(units, self._settings).lines
                 return summarise([standing_alone(line.text, page.title) for page, line in lines], words)
             case Decompose():
                 return self._decompose(task)
-            case Complete(question, findings):
-                return complete(question, findings)
+            case Complete() | Clarify():
+                asked = task.question
+                return complete(asked, task.findings) if isinstance(task, Complete) else clarify(asked, task.context)
             case Read(question, evidence):
-                return self._read(question, open_evidence(evidence, self._settings))
-            case Assess():
+                return self._answer(question, evidence)
+            case Assess() | Verify():
                 return self._assess(task)
             case Integrate():
                 return self._integrate(task)
             case Recall():
                 return Reading(None)
-            case Sample() | Entail():
-                return sample(task, self._settings) if isinstance(task, Sample) else relation(task)
-        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not one of the ten language tasks")
+            case Sample() | Entail() | Equate():
+                return self._compare(task)
+        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is no language task")
 
     def _decompose(self, task: Decompose) -> Decomposition:
         questions = make_plan(task.question, self._settings).questions
@@ -129,30 +137,61 @@ class OfflineLanguage:
         at = len(task.findings)
         return Decomposition(questions[at : at + 1] if answered else ())
 
+    def _answer(self, question: str, units: Sequence[Unit]) -> Reading:
+        """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
+        asked = question[: self._settings.question_characters]
+        kind = kind_asked(asked)
+        match kind:
+            case AnswerKind.PASSAGE:
+                return explain(asked, units, self._similarity())
+            case AnswerKind.STEPS:
+                return steps(asked, units, self._similarity())
+            case AnswerKind.LIST:
+                return listing(asked, units, self._similarity())
+        reading = count(asked, units) if asks_count(asked) else Reading(None)
+        if reading.answer is None:
+            reading = self._read(question, open_evidence(units, self._settings))
+        return _of_kind(reading, kind)
+
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._settings, self._similarity())
         return read_by_hops(question, evidence, reader, self._settings)
 
-    def _assess(self, task: Assess) -> float:
+    def _assess(self, task: Assess | Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)
         reading = self._read(task.question, evidence)
         if reading.answer is None:
             return round(
                 _UNANSWERED_SHARE * _coverage(task.question[: self._settings.question_characters], task.evidence), 4
             )
-        if task.answer is None or same_value(task.answer, reading.answer):
+        if isinstance(task, Assess) or same_value(task.answer, reading.answer):
             return reading.confidence
         return round((1 - reading.confidence) / 2, 4)
 
     def _integrate(self, task: Integrate) -> Reading:
         evidence = open_evidence(task.evidence, self._settings)
         reading = self._read(task.question, evidence) if task.evidence else Reading(None)
-        return conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
+        concluded = conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
+        return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
+
+    def _compare(self, task: Sample | Entail | Equate) -> Samples | Relation | bool:
+        if isinstance(task, Sample):
+            return sample(task, self._settings)
+        return relation(task) if isinstance(task, Entail) else alike(task)
 
     def _similarity(self) -> _Similarity | None:
         return _Similarity(self._encoder) if self._encoder else None
+
+
+def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
+    """A question of yes or no has no other answers."""
+    if reading.answer in {"yes", "no"}:
+        return replace(reading, kind=AnswerKind.YES_NO)
+    if kind is AnswerKind.YES_NO:
+        return Reading(None, reading.steps, kind=AnswerKind.YES_NO)
+    return reading
 
 
 class _Similarity:

@@ -5,12 +5,14 @@ One sub-question at a time; `decomposing` splits nested ones. English only, by f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from hoptrail.text.lexicon import (
     AUXILIARIES,
     DATE_NOUNS,
+    FUNCTION_WORDS,
     NOT_PERSONS,
     NUMBER_NOUNS,
     PERSON_ENDINGS,
@@ -62,6 +64,8 @@ _ADVERBS = {
     "whose": Wanted.PERSON,
 }
 _DEGREES = word_set("many much tall long old high deep far wide large big heavy fast often few")
+_MEASURING = word_set("cost weigh measure")
+"""Verbs whose object is a number: `what does it cost`."""
 _SIZE_OF_DEGREE = {"many": "", "much": "", "large": "", "big": "", "often": "", "few": ""}
 
 
@@ -93,21 +97,42 @@ def type_of_noun(noun: str) -> Wanted:
 
 
 def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
-    """Take a question apart; None when it holds no English question word and so cannot be read."""
+    """Take a question apart; None when nothing is left of it to look for.
+
+    Key words without a question word (`price of a berth`) ask what that is.
+    """
     text = squeeze(text)
     anchors = find_mentions(text, titles, question=True)
     free = [word for word in words(text) if not any(mention.start <= word.start < mention.end for mention in anchors)]
     position = _asking(free)
     leading = words(text[:40])
     fronted = bool(leading) and leading[0].lower in AUXILIARIES
-    if position is None and not fronted:
+    if position is None and not fronted and not _are_key_words(text, free):
         return None
-    wanted, noun, used = (
-        (Wanted.YES_NO, "", frozenset[int]()) if fronted or position is None else _wanted(free, position)
-    )
+    wanted, noun, used = _asked_for(free, position, fronted=fronted)
     relations = frozenset(word.stem for at, word in enumerate(free) if at not in used and word.lower not in STOP_WORDS)
     named = tuple(mention for mention in anchors if mention.shape is not Shape.NUMBER)
     return Question(text, wanted, noun, named, relations)
+
+
+_EXTREMES = word_set("max maximum min minimum")
+
+
+def _are_key_words(text: str, free: Sequence[Word]) -> bool:
+    """Whether a text without a question word may be English: a whole question in another language has no word of it."""
+    return not text.endswith("?") or any(word.lower in FUNCTION_WORDS for word in free)
+
+
+def _asked_for(free: list[Word], position: int | None, *, fronted: bool) -> tuple[Wanted, str, frozenset[int]]:
+    """As `_wanted`, of questions of yes or no and of key words too."""
+    if fronted:
+        return Wanted.YES_NO, "", frozenset()
+    if position is not None:
+        return _wanted(free, position)
+    if any(word.lower in _EXTREMES for word in free[:3]):
+        return Wanted.NUMBER, "", frozenset()
+    wanted, noun, _ = _class_noun(free, 0, described=True)
+    return wanted, noun, frozenset()
 
 
 def _asking(free: list[Word]) -> int | None:
@@ -130,6 +155,8 @@ def _wanted(free: list[Word], position: int) -> tuple[Wanted, str, frozenset[int
     if head in {"which", "what"} and following not in AUXILIARIES:
         return _class_noun(free, position + 1)
     if head == "what":
+        if any(word.lower in _MEASURING for word in free[position + 2 :]):
+            return Wanted.NUMBER, "", frozenset()
         return _class_noun(free, position + 2, described=True)
     return Wanted.THING, "", frozenset()
 
@@ -150,6 +177,8 @@ def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tup
     if at == first:
         return Wanted.THING, "", frozenset()
     noun = free[at - 1].lower
+    if noun in {"time", "times"} and at - first > 1:
+        return Wanted.THING, "" if described else noun, frozenset()  # `lead time`, `opening times`
     following = free[at].lower if at < len(free) else ""
     if described and following == "of":
         place = noun == "place" or stem(noun) == "birth"

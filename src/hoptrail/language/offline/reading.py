@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
 from hoptrail.language.offline.fitting import SHAPES, fit, in_place
 from hoptrail.language.offline.kinds import kind_asked, of_kind, owned_by_subject
@@ -21,7 +22,7 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.lexicon import DEMONYMS, NAMED_AFTER, word_set
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, squeeze
-from hoptrail.text.values import country_of, read_date
+from hoptrail.text.values import country_of, read_date, with_unit
 from hoptrail.text.words import KIN, RELATED, content_stems, stem, words
 from hoptrail.types import Span
 
@@ -31,11 +32,12 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer with the spans that say so. `confidence` is between 0 and 1."""
+    """An answer with the spans that say so. `confidence` is between 0 and 1. `is_cell`: a table's whole cell."""
 
     answer: str
     support: tuple[Span, ...]
     confidence: float
+    is_cell: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class Reader:
             return None
         if question.wanted is Wanted.YES_NO:
             return self._yes_no(question)
+        avoided = frozenset[str]().union(*(_anchor_stems(name) for name in avoid))
+        cell = best_cell(question, [page.unit for page in self._evidence.pages], avoided)
+        if cell is not None:
+            return Found(cell.value, cell.support, round(cell.fit, 4), is_cell=True)
         scored = self._scored(question, avoid)
         if not scored or scored[0].by_words < self._settings.least_score:
             return None
@@ -113,7 +119,7 @@ class Reader:
                 score = base + self._settings.closeness_weight * close
                 score += self._settings.type_weight * fit(candidate, question, line, self._evidence)
                 meant = score + self._settings.similarity_weight * likeness
-                yield _Scored(_worded(candidate, question), line, score, meant)
+                yield _Scored(_worded(candidate, question, line), line, score, meant)
 
     def _weights(self, question: Question) -> dict[str, float]:
         """A rare relation word says more than one in every sentence."""
@@ -265,8 +271,11 @@ def _closeness(question: Question, candidate: Mention, line: Line, places: Seque
     return 1 / (1 + min(inside) / 24) if inside else 0.3
 
 
-def _worded(candidate: Mention, question: Question) -> str:
+def _worded(candidate: Mention, question: Question, line: Line) -> str:
+    """As it is given: a year alone where one is asked for, a number with its unit."""
     text = squeeze(candidate.text)
+    if candidate.shape is Shape.NUMBER and line.text[candidate.start : candidate.end] == candidate.text:
+        return with_unit(line.text, candidate.start, candidate.end)
     if question.wanted is Wanted.YEAR:
         date = read_date(text)
         return str(abs(date[0])) if date else text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.tasks import Entail, Relation, Sample, Samples
+from hoptrail.language.tasks import Entail, Equate, Relation, Sample, Samples
 from hoptrail.text.normal_forms import same_words
 
 
@@ -25,3 +25,8 @@ def sample(task: Sample, settings: OfflineSettings) -> Samples:
 def relation(task: Entail) -> Relation:
     """What has the same words follows, what has not contradicts: rules do not know synonyms."""
     return Relation.ENTAILMENT if same_words(task.premise, task.hypothesis) else Relation.CONTRADICTION
+
+
+def alike(task: Equate) -> bool:
+    """What has the same words."""
+    return same_words(task.one, task.other)

@@ -57,7 +57,7 @@ class Hop(_Shape):
     asked: str
     hits: list[Hit]
     answer: str | None
-    verdict: Literal["answered", "unanswered", "failed"]
+    verdict: Literal["answered", "unsupported", "unanswered", "failed"]
 
 
 class Usage(_Shape):
@@ -67,13 +67,31 @@ class Usage(_Shape):
     seconds: float
 
 
+class Statement(_Shape):
+    """`text` is how it reads (a table row as `header: value`), `start` and `end` are where it stands in the document."""
+
+    document: str
+    title: str
+    heading_path: list[str]
+    place: str
+    date: str
+    start: int
+    end: int
+    text: str
+    unit: str
+
+
 class Answered(_Shape):
-    """An abstention has no answer."""
+    """An abstention has no answer and is of kind none: the question is not settled, and `closest` is what comes closest."""
 
     trail_id: str
     question: str
     answer: str | None
     abstained: bool
+    kind: Literal["short", "yes-no", "list", "steps", "passage", "none"]
+    items: list[str]
+    confidence: float | None
+    closest: list[Statement]
     recipe: str
     language: str
     evidence: list[Evidence]

@@ -107,6 +107,9 @@ def text_of(answer: Json) -> str:
     abstention = UNTOLD if failed else UNSETTLED
     head = abstention if answer["answer"] is None else harmless(answer["answer"])
     lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
+    if answer["answer"] is None and answer["closest"]:
+        head = UNTOLD if failed else f"{UNSETTLED} Closest:"
+        lines = [f"- {harmless(one['title'])}: “{harmless(one['text'])}”" for one in answer["closest"]]
     return "\n".join([f"{head} {marks}".strip(), *([""] if lines else []), *lines])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from hoptrail.documents.reading import FORMS
+from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.services import Here, Served, names_of
 from hoptrail.serving.server.wire import contents_json
 
@@ -42,5 +42,5 @@ def show(here: Here, served: Served) -> dict[str, Any]:
         "workspace": here.workspace.name,
         "empty": contents is None,
         "contents": contents_json(contents) if contents else None,
-        "uploads": {"endings": list(FORMS), "bytes": served.limits.upload, "files": served.limits.files},
+        "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }

@@ -23,12 +23,14 @@ from typing import Any, BinaryIO
 from filelock import FileLock, Timeout
 
 from hoptrail.documents import walking
-from hoptrail.documents.reading import FORMS, ReadingLimits, read_sources
+from hoptrail.documents.blocks import ends_within, pack
+from hoptrail.documents.forms import ENDINGS
+from hoptrail.documents.reading import FILE_NAME, FILE_TIME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
-from hoptrail.text.sentences import sentence_ends
+from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 
 LOCK = ".lock"
@@ -60,7 +62,7 @@ class WrongType(Refusal):
     """The name of a file ends as none that is read."""
 
     def __init__(self) -> None:
-        read = ", ".join(FORMS)
+        read = ", ".join(ENDINGS)
         super().__init__(415, "wrong_type", f"has an ending that is not read; read are {read}", f"Read are {read}.")
 
 
@@ -81,7 +83,7 @@ class Uploads:
         Raises:
             Refusal: its kind is not read, or too much is waiting already.
         """
-        ending = next((known for known in FORMS if name.lower().endswith(known)), None)
+        ending = next((known for known in ENDINGS if name.lower().endswith(known)), None)
         if ending is None:
             raise WrongType
         stem = name[: -len(ending)]
@@ -128,12 +130,12 @@ class Uploads:
         for note in self._folder.glob(f"{mark}*.json"):
             try:
                 record = json.loads(note.read_text(encoding="utf-8"))
-                name, whole_name, known_form = record["name"], record["whole_name"], FORMS[record["ending"]]
+                name, whole_name, is_read = record["name"], record["whole_name"], record["ending"] in ENDINGS
                 arrived = int(record["arrived"])
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             path = note.with_name(f"{note.stem}{record['ending']}")
-            if known_form and path.is_file():
+            if is_read and path.is_file():
                 found.append((arrived, Upload(note.stem, str(name), str(whole_name), path)))
         known = {name for _, upload in found for name in (upload.path.name, f"{upload.id}.json")}
         for path in self._folder.glob(f"{mark}*"):
@@ -279,7 +281,14 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str,
         "title": PurePosixPath(upload.name).stem if named_by_us else document.title,
         "text": document.text,
     }
-    if document.sentence_ends != sentence_ends(document.text, limits.longest_sentence):
+    if document.blocks:
+        row["blocks"] = pack(document.blocks)
+    date, origin = document.date, document.date_from
+    if origin in {FILE_NAME, FILE_TIME}:  # those of our own copy
+        date, origin = find_date(upload.name), FILE_NAME
+    if date:
+        row |= {"date": date, "date_from": origin}
+    if document.sentence_ends != ends_within(document.text, document.blocks, limits.longest_sentence):
         row["sentences"] = [document.slice(span) for span in document.sentences()]
     return row
 

@@ -64,7 +64,9 @@ class Workspace:
                 if self._corpus is None or not self._corpus.snapshot.is_current():
                     self._corpus = None
                     self._corpus = Corpus(
-                        Snapshot.open(self.index.place, self.index.settings.storage), lambda: self.index.encoder
+                        Snapshot.open(self.index.place, self.index.settings.storage),
+                        lambda: self.index.encoder,
+                        self.index.settings.structures,
                     )
                 self._looked = now
             return self._corpus

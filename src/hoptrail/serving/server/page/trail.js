@@ -8,6 +8,7 @@ import { completed, surroundings } from "./words.js";
 
 const VERDICTS = {
   answered: "Found",
+  unsupported: "What is cited does not say so",
   unanswered: "Nothing here settles it",
   failed: "This step failed",
 };
@@ -86,6 +87,7 @@ function hopView(hop, evidence, all, cited = null) {
     h("p", { class: "verdict" },
       h("span", { class: "sign", "aria-hidden": "true" }),
       hop.answer === null ? VERDICTS[hop.verdict] : [h("span", { class: "unseen" }, "Found: "), h("strong", {}, hop.answer)],
+      hop.verdict === "unsupported" && h("span", { class: "fine" }, VERDICTS.unsupported),
       h("span", { class: "fine" }, looked ? `looked at ${count(looked, "document")}` : "nothing was retrieved")));
 }
 
@@ -115,19 +117,27 @@ function answerView(answer, cited) {
   const seen = new Set();
   const citations = answer.evidence.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
   return h("div", { class: "answer" },
-    h("p", { class: "label" }, "Answer"),
-    h("p", { class: "text" }, answer.answer, " ", citations.map((item) =>
+    h("p", { class: "label" }, answer.confidence === null ? "Answer" : `Answer · ${certainty(answer.confidence)}`),
+    answer.items.length > 1 && h(answer.kind === "steps" ? "ol" : "ul", {}, answer.items.map((item) => h("li", {}, item))),
+    h("p", { class: "text" }, answer.items.length > 1 ? "" : answer.answer, " ", citations.map((item) =>
       h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
         "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item)))))),
     citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."));
 }
+
+const certainty = (confidence) => confidence >= 0.8 ? "sure" : confidence >= 0.5 ? "likely" : "unsure";
 
 function abstention(answer) {
   const answered = answer.trail.filter((hop) => hop.answer !== null).length;
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, "No answer"),
-    h("p", { class: "text" }, failed ? "A step failed, so there is no answer." : "These documents do not settle the question."),
+    h("p", { class: "text" }, failed ? "A step failed, so there is no answer."
+      : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
+    h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
+      h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
+        [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
+      h("p", {}, item.text)))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`
       : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that tells it."));

@@ -1,0 +1,200 @@
+"""What confidences are worth: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
+
+    python -m benchmarks.calibration FOLDER... [--work DIR] [--recipe NAME] [--limit N] [--out FILE.json] [--html FILE.html]
+                                     [--map FILE.json]
+
+FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated (kept in DIR/NAME, so a second
+run asks nothing again) with a preset that holds no answer back. An answer is right by the rule for own documents: of a data set
+too, an accepted answer's words with at most three more. Then every folder's confidences are calibrated by a monotone map that was
+fitted on all the others (`hoptrail.evaluation.calibration`), and the answers pooled: Brier score, calibration error, risk
+against coverage, reliability, and how right and how many the answers of confidence .5 or more are, raw beside calibrated.
+`--map` writes the map that is fitted on all folders, with what it was fitted on; `--html` a page of plots (extra `plots`).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, parser, print_table, write_results
+
+from hoptrail.evaluation.calibration import Quality, Source, fit_map, held_out, quality_of, together
+from hoptrail.evaluation.comparison_tables import TextTable
+from hoptrail.evaluation.curves import Point
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.outcomes import is_right
+from hoptrail.evaluation.plots import RISK_TITLE, lines, page_of
+from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.risk_coverage import Judged, RiskAt, calibration_table, risk_coverage_curve
+from hoptrail.evaluation.run_folder import RUNS_FOLDER, Run, open_run
+from hoptrail.language.offline.confidence import write_confidence_map
+from hoptrail.replacing import replace_file
+
+RECIPE = "trail:guessing"
+INCOMPLETE = 4
+"""What `hoptrail evaluate` ends with where some documents could not be read."""
+
+RAW, CALIBRATED, PERFECT = "raw", "calibrated", "as it should be"
+COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+HEADER = (
+    *("folder", "questions", "answers", "right", "Brier", "calibration error", "area under risk"),
+    *("sure: right", "95 %", "sure: of all"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The same folders with confidences as they come, and with calibrated ones (each by a map of the others)."""
+
+    recipe: str
+    raw: tuple[Quality, ...]
+    calibrated: tuple[Quality, ...]
+    risk: dict[str, list[RiskAt]]
+
+
+def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
+    """The run of `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary, "report.json")
+        kept = work / folder.resolve().name
+        given = ["--recipes", recipe, "--work", str(kept), "--out", str(out)]
+        given += ["--limit", str(limit)] if limit else []
+        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *given]
+        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in (0, INCOMPLETE):
+            sys.exit(f"{recipe} on {folder} ended with {code}")
+        report = json.loads(out.read_text(encoding="utf-8"))
+    return open_run(kept / RUNS_FOLDER / report["recipes"][recipe]["run"])
+
+
+def source_of(run: Run) -> Source:
+    """The answers of a run that say how sure they are."""
+    pairs = [(question, run.results.get(question.id)) for question in run.questions]
+    judged = [
+        Judged(result.confidence, _right(question, result))
+        for question, result in pairs
+        if result is not None and result.prediction is not None and result.confidence is not None
+    ]
+    return Source(run.header.data, len(run.questions), tuple(judged))
+
+
+def _right(question: Question, result: QuestionResult) -> bool:
+    """By its outcome where it has one: that knows what kind of answer was given."""
+    return bool(result.right) if result.outcome is not None else is_right(question, result.prediction)
+
+
+def measured(recipe: str, sources: Sequence[Source], calibrated: Sequence[Source]) -> Measured:
+    everything, fitted = together("all", sources), together("all", calibrated)
+    return Measured(
+        recipe,
+        tuple(quality_of(source) for source in (*sources, everything)),
+        tuple(quality_of(source) for source in (*calibrated, fitted)),
+        {name: _thinned(one) for name, one in ((RAW, everything), (CALIBRATED, fitted))},
+    )
+
+
+def _thinned(source: Source) -> list[RiskAt]:
+    """The points of the curve that are the first to reach each of COVERAGES."""
+    curve = risk_coverage_curve(source.judged, source.questions)
+    reached = (next((point for point in curve if point.coverage >= coverage), None) for coverage in COVERAGES)
+    return list(dict.fromkeys(point for point in reached if point is not None))
+
+
+def cells(quality: Quality) -> tuple[object, ...]:
+    ends = "{:.2f}-{:.2f}".format(*quality.sure.ends()) if quality.sure else "-"
+    values = (quality.right, quality.brier, quality.calibration_error, quality.area_under_risk)
+    precision = quality.sure.value if quality.sure else None
+    shown = ["-" if value is None else value for value in (*values, precision)]
+    return (quality.name, quality.questions, quality.answers, *shown, ends, quality.coverage)
+
+
+def manifest(recipe: str, sources: Sequence[Source], calibrated: Quality) -> dict[str, Any]:
+    """What a map was fitted on, and what the same way of fitting is worth on folders held out."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    fitted_on = [
+        {"folder": source.name, "questions": source.questions, "answers": len(source.judged)} for source in sources
+    ]
+    return {
+        "made_by": "python -m benchmarks.calibration",
+        "commit": commit,
+        "recipe": recipe,
+        "fitted_on": fitted_on,
+        "held_out": {
+            "brier": calibrated.brier,
+            "calibration_error": calibrated.calibration_error,
+            "sure_right": calibrated.sure.value if calibrated.sure else None,
+            "sure_of_all": calibrated.coverage,
+        },
+    }
+
+
+def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source]) -> str:
+    """Reliability and risk against coverage, raw beside calibrated, over the tables."""
+    both = {RAW: together("all", sources), CALIBRATED: together("all", calibrated)}
+    reliability = [
+        Point(name, row.confidence, row.accuracy) for name, one in both.items() for row in calibration_table(one.judged)
+    ]
+    perfect = [Point(PERFECT, 0.0, 0.0), Point(PERFECT, 1.0, 1.0)]
+    risk = [
+        Point(name, point.coverage, point.risk)
+        for name, one in both.items()
+        for point in risk_coverage_curve(one.judged, one.questions)
+    ]
+    charts = [
+        lines([*perfect, *reliability], [PERFECT, *both], "Reliability", "confidence", "share of right answers", 0.1),
+        lines(risk, list(both), RISK_TITLE, "coverage", "risk", 0.1),
+    ]
+    tables = [
+        TextTable(title, HEADER, tuple(tuple(_text(cell) for cell in cells(quality)) for quality in qualities))
+        for title, qualities in ((RAW, found.raw), (f"{CALIBRATED}, by the other folders", found.calibrated))
+    ]
+    return page_of(f"Confidence of {found.recipe}", charts, tables)
+
+
+def _text(cell: object) -> str:
+    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    arguments.add_argument("--work", type=Path, metavar="DIR", help="indexes and results are kept in DIR/NAME")
+    arguments.add_argument("--recipe", default=RECIPE, metavar="NAME", help=f"with a preset ({RECIPE})")
+    arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each folder")
+    arguments.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with plots")
+    arguments.add_argument("--map", type=Path, metavar="FILE.json", help="write the map fitted on all folders")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        sources = [source_of(run_of(folder, given.recipe, given.limit, work)) for folder in given.folders]
+    calibrated = held_out(sources)
+    found = measured(given.recipe, sources, calibrated)
+    for title, qualities in ((RAW, found.raw), (f"{CALIBRATED}, by the other folders", found.calibrated)):
+        print(title)
+        print_table(HEADER, map(cells, qualities))
+    print_table(
+        ("risk at", "coverage", "threshold", "risk"),
+        (
+            (name, *(point.coverage, point.threshold, point.risk))
+            for name, curve in found.risk.items()
+            for point in curve
+        ),
+    )
+    write_results(given.out, found)
+    if given.html:
+        given.html.write_text(page(found, sources, calibrated), encoding="utf-8")
+    if given.map:
+        fitted = fit_map([one for source in sources for one in source.judged])
+        text = write_confidence_map(fitted, manifest(given.recipe, sources, found.calibrated[-1]))
+        replace_file(given.map, text.encode())
+
+
+if __name__ == "__main__":
+    main()

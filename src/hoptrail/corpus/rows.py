@@ -1,0 +1,114 @@
+"""From rows of the database to records, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import apsw
+import numpy as np
+
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.numbers import Numbers
+from hoptrail.documents.blocks import pack, unpack
+from hoptrail.language.tasks import Extraction, Fact, Triple
+from hoptrail.types import Block, Document, Kind, Span, Unit
+
+UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further"
+
+
+def units(database: Database, numbers: Numbers) -> dict[int, Unit]:
+    """Units by number, in the order asked for; of numbers that are no more there is none."""
+    if not len(numbers):
+        return {}
+    found = database.rows(
+        f"SELECT {UNIT} FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
+        apsw.carray(numbers),
+    )
+    further = _further(database, numbers) if any(row[8] for row in found) else {}
+    blocks = _blocks(database, numbers)
+    return {
+        number: Unit(
+            *(id_, Kind(kind), title, text),
+            (Span(document, start, end), *further.get(number, ())),
+            tuple(blocks.get(number, ())),
+        )
+        for number, id_, kind, title, text, document, start, end, _ in found
+    }
+
+
+def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
+    spans: dict[int, list[Span]] = {}
+    for unit, document, start, end in database.rows(
+        "SELECT f.unit, d.id, f.start, f.end FROM carray(?) c CROSS JOIN further_sources f ON f.unit = c.value "
+        "JOIN documents d ON d.number = f.document ORDER BY f.unit, f.place",
+        apsw.carray(numbers),
+    ):
+        spans.setdefault(unit, []).append(Span(document, start, end))
+    return spans
+
+
+def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
+    """The blocks that share characters with passages and sentences, which alone are parts of documents."""
+    blocks: dict[int, list[Block]] = {}
+    for number, packed in database.rows(
+        "SELECT c.value, b.packed FROM carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks b "
+        "ON b.document = u.document AND b.start < u.end AND b.start >= "
+        "(SELECT max(start) FROM blocks WHERE document = u.document AND start <= u.start) "
+        "WHERE u.kind IN ('passage', 'sentence') ORDER BY c.value, b.start",
+        apsw.carray(numbers),
+    ):
+        blocks.setdefault(number, []).extend(unpack(packed))
+    return blocks
+
+
+def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
+    """Documents by their numbers, one at a time, because a text may be long."""
+    for number in numbers:
+        row = database.one(
+            "SELECT id, title, text, sentence_ends, notes, date, date_from FROM documents WHERE number = ?", number
+        )
+        if row is None:
+            continue
+        id_, title, text, ends, notes, date, date_from = row
+        blocks = database.rows("SELECT packed FROM blocks WHERE document = ? ORDER BY start", number)
+        sources = database.rows("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
+        yield Document(
+            *(id_, title, text, tuple(np.frombuffer(ends, np.int32).tolist())),
+            tuple(source for (source,) in sources),
+            tuple(json.loads(notes)),
+            tuple(block for (packed,) in blocks for block in unpack(packed)),
+            *(date, date_from),
+        )
+
+
+def document_row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
+    ends = np.array(document.sentence_ends, np.int32).tobytes()
+    notes = json.dumps(document.notes, ensure_ascii=False)
+    return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
+
+
+def block_rows(number: int, document: Document) -> Iterator[tuple[int, int, str]]:
+    return ((number, block.start, pack((block,))) for block in document.blocks)
+
+
+def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
+    facts = [
+        [
+            *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
+            None if fact.triple is None else [fact.triple.subject, fact.triple.relation, fact.triple.object],
+        ]
+        for fact in extraction.facts
+    ]
+    return number, json.dumps(extraction.entities, ensure_ascii=False), json.dumps(facts, ensure_ascii=False)
+
+
+def extraction_of(entities: str, facts: str) -> Extraction:
+    """What `extraction_row` made."""
+    return Extraction(
+        tuple(json.loads(entities)),
+        tuple(
+            Fact(text, tuple(named), Span(document, start, end), None if triple is None else Triple(*triple))
+            for text, named, document, start, end, triple in json.loads(facts)
+        ),
+    )

@@ -1,0 +1,115 @@
+"""The tables of `index.sqlite`.
+
+Units and documents have numbers, which are given in the order of adding and never again; arrays and postings name them by these,
+everybody else by their ids.
+"""
+
+from __future__ import annotations
+
+APPLICATION = 0x686F7074
+"""Says of a SQLite database that it is an index of hoptrail."""
+
+FORMAT = 3
+"""Raised by one whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. How words are cut
+(`words.py`) is part of it, because a passage that goes takes its words along.
+"""
+
+TABLES = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE structures (
+    name TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    language TEXT NOT NULL,
+    finished INTEGER NOT NULL,
+    settled TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    sentence_ends BLOB NOT NULL, -- int32
+    notes TEXT NOT NULL, -- a list as JSON
+    date TEXT NOT NULL,
+    date_from TEXT NOT NULL
+);
+CREATE INDEX documents_title ON documents (title);
+
+CREATE TABLE blocks ( -- those of a document tile its text
+    document INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    packed TEXT NOT NULL,
+    PRIMARY KEY (document, start)
+) WITHOUT ROWID;
+
+CREATE TABLE sources ( -- which document was read where
+    source TEXT NOT NULL,
+    document INTEGER NOT NULL,
+    PRIMARY KEY (source, document)
+) WITHOUT ROWID;
+CREATE INDEX sources_document ON sources (document);
+
+CREATE TABLE units (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    document INTEGER NOT NULL, -- of the first source, and where that is
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    further INTEGER NOT NULL, -- how many more sources there are
+    title TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX units_document ON units (document);
+
+CREATE TABLE further_sources (
+    unit INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    PRIMARY KEY (unit, place)
+) WITHOUT ROWID;
+CREATE INDEX further_sources_document ON further_sources (document);
+
+CREATE TABLE extractions (
+    unit INTEGER PRIMARY KEY,
+    entities TEXT NOT NULL, -- lists as JSON
+    facts TEXT NOT NULL
+);
+
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    family TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    rows INTEGER NOT NULL
+);
+
+CREATE TABLE arrays (
+    segment INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    type TEXT NOT NULL,
+    shape TEXT NOT NULL,
+    checksum INTEGER NOT NULL, -- CRC-32 of the numbers
+    data BLOB, -- of a small array; a larger one is in arrays/SEGMENT-NAME.npy
+    PRIMARY KEY (segment, name)
+) WITHOUT ROWID;
+
+CREATE TABLE gone ( -- rows of segments that no longer count, as each commit took them away
+    segment INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    rows BLOB NOT NULL, -- int32
+    PRIMARY KEY (segment, part)
+) WITHOUT ROWID;
+
+CREATE TABLE postings ( -- by segment first, so that a segment is merged or removed in one piece
+    segment INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    df INTEGER NOT NULL,
+    docs BLOB NOT NULL, -- rows of the segment, int32, rising
+    tfs BLOB NOT NULL, -- how often each has the term, uint16
+    PRIMARY KEY (segment, term)
+) WITHOUT ROWID;
+"""

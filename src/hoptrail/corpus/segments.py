@@ -1,0 +1,249 @@
+"""Immutable segments of arrays, of which a commit says which there are and which of their rows no longer count.
+
+A segment has a family (what its arrays are), a kind (of units, links or names) and some rows. Its arrays are plain .npy files in
+`arrays/`, which are mapped into memory, or, where they are small, rows of the database: so one more document costs no file.
+Rows that go are only marked; a segment of which a fifth is gone, and eight of about the same size, are merged into one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
+from hoptrail.corpus.numbers import Places
+from hoptrail.errors import IndexDamaged
+
+ARRAYS = "arrays"
+"""The folder of files."""
+
+SMALL = 1 << 16
+"""Bytes of an array up to which it is a row of the database."""
+
+TIER = 8
+"""So many segments of about a size are merged into one of the next."""
+
+GONE = 5
+"""One row in so many may be gone before a segment is written anew."""
+
+Array = NDArray[Any]
+
+
+class Family(StrEnum):
+    """What the arrays of a segment are."""
+
+    UNITS = "units"
+    LINKS = "links"
+    NAMES = "names"
+    KEYWORDS = "keywords"
+
+
+LARGEST = {Family.UNITS: 1 << 18, Family.LINKS: 1 << 23, Family.NAMES: 1 << 20, Family.KEYWORDS: 1 << 16}
+"""Rows of a segment above which it is not merged with others."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`alive` says of each row whether it counts; None where all do."""
+
+    number: int
+    family: Family
+    kind: str
+    rows: int
+    arrays: Mapping[str, Array]
+    alive: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        """How many rows count."""
+        return self.rows if self.alive is None else int(np.count_nonzero(self.alive))
+
+    def living(self) -> Places:
+        """The rows that count."""
+        return np.arange(self.rows) if self.alive is None else np.flatnonzero(self.alive)
+
+    def counting(self, rows: Places) -> Places:
+        """Those of some rows that count."""
+        return rows if self.alive is None else rows[self.alive[rows]]
+
+
+class MissingFile(IndexDamaged):
+    """A commit names a file that is not there: damage, unless a later commit has removed it meanwhile."""
+
+
+class Segments:
+    """The segments of a snapshot, all opened with it."""
+
+    def __init__(self, database: Database) -> None:
+        """Raises: MissingFile, IndexDamaged: a file is not there, or is too short."""
+        self._folder = database.folder / ARRAYS
+        self._database = database
+        self._segments: dict[int, Segment] = {}
+        self._refresh()
+
+    def of(self, family: Family, kind: str) -> list[Segment]:
+        """Those of one kind, in the order of making."""
+        return [segment for segment in self._segments.values() if (segment.family, segment.kind) == (family, kind)]
+
+    def kinds(self, family: Family) -> list[str]:
+        return sorted({segment.kind for segment in self._segments.values() if segment.family is family})
+
+    def _refresh(self, numbers: Iterable[int] | None = None) -> None:
+        """Read what there is of all segments, or of some that are new or have changed."""
+        which = "" if numbers is None else f" WHERE number IN ({','.join(map(str, numbers))})"
+        for number, family, kind, rows in self._database.rows(
+            f"SELECT number, family, kind, rows FROM segments{which} ORDER BY number"
+        ):
+            known = self._segments.get(number)
+            arrays = known.arrays if known else self._arrays(number)
+            self._segments[number] = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
+
+    def _arrays(self, segment: int) -> dict[str, Array]:
+        found = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
+        return {name: self._array(segment, name, type_, shape, data) for name, type_, shape, data in found}
+
+    def _array(self, segment: int, name: str, type_: str, shape: str, data: bytes | None) -> Array:
+        sizes = tuple(map(int, shape.split()))
+        if data is None:
+            return _mapped(self._folder / file_name(segment, name), np.dtype(type_), sizes)
+        return np.frombuffer(data, type_).reshape(sizes)
+
+    def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
+        parts = self._database.rows("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
+        if not parts:
+            return None
+        alive = np.ones(rows, np.bool_)
+        for (part,) in parts:
+            alive[np.frombuffer(part, np.int32)] = False
+        return alive
+
+
+class SegmentWriter(Segments):
+    """The segments of a transaction. Files are on the disk when `settle` has returned, before the commit that names them."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.database = database
+        self._unsettled = False
+
+    def add(self, family: Family, kind: str, rows: int, arrays: Mapping[str, Array]) -> int:
+        """One more segment; its number. Nothing where it would have no rows."""
+        if not rows:
+            return 0
+        self.database.run("INSERT INTO segments (family, kind, rows) VALUES (?, ?, ?)", family.value, kind, rows)
+        ((number,),) = self.database.rows("SELECT last_insert_rowid()")
+        for name, array in arrays.items():
+            whole = np.ascontiguousarray(array)
+            data = whole.tobytes() if whole.nbytes <= SMALL else None
+            if data is None:
+                self._write(number, name, whole)
+            self.database.run(
+                "INSERT INTO arrays (segment, name, type, shape, checksum, data) VALUES (?, ?, ?, ?, ?, ?)",
+                *(number, name, whole.dtype.str, " ".join(map(str, whole.shape)), _checksum(whole), data),
+            )
+        self._refresh([number])
+        return int(number)
+
+    def mark_gone(self, segment: Segment, rows: Places) -> None:
+        """Rows that no longer count; those that did not are passed over."""
+        gone = np.unique(segment.counting(rows)).astype(np.int32)
+        if len(gone):
+            self.database.run(
+                "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
+                *(segment.number, gone.tobytes()),
+            )
+            self._refresh([segment.number])
+
+    def drop(self, segments: Iterable[Segment]) -> None:
+        """Segments that are no more; their files stay until `sweep`."""
+        for segment in segments:
+            for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
+                self.database.run(f"DELETE FROM {table} WHERE {column} = ?", segment.number)
+            del self._segments[segment.number]
+
+    def due(self, family: Family, kind: str) -> list[Segment]:
+        """Segments to be made one; none where there is nothing to be gained."""
+        segments = self.of(family, kind)
+        for segment in segments:
+            if (segment.rows - len(segment)) * GONE >= segment.rows:
+                return [segment]
+        tiers: dict[int, list[Segment]] = {}
+        for segment in segments:
+            if len(segment) * TIER <= LARGEST[family]:
+                tiers.setdefault(int(np.log2(len(segment)) // np.log2(TIER)), []).append(segment)
+        return next((found[:TIER] for _, found in sorted(tiers.items()) if len(found) >= TIER), [])
+
+    def settle(self) -> None:
+        """Steps 1 and 2 of `durable.py` are done."""
+        if self._unsettled:
+            sync_folder(self._folder)
+            self._unsettled = False
+
+    def sweep(self) -> None:
+        """Step 5 of `durable.py`: remove the files that the last commit does not name, in a transaction that writes."""
+        if not self._folder.is_dir():
+            return
+        named = self.database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
+        kept = {file_name(segment, name) for segment, name in named}
+        remove_files(path for path in sorted(self._folder.iterdir()) if path.name not in kept)
+
+    def _write(self, segment: int, name: str, array: Array) -> None:
+        make_folder(self._folder)
+        write_file(self._folder / file_name(segment, name), _npy(array))
+        self._unsettled = True
+
+
+def file_name(segment: int, name: str) -> str:
+    return f"{segment}-{name}.npy"
+
+
+def checked(database: Database) -> Iterator[str]:
+    """What is wrong with the arrays of a snapshot, by their checksums: it reads all of them."""
+    for segment, name, type_, shape, checksum, data in database.each(
+        "SELECT segment, name, type, shape, checksum, data FROM arrays ORDER BY segment, name"
+    ):
+        sizes = tuple(map(int, shape.split()))
+        try:
+            path = database.folder / ARRAYS / file_name(segment, name)
+            array = _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_)
+        except IndexDamaged as error:
+            yield str(error)
+            continue
+        if _checksum(array) != checksum:
+            yield f"array {name} of segment {segment} is altered"
+
+
+def _npy(array: Array) -> Iterator[bytes | memoryview]:
+    header = BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    yield header.getvalue()
+    yield array.reshape(-1).data.cast("B")
+
+
+def _checksum(array: Array) -> int:
+    return zlib.crc32(array.reshape(-1).data.cast("B")) if array.size else 0
+
+
+def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
+    """The numbers of a file, which the system reads when they are looked at."""
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError as error:
+        raise MissingFile(f"{path} is missing. Run `hoptrail repair --index {path.parent.parent}`.") from error
+    except ValueError:  # an empty file cannot be mapped
+        mapped = b""  # type: ignore[assignment]
+    start = len(mapped) - prod(sizes) * type_.itemsize
+    if start < 0:
+        raise IndexDamaged(f"{path} is too short. Run `hoptrail repair --index {path.parent.parent}`.")
+    return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes)

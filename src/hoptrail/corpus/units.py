@@ -1,0 +1,220 @@
+"""Writing documents and units: their rows, and the segments of vectors and origins that are made of many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import apsw
+import numpy as np
+
+from hoptrail.corpus import rows
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.numbers import Numbers, numbers_of
+from hoptrail.corpus.postings import PostingWriter
+from hoptrail.corpus.segments import Array, Family, SegmentWriter
+from hoptrail.corpus.texts import Texts
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.types import Document, Kind, Unit
+
+SEARCHED = frozenset({Kind.PASSAGE})
+"""Kinds that have a keyword index."""
+
+WAITING = 1 << 26
+"""Bytes of vectors, and letters of passages, that wait for a segment at the most."""
+
+Origin = tuple[int, int, int, int]
+"""Numbers of a unit and of a document, start and end."""
+
+
+class UnitWriter:
+    """Documents and units of a transaction."""
+
+    def __init__(self, segments: SegmentWriter) -> None:
+        self._segments = segments
+        self._database: Database = segments.database
+        self._postings = PostingWriter(segments)
+        self._texts = Texts(self._database, segments)
+        self._waiting: dict[Kind, tuple[list[Origin], list[FloatMatrix]]] = {}
+        self._held = 0
+        self._freed: dict[str, int] = {}
+        """Units that went in this transaction; one that comes again has its number, and so its links."""
+
+    def put_documents(self, documents: Iterable[Document]) -> None:
+        """Documents that are new, or have other sources than before."""
+        for document in documents:
+            found = self._database.one("SELECT number FROM documents WHERE id = ?", document.id)
+            number = int(found[0]) if found else self._next("documents")
+            if found is None:
+                self._database.run(
+                    "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    *rows.document_row(number, document),
+                )
+                self._database.run_each(
+                    "INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", rows.block_rows(number, document)
+                )
+            self._database.run("DELETE FROM sources WHERE document = ?", number)
+            self._database.run_each(
+                "INSERT INTO sources (source, document) VALUES (?, ?)",
+                [(source, number) for source in dict.fromkeys(document.sources)],
+            )
+
+    def remove_documents(self, ids: Collection[str]) -> Numbers:
+        """The units that went with them."""
+        self.flush()
+        touched = self._texts.within(ids)
+        self.remove(touched)
+        for id_ in ids:
+            for table, column in (("blocks", "document"), ("sources", "document"), ("documents", "number")):
+                self._database.run(
+                    f"DELETE FROM {table} WHERE {column} = (SELECT number FROM documents WHERE id = ?)", id_
+                )
+        return touched
+
+    def stored(self, units: Sequence[Unit]) -> Numbers:
+        """The numbers of those that are stored under the same ids."""
+        numbers = self._texts.numbers([unit.id for unit in units])
+        return numbers[numbers > 0]
+
+    def put(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
+        """Units of ids that there are not: their numbers.
+
+        Raises:
+            KeyError: a unit is from a document that there is not.
+            ValueError: other units of its kind have vectors of another length.
+        """
+        documents = self._documents({span.document for unit in units for span in unit.sources})
+        first = self._next("units")
+        numbers = []
+        for unit in units:
+            number = self._freed.pop(unit.id, 0)
+            numbers.append(number or first)
+            first += not number
+        self._insert(units, numbers, documents)
+        for kind in dict.fromkeys(unit.kind for unit in units):
+            here = [place for place, unit in enumerate(units) if unit.kind is kind]
+            self._wait(kind, [_origin(numbers[at], units[at], documents) for at in here], vectors[here])
+        for unit, number in zip(units, numbers, strict=True):
+            if unit.kind in SEARCHED:
+                text = unit.searchable
+                self._postings.add(unit.kind, number, text)
+                self._held += len(text)
+        if self._held > WAITING:
+            self.flush()
+        return numbers_of(numbers)
+
+    def remove(self, numbers: Numbers) -> None:
+        """Units by their numbers, with what was found in them; links and names are not seen to here."""
+        self.flush()
+        if not len(numbers):
+            return
+        wanted = apsw.carray(numbers)
+        kinds: dict[str, list[int]] = {}
+        for number, id_, kind in self._database.rows(
+            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", wanted
+        ):
+            self._freed[id_] = number
+            kinds.setdefault(kind, []).append(number)
+        for kind, some in kinds.items():
+            self._forget(kind, numbers_of(some))
+        for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
+            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", wanted)
+
+    def flush(self) -> None:
+        """Make segments of what waits."""
+        self._postings.flush()
+        for kind, (origins, vectors) in sorted(self._waiting.items()):
+            self._segments.add(Family.UNITS, kind, len(origins), _arrays(np.array(origins), np.concatenate(vectors)))
+        self._waiting.clear()
+        self._held = 0
+
+    def merge(self) -> None:
+        """Make one of segments that are many, or have lost many rows."""
+        for kind in self._segments.kinds(Family.UNITS):
+            while due := self._segments.due(Family.UNITS, kind):
+                columns = {
+                    name: np.concatenate([segment.arrays[name][segment.living()] for segment in due])
+                    for name in due[0].arrays
+                }
+                order = np.argsort(columns["numbers"], kind="stable")
+                merged = {name: column[order] for name, column in columns.items()}
+                self._segments.add(Family.UNITS, kind, len(order), merged)
+                self._segments.drop(due)
+        for kind in self._segments.kinds(Family.KEYWORDS):
+            while due := self._segments.due(Family.KEYWORDS, kind):
+                self._postings.merge(kind, due)
+
+    def end(self) -> None:
+        """The transaction has ended: what went in it has gone."""
+        self._freed.clear()
+
+    def _next(self, table: str) -> int:
+        row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+        return int(row[0]) + 1 if row else 1
+
+    def _documents(self, ids: Collection[str]) -> Mapping[str, int]:
+        found: dict[str, int] = dict(
+            self._database.rows(
+                "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = c.value",
+                apsw.carray(tuple(ids)),
+            )
+        )
+        if lacking := sorted(set(ids) - found.keys()):
+            raise KeyError(f"units are made from documents that are not stored: {', '.join(lacking[:5])}")
+        return found
+
+    def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
+        self._database.run_each(
+            "INSERT INTO units (number, id, kind, document, start, end, further, title, text) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number,
+                    unit.id,
+                    unit.kind.value,
+                    *_origin(number, unit, documents)[1:],
+                    len(unit.sources) - 1,
+                    unit.title,
+                    unit.text,
+                )
+                for number, unit in zip(numbers, units, strict=True)
+            ],
+        )
+        self._database.run_each(
+            "INSERT INTO further_sources (unit, place, document, start, end) VALUES (?, ?, ?, ?, ?)",
+            [
+                (number, place, documents[span.document], span.start, span.end)
+                for number, unit in zip(numbers, units, strict=True)
+                for place, span in enumerate(unit.sources[1:])
+            ],
+        )
+
+    def _wait(self, kind: Kind, origins: list[Origin], vectors: FloatMatrix) -> None:
+        stored = [segment.arrays["vectors"].shape[1] for segment in self._segments.of(Family.UNITS, kind)]
+        waiting, matrices = self._waiting.setdefault(kind, ([], []))
+        if any(size != vectors.shape[1] for size in [*stored, *(matrix.shape[1] for matrix in matrices)]):
+            raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
+        waiting += origins
+        matrices.append(np.asarray(vectors, np.float32))
+        self._held += vectors.nbytes
+
+    def _forget(self, kind: str, numbers: Numbers) -> None:
+        """Take units of a kind out of arrays and postings."""
+        for segment in self._segments.of(Family.UNITS, kind):
+            self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
+        if kind in SEARCHED:
+            found = rows.units(self._database, numbers)
+            words = {number: unit.searchable for number, unit in found.items()}
+            self._postings.remove(self._segments.of(Family.KEYWORDS, kind), words)
+
+
+def _origin(number: int, unit: Unit, documents: Mapping[str, int]) -> Origin:
+    span = unit.sources[0]
+    return number, documents[span.document], span.start, span.end
+
+
+def _arrays(origins: Array, vectors: FloatMatrix) -> Mapping[str, Array]:
+    order = np.argsort(origins[:, 0], kind="stable")
+    columns = origins[order].astype(np.int32)
+    names = ("numbers", "documents", "starts", "ends")
+    return {name: columns[:, place] for place, name in enumerate(names)} | {"vectors": vectors[order]}

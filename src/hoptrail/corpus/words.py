@@ -1,0 +1,79 @@
+"""How text is cut into the words that keywords are: for what is indexed and for what is asked, the same.
+
+Runs of letters and digits, lower-cased, accents and ligatures folded, STOP_WORDS and what is longer than 40 characters left
+out; no stemming, which gained nothing on the development questions and knows English only. Scripts without spaces between words
+are cut into pairs of neighbouring characters, because what a word is there would take a dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from hoptrail.text.words import LETTERS
+
+LONGEST = 40
+
+STOP_WORDS = frozenset(
+    (  # noqa: SIM905 - a list of eighty quoted words reads worse
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
+        "was will with who whom whose what which when where why how do does did were been being has have had i you he she we us "
+        "our his her him its from s"
+    ).split()
+)
+"""Lucene's English list, question words and auxiliaries, and pronouns: words of questions that tell passages apart from
+nothing.
+"""
+
+_PLAIN = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(LETTERS)
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, kana and Han characters."""
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+
+_FOLDED = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "ł": "l",
+        "ħ": "h",
+        "ı": "i",
+        "ŋ": "n",
+        "ŧ": "t",
+        "\u00ad": "",
+    }
+)
+"""Letters that Unicode takes for letters of their own, and an English keyboard does not have."""
+
+
+def keyword_words(text: str) -> list[str]:
+    """The words of a text in order, with repeats."""
+    lower = text.lower()
+    if text.isascii():
+        return [word for word in _PLAIN.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
+    found = [word for word in _WORD.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
+    if _ANY_UNSPACED.search(text):
+        found = [piece for word in found for piece in _pieces(word)]
+    return [word if word.isascii() else _folded(word) for word in found]
+
+
+def _folded(word: str) -> str:
+    """`à` becomes `a`, which is no stop word then: it was none as it stood."""
+    decomposed = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)
+
+
+def _pieces(word: str) -> list[str]:
+    pieces: list[str] = []
+    for run in _RUNS.findall(word):
+        if len(run) > 1 and _ANY_UNSPACED.match(run):
+            pieces += (run[at : at + 2] for at in range(len(run) - 1))
+        else:
+            pieces.append(run)
+    return pieces

@@ -1,0 +1,205 @@
+"""Writing an index: one writer at a time, and one transaction is one commit.
+
+What is written is seen by this writer's `snapshot` at once, by others after `commit`, and by nobody where the process ends
+before. What was removed is out of all files when `commit` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from hoptrail.corpus import rows
+from hoptrail.corpus.database import WAIT, Database, still_read, telling
+from hoptrail.corpus.links import Edges
+from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
+from hoptrail.corpus.relations import LinkWriter, NameWriter
+from hoptrail.corpus.segments import SegmentWriter
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.state import State, count_commit, is_unclean, mark_unclean, write_state
+from hoptrail.corpus.units import UnitWriter
+from hoptrail.errors import IndexBusy
+from hoptrail.language.tasks import Extraction
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.types import Document, Unit
+
+LOG = 1 << 26
+"""Bytes of the log above which a commit that removed nothing moves it into the database, if no reader is in the way."""
+
+
+@contextmanager
+def writing_to(folder: Path, wait: float = WAIT) -> Iterator[Writer]:
+    """The writer of the index in a folder, which is made if there is none. What is not committed is forgotten.
+
+    `wait`: seconds that a removal waits for readers of what it removes.
+
+    Raises:
+        IndexBusy: another process writes; the message names it.
+        IndexMismatch: written by another version of hoptrail.
+        StorageError: the disk refuses, or is that of another machine.
+    """
+    database = Database.to_write(folder)
+    try:
+        with telling(folder):
+            writer = Writer(database, wait)
+            yield writer
+            writer.close()
+    finally:
+        database.close()
+
+
+class Writer:
+    """The one process that changes an index. Use `writing_to`."""
+
+    def __init__(self, database: Database, wait: float) -> None:
+        self._database = database
+        self._wait = wait
+        self._start()
+
+    def _start(self) -> None:
+        """From what is committed."""
+        self._segments = SegmentWriter(self._database)
+        self._units = UnitWriter(self._segments)
+        self._links = LinkWriter(self._segments)
+        self._names = NameWriter(self._segments)
+        self._gone: Numbers = NONE
+        """Units that went in this transaction."""
+        self._unclean = is_unclean(self._database)
+        """Whether text that was removed, by this writer or one before, may still be in the log or in files."""
+
+    def snapshot(self) -> Snapshot:
+        """What has been written so far, committed or not; of use until more is written."""
+        self._flush()
+        return Snapshot(self._database, self._segments, borrowed=True)
+
+    def put_documents(self, documents: Iterable[Document]) -> None:
+        """Add documents; one that is there already has the new sources (its text cannot be another)."""
+        self._units.put_documents(documents)
+
+    def remove_documents(self, ids: Collection[str]) -> None:
+        """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""
+        self._remove(self._units.remove_documents(ids))
+
+    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
+        """Add or replace units; `vectors` has one row a unit. Their numbers."""
+        replaced = self._units.stored(units)
+        if len(replaced):
+            self.remove_units(replaced)
+        return self._units.put(units, vectors)
+
+    def remove_units(self, numbers: Numbers) -> None:
+        """Remove units with what was found in them, their names and their links. The links stay where units of the same ids come
+        again before the commit.
+        """
+        wanted = numbers_of(numbers)
+        self._units.remove(wanted)
+        self._remove(wanted)
+
+    def put_links(self, kind: str, edges: Edges) -> None:
+        """Add links, or replace those between the same two units with the same kind."""
+        self._links.put(kind, edges)
+
+    def remove_links(self, kind: str, sources: Numbers | None = None) -> None:
+        """Remove all links of a kind, or those that lead from some units."""
+        self._links.remove(kind, sources)
+
+    def put_names(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
+        """Add keys of names with the numbers of the units that bear or say them."""
+        self._names.put(kind, pairs)
+
+    def remove_names(self, kind: str) -> None:
+        """Remove all names of a kind."""
+        self._names.drop(kind)
+        self._unclean = True
+
+    def put_extractions(self, extractions: Mapping[int, Extraction]) -> None:
+        """Add or replace what was found in units, by their numbers."""
+        self._database.run_each(
+            "INSERT OR REPLACE INTO extractions (unit, entities, facts) VALUES (?, ?, ?)",
+            [rows.extraction_row(number, found) for number, found in extractions.items()],
+        )
+
+    def put_state(self, state: State) -> None:
+        """What the index says of itself."""
+        write_state(self._database, state)
+
+    def commit(self) -> None:
+        """Make everything written so far the state that readers see; what was removed is gone then.
+
+        Raises:
+            StillRead: it is committed, but a process reads the state before, and the log keeps the removed text for it.
+        """
+        self._flush()
+        self._links.forget(self._absent())
+        self._units.merge()
+        self._links.merge()
+        self._names.merge()
+        count_commit(self._database)
+        mark_unclean(self._database, unclean=self._unclean)
+        self._segments.settle()
+        self._database.commit()
+        self._gone = NONE
+        self._units.end()
+        self._empty_log()
+
+    def clean(self) -> None:
+        """See that nothing is left in the log and in files of what was removed, also by a writer that was stopped. What is not
+        committed is forgotten.
+
+        Raises:
+            StillRead: see `commit`.
+        """
+        self._database.roll_back()
+        self._empty_log()
+        self._start()
+
+    def close(self) -> None:
+        """Forget what is not committed, and leave an empty log and no file too many, if no reader is in the way."""
+        self._database.roll_back()
+        if self._database.empty_log():
+            with suppress(IndexBusy):  # then the next writer sees to it
+                self._database.begin()
+                self._segments.sweep()
+                self._database.roll_back()
+
+    def _empty_log(self) -> None:
+        """Steps 4 and 5 of `durable.py`, and the next transaction. Where text was removed they are waited for."""
+        if not self._unclean:
+            emptied = self._database.log_size > LOG and self._database.empty_log()
+            self._database.begin()
+            if emptied:
+                self._segments.sweep()
+            return
+        emptied = self._database.empty_log(self._wait)
+        self._database.begin()
+        if not emptied:
+            raise still_read(self._database.folder)
+        self._segments.sweep()
+        mark_unclean(self._database, unclean=False)
+        self._database.commit()
+        self._unclean = False
+        self._database.empty_log()
+        self._database.begin()
+
+    def _flush(self) -> None:
+        self._units.flush()
+        self._links.flush()
+        self._names.flush()
+
+    def _remove(self, numbers: Numbers) -> None:
+        self._names.forget(numbers)
+        self._gone = np.union1d(self._gone, numbers).astype(np.int32)
+        self._unclean = True
+
+    def _absent(self) -> Numbers:
+        """Of the units that went those that have not come again."""
+        if not len(self._gone):
+            return NONE
+        back = self._database.rows(
+            "SELECT u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value", apsw.carray(self._gone)
+        )
+        return np.setdiff1d(self._gone, numbers_of([number for (number,) in back]))

@@ -1,0 +1,261 @@
+"""From the pieces that a format's parser gives to a document's text with its blocks.
+
+A parser knows a format; here nothing is known of any. It says in order what it found (`Piece`), and `assemble` writes the text,
+places every block in it by exact offsets, and works out what each stands under: its headings, the sentence that introduces its
+list, the date of its heading. `pack` and `unpack` are the form in which blocks are stored and sent between processes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from hoptrail.documents.text import cleaned
+from hoptrail.text.dates import find_date
+from hoptrail.text.sentences import sentence_ends, shortened_ends
+from hoptrail.types import Block, BlockKind, Cell
+
+_LONGEST_LEAD = 300
+"""Characters of the sentence that introduces a list, and of a heading, that what stands below repeats."""
+
+_GOES_ON = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
+"""What may stand in a list item after its first words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block as a parser gives it: its text without marks of the format, and where it is in the file.
+
+    A table row has `cells`, pairs of its column's header (empty: none) and its value, and no text of its own; a row that holds
+    the headers has `level` 1 and cells without headers. `level` of a heading is 1 to 6, of a list item its depth from 1, of a
+    paragraph, code or quote that goes on an item the depth of that item.
+    """
+
+    kind: BlockKind
+    text: str = ""
+    level: int = 0
+    ordered: bool = False
+    cells: tuple[tuple[str, str], ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a file gave: the title that stands in its content (empty: none), its text, notes, blocks, and its date if it says one.
+
+    `date_from` says where the date was found (`mail header`, `front matter`, ...).
+    """
+
+    title: str
+    text: str
+    notes: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    date: str = ""
+    date_from: str = ""
+
+
+def assemble(title: str, pieces: Iterable[Piece], notes: Sequence[str] = (), largest: int | None = None) -> Parsed:
+    """The document that pieces make, in order; pieces without text are passed over.
+
+    `largest`: stop reading after so many characters (whoever asks refuses the text then).
+    """
+    writing = _Writing()
+    for piece in pieces:
+        writing.add(piece)
+        if largest is not None and writing.length > largest:
+            break
+    return Parsed(title, writing.text, tuple(notes), writing.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading that what follows stands under; `date` is its own, else that of the heading above it."""
+
+    level: int
+    text: str
+    date: str
+
+
+def pieces_of(parsed: Parsed) -> Iterator[Piece]:
+    """The pieces that a parsed file is made of, to be put into another document."""
+    for block in parsed.blocks or (Block(BlockKind.PARAGRAPH, 0, len(parsed.text)),):
+        cells = tuple((cell.header, parsed.text[cell.start : cell.end]) for cell in block.cells)
+        text = "" if cells else parsed.text[block.start : block.end].strip("\n")
+        yield Piece(block.kind, text, block.level, block.ordered, cells, block.place)
+
+
+@dataclass(slots=True)
+class _Writing:
+    """The text so far, and the headings and list items that the next piece stands under."""
+
+    length: int = 0
+    _parts: list[str] = field(default_factory=list)
+    _blocks: list[Block] = field(default_factory=list)
+    _headings: list[_Heading] = field(default_factory=list)
+    _items: list[str] = field(default_factory=list)
+    _lead: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """With their ends moved to where the next one starts, so that they tile the text."""
+        ends = [*(block.start for block in self._blocks), self.length][1:]
+        return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
+
+    def add(self, piece: Piece) -> None:
+        values = [_line(value) for _, value in piece.cells]
+        text = "\t".join(values) if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
+        if not text.strip():
+            return
+        self._part(piece.kind)
+        if piece.kind is BlockKind.HEADING:
+            self._headings = [heading for heading in self._headings if heading.level < piece.level]
+        above = self._headings[-1].date if self._headings else ""
+        self._blocks.append(
+            Block(
+                *(piece.kind, self.length, self.length + len(text)),
+                *(tuple(heading.text for heading in self._headings), piece.level, piece.ordered),
+                lead=self._lead_of(piece, text),
+                cells=_cells(piece, values, self.length),
+                place=piece.place,
+                date=above,
+            )
+        )
+        if piece.kind is BlockKind.HEADING:
+            heading = _line(text)[:_LONGEST_LEAD]
+            self._headings.append(_Heading(piece.level, heading, find_date(heading) or above))
+        self._write(text)
+
+    def _part(self, kind: BlockKind) -> None:
+        """Rows of a table and items of a list stand on lines below each other, other blocks after a blank line."""
+        before = self._blocks[-1].kind if self._blocks else None
+        if before is not None:
+            self._write("\n" if before is kind and kind in {BlockKind.ROW, BlockKind.ITEM} else "\n\n")
+
+    def _write(self, text: str) -> None:
+        self._parts.append(text)
+        self.length += len(text)
+
+    def _lead_of(self, piece: Piece, text: str) -> str:
+        """What introduces an item: the item above a nested one, else the sentence before the list if it ends with a colon.
+
+        Of what goes on an item, that item.
+        """
+        if piece.level and self._items and piece.kind in _GOES_ON:
+            self._items = self._items[: piece.level]
+            return self._items[-1]
+        if piece.kind is not BlockKind.ITEM:
+            self._items = []
+            last = text[([0, *sentence_ends(text)[:-1]])[-1] :] if text.endswith((":", "：")) else ""
+            self._lead = _line(last)[-_LONGEST_LEAD:] if piece.kind is BlockKind.PARAGRAPH else ""
+            return ""
+        above = self._items[: max(0, piece.level - 1)]
+        skipped = [""] * (piece.level - 1 - len(above))
+        self._items = [*above, *skipped, _line(text)[:_LONGEST_LEAD]]
+        return next((item for item in reversed(above) if item), self._lead)
+
+
+def _cells(piece: Piece, values: Sequence[str], start: int) -> tuple[Cell, ...]:
+    cells = []
+    for (header, _), value in zip(piece.cells, values, strict=True):
+        cells.append(Cell(_line(header), start, start + len(value)))
+        start += len(value) + 1
+    return tuple(cells)
+
+
+def _line(text: str) -> str:
+    return " ".join(cleaned(text).text.split())
+
+
+def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:
+    """Sentence ends of a text with blocks: none crosses a block; a heading and a row are one sentence, code one for each line."""
+    ends: list[int] = []
+    for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):
+        within = text[block.start : block.end]
+        if block.kind in {BlockKind.HEADING, BlockKind.ROW}:
+            found = shortened_ends(within, [len(within)], longest)
+        elif block.kind is BlockKind.CODE:
+            found = shortened_ends(within, _line_ends(within), longest)
+        else:
+            found = sentence_ends(within, longest)
+        ends += [block.start + end for end in found]
+    return tuple(ends)
+
+
+def _line_ends(text: str) -> list[int]:
+    """A blank line belongs to the line before it."""
+    starts = [0]
+    place = 0
+    for line in text.splitlines(keepends=True):
+        if line.strip() and place:
+            starts.append(place)
+        place += len(line)
+    return [*starts[1:], len(text)]
+
+
+def pack(blocks: Sequence[Block]) -> str:
+    """Blocks as JSON, with every string that is repeated written once; empty for no blocks."""
+    if not blocks:
+        return ""
+    known: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return known.setdefault(text, len(known))
+
+    rows = [_packed(block, number) for block in blocks]
+    return json.dumps([list(known), blocks[0].start, rows], ensure_ascii=False, separators=(",", ":"))
+
+
+def _packed(block: Block, number: Callable[[str], int]) -> list[object]:
+    return [
+        *(number(block.kind), block.end, [number(heading) for heading in block.path], block.level, int(block.ordered)),
+        *(number(block.lead), number(block.place), number(block.date)),
+        [[number(cell.header), cell.start - block.start, cell.end - block.start] for cell in block.cells],
+    ]
+
+
+def unpack(packed: str) -> tuple[Block, ...]:
+    """What `pack` made."""
+    if not packed:
+        return ()
+    known, first, rows = json.loads(packed)
+    starts = [first, *(row[1] for row in rows)]
+    return tuple(
+        Block(
+            *(BlockKind(known[kind]), start, end, tuple(known[heading] for heading in path), level, bool(ordered)),
+            lead=known[lead],
+            cells=tuple(Cell(known[header], start + begin, start + stop) for header, begin, stop in cells),
+            place=known[place],
+            date=known[date],
+        )
+        for start, (kind, end, path, level, ordered, lead, place, date, cells) in zip(starts, rows, strict=False)
+    )
+
+
+def unpack_for(text: str, packed: object) -> tuple[Block, ...]:
+    """The blocks of `text` from what may not be ours; none for None.
+
+    Raises:
+        ValueError: they are not packed blocks, or do not tile the text.
+    """
+    if packed is None:
+        return ()
+    try:
+        blocks = unpack(str(packed))
+    except (ValueError, TypeError, IndexError, KeyError) as error:
+        raise ValueError(f"not packed blocks: {error}") from error
+    length = len(cleaned(text).text)
+    starts, ends = [block.start for block in blocks], [block.end for block in blocks]
+    cells = [(block, cell) for block in blocks for cell in block.cells]
+    if (
+        starts != [0, *ends][: len(starts)]
+        or (ends or [length])[-1] != length
+        or any(start >= end for start, end in zip(starts, ends, strict=True))
+        or any(not block.start <= cell.start <= cell.end <= block.end for block, cell in cells)
+    ):
+        raise ValueError("they do not tile it")
+    return blocks

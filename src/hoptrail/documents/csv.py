@@ -1,0 +1,69 @@
+"""The rows of a CSV or TSV file, each with the headers of its columns.
+
+The delimiter is told by the rows themselves: comma, semicolon, tab or bar. Lines without a delimiter
+before the table are paragraphs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal
+
+from hoptrail.documents.blocks import Parsed, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.sheets import Row, bounded, sheet_pieces
+from hoptrail.documents.text import decode
+
+_DELIMITERS = ",;\t|"
+_SAMPLE = 100
+"""Rows by which a delimiter is judged."""
+_DECLARATION = "sep="
+"""How a first line begins that tells Excel the delimiter."""
+_LONGEST_CELL = 20
+"""Lines in a cell; with more of them, a quotation mark was meant as it stands (inches, say) and never closed."""
+
+
+def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
+    """The rows, with their numbers as a spreadsheet counts them.
+
+    Raises:
+        Unreadable: the bytes are not text, or there are more rows than the limit.
+    """
+    decoded = decode(data)
+    text, declared = decoded.text, ""
+    if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
+        text, declared = text[6:], text[4]
+    csv.field_size_limit(limits.text)
+    delimiter = declared or _delimiter(text)
+    closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
+    notes = (
+        decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read as they stand")
+    )
+    numbered = enumerate(_rows(text, delimiter, quoted=closed), 1)
+    rows: Iterator[Row] = ((f"row {number}", cells) for number, cells in numbered)
+    return assemble("", sheet_pieces(bounded(rows, limits)), notes, limits.text)
+
+
+def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
+    lines = io.StringIO(text, newline="\n")
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    return csv.reader(lines, delimiter=delimiter, quoting=quoting, skipinitialspace=delimiter != "\t")
+
+
+def _delimiter(text: str) -> str:
+    """The one by which the most rows have the same number of cells; of equals, the one that gives more cells."""
+    return max(_DELIMITERS, key=lambda delimiter: _regularity(text, delimiter))
+
+
+def _regularity(text: str, delimiter: str) -> tuple[float, int]:
+    sample = text[: text.find("\n", 200_000) + 1 or 200_000]
+    rows = [len(row) for row in islice(_rows(sample, delimiter), _SAMPLE) if row]
+    counts = Counter(cells for cells in rows if cells > 1)
+    if not counts:
+        return 0, 0
+    cells, times = counts.most_common(1)[0]
+    return round(times / len(rows), 2), cells

@@ -1,0 +1,105 @@
+"""The blocks of an EPUB book: its parts in reading order, each as an HTML page.
+
+The archive is checked before anything is unpacked. Its XML is read by the HTML parser, which expands no entity that a file
+declares and fetches nothing. Books under a publisher's protection are refused.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from hoptrail.documents.archives import opened_archive
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.html import html_pieces, html_tree
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.text import Unreadable, decode
+from hoptrail.text.dates import find_date
+from hoptrail.types import BlockKind
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_SPACES = re.compile(r"\s+")
+
+
+def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Title (of the book's metadata, else the first heading), date (of the metadata) and blocks with the number of their part.
+
+    Raises:
+        Unreadable: no EPUB, damaged, protected, or beyond a limit.
+    """
+    with opened_archive(data, limits, "an EPUB book") as archive:
+        book = _book(archive)
+        notes: list[str] = []
+        pieces = [piece for part in enumerate(book.parts, 1) for piece in _part(archive, *part, notes)]
+    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
+    parsed = assemble(book.title or next(headings, ""), pieces, notes, limits.text)
+    return replace(parsed, date=book.date, date_from="book metadata") if book.date else parsed
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    title: str
+    date: str
+    parts: list[str] = field(default_factory=list)
+
+
+def _book(archive: zipfile.ZipFile) -> _Book:
+    """What the package file says, which the container names."""
+    rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
+    package = (rootfile.attributes["full-path"] or "") if rootfile else ""
+    if not package:
+        raise Unreadable("is not an EPUB book: its container names no package")
+    tree = _xml(archive, package)
+    pages = {
+        item.attributes.get("id"): item.attributes.get("href") or ""
+        for item in tree.css("manifest item")
+        if item.attributes.get("media-type") in _PAGES
+    }
+    used = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
+    folder = posixpath.dirname(package)
+    parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in used]
+    _refuse_protected(archive, parts)
+    date = _metadata(tree, "date")
+    return _Book(_metadata(tree, "title"), find_date(date) or date[:4], parts)
+
+
+def _metadata(tree: LexborHTMLParser, name: str) -> str:
+    """The first of the elements of Dublin Core with this name."""
+    found = tree.css_first(rf"dc\:{name}")
+    return _SPACES.sub(" ", found.text()).strip() if found else ""
+
+
+def _xml(archive: zipfile.ZipFile, name: str) -> LexborHTMLParser:
+    try:
+        return html_tree(decode(archive.read(name)).text)
+    except KeyError:
+        raise Unreadable(f"is not an EPUB book: {name} is missing") from None
+
+
+def _refuse_protected(archive: zipfile.ZipFile, parts: list[str]) -> None:
+    """Fonts are often scrambled, and listed as encrypted; that is nothing to us."""
+    if _ENCRYPTION not in archive.namelist():
+        return
+    references = _xml(archive, _ENCRYPTION).css("*")
+    encrypted = {unquote(node.attributes.get("uri") or "") for node in references if "uri" in node.attributes}
+    if encrypted & set(parts):
+        raise Unreadable("is protected by its publisher (DRM): only the programs that are licensed can read it")
+
+
+def _part(archive: zipfile.ZipFile, number: int, name: str, notes: list[str]) -> Iterator[Piece]:
+    try:
+        decoded = decode(archive.read(name))
+    except KeyError:
+        notes.append(f"part {number} of the book is missing ({name})")
+        return
+    notes += [f"part {number}: {note}" for note in decoded.notes]
+    yield from (replace(piece, place=f"part {number}") for piece in html_pieces(decoded.text))

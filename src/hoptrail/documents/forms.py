@@ -1,0 +1,80 @@
+"""The forms of files that are read: their names, the endings that tell them, and the function that parses each.
+
+A new form is a parser `(data, limits) -> Parsed` in a file of its own, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.limits import ReadingLimits
+
+Parser = Callable[[bytes, ReadingLimits], Parsed]
+
+TEXT, JSONL = "text", "jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`parser` is `module:function` within this package, imported by the process that parses; none for JSON lines, of which a
+    file gives many documents. `packed` files are archives or binary, and may be larger than text.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    parser: str = ""
+    packed: bool = False
+
+
+FORMS = (
+    Form(TEXT, (".txt", ".text", ".log"), "plain:parse_plain"),
+    Form("markdown", (".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd"), "markdown:parse_markdown"),
+    Form("html", (".html", ".htm", ".xhtml"), "html:parse_html"),
+    Form("rst", (".rst", ".rest"), "rst:parse_rst"),
+    Form("org", (".org",), "org:parse_org"),
+    Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
+    Form("epub", (".epub",), "epub:parse_epub", packed=True),
+    Form("pdf", (".pdf",), "pdf.parser:parse_pdf", packed=True),
+    Form("docx", (".docx",), "docx:parse_docx", packed=True),
+    Form("csv", (".csv", ".tsv", ".tab"), "csv:parse_csv"),
+    Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
+    Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
+    Form("mail", (".eml",), "mail:parse_mail", packed=True),
+    Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
+    Form("json", (".json",), "json:parse_json"),
+    Form("yaml", (".yaml", ".yml"), "yaml:parse_yaml"),
+    Form(JSONL, (".jsonl", ".jsonl.gz")),
+)
+
+ENDINGS = tuple(ending for form in FORMS for ending in form.endings)
+BY_NAME = {form.name: form for form in FORMS}
+
+
+def form_of(path: Path) -> Form | None:
+    """The form that a file's name tells, or None."""
+    name = path.name.lower()
+    return next((form for form in FORMS if name.endswith(form.endings)), None)
+
+
+def true_form(form: Form | None, data: bytes) -> Form | None:
+    """The form by content, where that is beyond doubt; else `form`."""
+    if data.startswith(b"%PDF-"):
+        return BY_NAME["pdf"]
+    if data.startswith(b"PK\x03\x04"):
+        inside = (
+            *((b"application/epub+zip", "epub"), (b"word/document.xml", "docx")),
+            *((b"ppt/presentation.xml", "pptx"), (b"xl/workbook.xml", "xlsx")),
+        )
+        return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
+    return form
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a form."""
+    module, _, function = BY_NAME[name].parser.partition(":")
+    parser: Parser = getattr(import_module(f"hoptrail.documents.{module}"), function)
+    return parser

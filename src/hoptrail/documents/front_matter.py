@@ -1,0 +1,62 @@
+"""What notes and sites write before a text: YAML between lines of dashes, as Obsidian, Hugo, Jekyll and Pandoc read it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import yaml
+
+from hoptrail.documents.blocks import Piece
+from hoptrail.text.dates import find_date
+from hoptrail.types import BlockKind
+
+# Before a blank line the dashes are a rule, as in Pandoc (https://pandoc.org/MANUAL.html#extension-yaml_metadata_block).
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?![ \t]*\n)(?P<yaml>(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
+"""Keys under which the date of a text stands, in the order in which they are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What the front matter says, as a row with its keys for headers, and where in the text it ends (0: there is none)."""
+
+    title: str = ""
+    date: str = ""
+    row: Piece | None = None
+    end: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def front_matter(text: str) -> FrontMatter:
+    """The front matter of a text. One that is not YAML is kept as a paragraph, with a note."""
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return FrontMatter()
+    try:
+        values = yaml.load(found["yaml"], yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError):
+        kept = Piece(BlockKind.PARAGRAPH, found["yaml"], place="line 2")
+        notes = ("its front matter is not valid YAML: neither title nor date was taken from it",)
+        return FrontMatter(row=kept, end=found.end(), notes=notes)
+    if not isinstance(values, dict):
+        return FrontMatter()
+    told = {key: _told(value) for key, value in values.items() if isinstance(key, str)}
+    cells = tuple((key, value) for key, value in told.items() if value and key != "title")
+    date = next((iso for key in _DATES if (iso := _date(told.get(key, "")))), "")
+    row = Piece(BlockKind.ROW, cells=cells, place="line 2") if cells else None
+    return FrontMatter(told.get("title", ""), date, row, found.end())
+
+
+def _told(value: object) -> str:
+    """A value, or several of a list; nothing of what is nested deeper."""
+    if isinstance(value, list):
+        return ", ".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""
+
+
+def _date(value: str) -> str:
+    return value if re.fullmatch(r"(?:19|20)\d\d", value) else find_date(value)

@@ -1,0 +1,71 @@
+"""The blocks of a Jupyter notebook: its Markdown cells as Markdown, its code cells as code. What the code put out is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markdown import markdown_pieces
+from hoptrail.documents.text import Unreadable, decode
+from hoptrail.types import BlockKind
+
+
+def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Title (of the metadata, else the first heading) and blocks, each with the number of its cell.
+
+    Raises:
+        Unreadable: not text, not JSON, or without cells.
+    """
+    decoded = decode(data)
+    try:
+        notebook = json.loads(decoded.text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not a notebook: not JSON that can be parsed ({error})") from error
+    cells = _cells(notebook)
+    if cells is None:
+        raise Unreadable("is not a notebook: it has no list of cells")
+    pieces = [piece for number, cell in enumerate(cells, 1) for piece in _pieces(number, cell)]
+    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
+    return assemble(_named(notebook) or next(headings, ""), pieces, decoded.notes, limits.text)
+
+
+def _cells(notebook: object) -> list[object] | None:
+    """The cells of format 4, or those of the worksheets of the formats before."""
+    if not isinstance(notebook, dict):
+        return None
+    sheets = notebook.get("worksheets")
+    if isinstance(sheets, list):
+        parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for part in parts if isinstance(part, list) for cell in part]
+    cells = notebook.get("cells")
+    return cells if isinstance(cells, list) else None
+
+
+def _named(notebook: dict[str, object]) -> str:
+    metadata = notebook.get("metadata")
+    title = metadata.get("title") if isinstance(metadata, dict) else None
+    return title if isinstance(title, str) else ""
+
+
+def _pieces(number: int, cell: object) -> Iterator[Piece]:
+    if not isinstance(cell, dict):
+        return
+    place, text = f"cell {number}", _source(cell)
+    kind = cell.get("cell_type")
+    if kind == "heading":  # of format 3
+        level = cell.get("level")
+        yield Piece(BlockKind.HEADING, text, level if isinstance(level, int) and 1 <= level <= 6 else 1, place=place)
+    elif kind == "markdown":
+        yield from (replace(piece, place=place) for piece in markdown_pieces(text))
+    else:
+        yield Piece(BlockKind.CODE if kind == "code" else BlockKind.PARAGRAPH, text, place=place)
+
+
+def _source(cell: dict[str, object]) -> str:
+    """A string or a list of them; format 3 calls that of code `input`."""
+    source = cell.get("source", cell.get("input", ""))
+    parts = source if isinstance(source, list) else [source]
+    return "".join(part for part in parts if isinstance(part, str))

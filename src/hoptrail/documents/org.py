@@ -1,0 +1,291 @@
+"""The blocks of an Org file (Emacs): outline, lists, tables, source and quote blocks, properties, planning lines.
+
+Words that tell the state of a task (`TODO`) and boxes stay in the text; tags, priorities and comments are left out. Nothing is
+evaluated or included. Every line is looked at once, so the time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.lists import Lists
+from hoptrail.documents.tables import Table, TableCell
+from hoptrail.documents.text import decode
+from hoptrail.documents.wrapping import unwrapped
+from hoptrail.text.dates import find_date
+from hoptrail.types import BlockKind
+
+_HEADING = re.compile(r"\*+[ \t]")
+_PLANNING = re.compile(r"[ \t]*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):[ \t]")
+_TAGS = re.compile(r"(?<![ \t])[ \t]+:[\w@#%:]+:[ \t]*$")
+_PRIORITY = re.compile(r"\[#\w\][ \t]*")
+_BLOCK = re.compile(r"[ \t]*#\+begin_(?P<name>\S+)", re.IGNORECASE)
+_KEYWORD = re.compile(r"[ \t]*#\+[\w-]+(?:\[[^\]\n]*\])?:")
+_COMMENT = re.compile(r"[ \t]*#(?:[ \t]|\+|$)")
+_PROPERTIES = re.compile(r"[ \t]*:properties:[ \t]*$", re.IGNORECASE)
+_PROPERTY = re.compile(r"[ \t]*:(?P<key>[^\s:]+):[ \t]+(?P<value>\S.*)")
+_DRAWER = re.compile(r"[ \t]*:[\w-]+:[ \t]*$")
+_FIXED = re.compile(r"[ \t]*:(?:[ \t]|$)")
+_ROW = re.compile(r"[ \t]*\|")
+_RULE_IN_TABLE = re.compile(r"[ \t]*\|-[-+|: \t]*$")
+_WIDTH = re.compile(r"(?:<[lcr]?\d*>)?")
+_ITEM = re.compile(
+    r"(?P<indent>[ \t]*)(?:[-+]|(?<=[ \t])\*|(?P<number>(?:\d+|[A-Za-z])[.)]))(?:[ \t]+(?:\[@\d+\][ \t]*)?(?P<text>.*)|$)"
+)
+_DEFINES = re.compile(r"[ \t]::(?:\s+|$)")
+_RULE = re.compile(r"[ \t]*-{5,}[ \t]*$")
+_BLANK = re.compile(r"[ \t]*$")
+
+_LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>[^\[\]\n]+)\])?\]")
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\Z", re.IGNORECASE)
+_TIME = re.compile(r"[<\[](\d{4}-\d\d-\d\d[^<>\[\]\n]{0,40})[>\]]")
+_ADDRESS = re.compile(r"<(\w+:[^<>\s]+)>")
+_NOTE = re.compile(r"\[fn:([\w-]+)\]")
+_MARKED = re.compile(r"""(?<![^\s\-–—({'"])([*/_=~+])(?=\S)([^\n]{0,400}?\S)\1(?![^\s\-–—.,;:!?'")}\[\]\\])""")
+_LOWERED = re.compile(r"[_^]\{([^{}\n]*)\}")
+_ESCAPED = re.compile(r"^([ \t]*),(?=\*|#\+|,)", re.MULTILINE)
+
+_CODE = frozenset(("src", "example"))
+_LEFT_OUT = frozenset(("comment", "export"))
+_QUOTES = frozenset(("quote", "verse"))
+_TOLD = ("author", "date", "subtitle", "description", "filetags")
+"""Keywords of a file that say something of it."""
+_NAMES = frozenset(("id", "custom_id"))
+"""Properties that only name a heading."""
+
+
+def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
+
+    Raises:
+        Unreadable: the bytes are not text.
+    """
+    decoded = decode(data)
+    reader = _Reader(decoded.text)
+    pieces = list(reader.read())
+    told = tuple((key, reader.keywords[key]) for key in _TOLD if key in reader.keywords)
+    front = [Piece(BlockKind.ROW, cells=told, place=reader.place_of_keywords)] if told else []
+    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
+    title = reader.keywords.get("title") or next(headings, "")
+    parsed = assemble(title, [*front, *pieces], decoded.notes, limits.text)
+    date = find_date(reader.keywords.get("date", ""))
+    return replace(parsed, date=date, date_from="front matter") if date else parsed
+
+
+class _Lines:
+    """The lines of a file, and which of them is the next."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._next = 0
+
+    @property
+    def place(self) -> str:
+        """Where the next line is."""
+        return f"line {self._next + 1}"
+
+    @property
+    def next(self) -> str | None:
+        """The next line, or None at the end."""
+        return self._lines[self._next] if self._next < len(self._lines) else None
+
+    def take(self) -> str:
+        """The next line, which must be there; then it is the one after it."""
+        self._next += 1
+        return self._lines[self._next - 1]
+
+    def take_while(self, wanted: Callable[[str], object]) -> Iterator[str]:
+        """The next lines that are wanted."""
+        while (line := self.next) is not None and wanted(line):
+            yield self.take()
+
+
+class _Reader:
+    """Takes pieces from the lines of a file; each method takes those that belong together, beginning with the next."""
+
+    def __init__(self, text: str) -> None:
+        self.keywords: dict[str, str] = {}
+        self.place_of_keywords = ""
+        self._lines = _Lines(text)
+        self._lists = Lists()
+        self._indents: list[int] = []
+        self._quotes: list[str] = []
+
+    def read(self) -> Iterator[Piece]:
+        """The pieces of the file, in order."""
+        while (line := self._lines.next) is not None:
+            take = self._taker(line) or _Reader._paragraph
+            yield from take(self)
+
+    def _taker(self, line: str) -> Callable[[_Reader], Iterator[Piece]] | None:
+        """What takes a line; None for one of a paragraph."""
+        return next((take for begins, take in self._TAKERS if begins.match(line)), None)
+
+    def _close_lists(self, line: str) -> None:
+        """End the lists that a line which is no item does not stand in, by its indentation."""
+        while self._indents and _indent(line) <= self._indents[-1]:
+            self._indents.pop()
+            self._lists.end()
+
+    def _heading(self) -> Iterator[Piece]:
+        place, line = self._lines.place, self._lines.take()
+        self._close_lists("")
+        self._quotes.clear()
+        stars, _, text = line.partition(" ")
+        text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)
+        yield Piece(BlockKind.HEADING, _shown(text).strip(), min(len(stars.rstrip()), 6), place=place)
+
+    def _planning(self) -> Iterator[Piece]:
+        """When a task is due or was done, or a clock ran."""
+        place = self._lines.place
+        yield Piece(BlockKind.PARAGRAPH, _shown(self._lines.take().strip()), place=place)
+
+    def _block(self) -> Iterator[Piece]:
+        line = self._lines.take()
+        self._close_lists(line)
+        found = _BLOCK.match(line)
+        name = found["name"].lower() if found else ""
+        if name in _QUOTES:
+            self._quotes.append(name)
+        if name not in _CODE | _LEFT_OUT:
+            return
+        place, end = self._lines.place, f"#+end_{name}"
+        lines = list(self._lines.take_while(lambda line: line.strip().lower() != end))
+        if self._lines.next is not None:
+            self._lines.take()
+        if name in _CODE:
+            code = _ESCAPED.sub(r"\1", textwrap.dedent("\n".join(lines)))
+            yield self._lists.piece(BlockKind.CODE, code, place)
+
+    def _keyword(self) -> Iterator[Piece]:
+        """Of a caption the text stays; the keywords that tell of the file are kept for its title, date and first row."""
+        place, line = self._lines.place, self._lines.take()
+        name, _, text = line.strip().removeprefix("#+").partition(":")
+        key, value = name.partition("[")[0].lower(), _shown(text).strip()
+        if key == "caption":
+            yield Piece(BlockKind.PARAGRAPH, value, place=place)
+        elif value and key in ("title", *_TOLD):
+            self.keywords[key] = f"{self.keywords[key]} {value}" if key in self.keywords else value
+            self.place_of_keywords = self.place_of_keywords or place
+
+    def _skip(self) -> Iterator[Piece]:
+        """A line that is not shown; it may end a quote."""
+        line = self._lines.take().strip().lower()
+        if self._quotes and line == f"#+end_{self._quotes[-1]}":
+            self._quotes.pop()
+        yield from ()
+
+    def _properties(self) -> Iterator[Piece]:
+        """A drawer of properties is a row, each cell under the name of its property."""
+        self._lines.take()
+        place = self._lines.place
+        found = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
+        cells = tuple((one["key"], _shown(one["value"])) for one in found if one and one["key"].lower() not in _NAMES)
+        if cells:
+            yield Piece(BlockKind.ROW, cells=cells, place=place)
+
+    def _fixed(self) -> Iterator[Piece]:
+        place = self._lines.place
+        self._close_lists(self._lines.next or "")
+        lines = [line.strip().removeprefix(":").removeprefix(" ") for line in self._lines.take_while(_FIXED.match)]
+        yield self._lists.piece(BlockKind.CODE, "\n".join(lines), place)
+
+    def _table(self) -> Iterator[Piece]:
+        """Rows above the first rule are the headers, if there are rows below it."""
+        self._close_lists(self._lines.next or "")
+        rows: list[tuple[str, list[TableCell]]] = []
+        heads = 0
+        while (line := self._lines.next) is not None and _ROW.match(line):
+            place, line = self._lines.place, self._lines.take()
+            cells = _cells(line)
+            if _RULE_IN_TABLE.match(line):
+                heads = heads or len(rows)
+            elif not all(_WIDTH.fullmatch(cell.text) for cell in cells):
+                rows.append((place, cells))
+        table = Table()
+        for number, (place, cells) in enumerate(rows):
+            table.in_head = number < heads < len(rows)
+            piece = table.row(cells) or Piece(BlockKind.PARAGRAPH, "".join(cell.text for cell in cells))
+            yield replace(piece, place=place)
+
+    def _item(self) -> Iterator[Piece]:
+        place, line = self._lines.place, self._lines.take()
+        found = _ITEM.match(line)
+        if found is None:
+            return
+        indent = _indent(line)
+        while self._indents and indent < self._indents[-1]:
+            self._indents.pop()
+            self._lists.end()
+        if not self._indents or indent > self._indents[-1]:
+            self._indents.append(indent)
+            self._lists.begin(ordered=found["number"] is not None)
+        self._lists.item()
+        lines = [found["text"] or "", *self._plain_lines(indent)]
+        term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
+        text = f"{_shown(term)}: {_shown(definition[0])}" if definition else _joined(lines)
+        if text.strip():
+            yield self._lists.piece(BlockKind.ITEM, text, place)
+
+    def _paragraph(self) -> Iterator[Piece]:
+        place, line = self._lines.place, self._lines.take()
+        self._close_lists(line)
+        kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
+        yield self._lists.piece(kind, _joined([line, *self._plain_lines(-1)]), place)
+
+    def _plain_lines(self, indent: int) -> Iterator[str]:
+        """The next lines that begin nothing and are indented deeper."""
+        return self._lines.take_while(lambda line: _indent(line) > indent and self._taker(line) is None)
+
+    _TAKERS = (
+        (_BLANK, _skip),
+        (_HEADING, _heading),
+        (_PLANNING, _planning),
+        (_BLOCK, _block),
+        (_KEYWORD, _keyword),
+        (_COMMENT, _skip),
+        (_PROPERTIES, _properties),
+        (_DRAWER, _skip),
+        (_FIXED, _fixed),
+        (_ROW, _table),
+        (_RULE, _skip),
+        (_ITEM, _item),
+    )
+    """The first pattern that a line matches says what takes it."""
+
+
+def _indent(line: str) -> int:
+    expanded = line.expandtabs(8)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def _cells(line: str) -> list[TableCell]:
+    return [TableCell(_shown(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _joined(lines: list[str]) -> str:
+    written = "\n".join(line.strip() for line in lines)
+    return unwrapped(_shown(written), written)
+
+
+def _shown(text: str) -> str:
+    """Text without its marks: links show what they are called, times stand without brackets."""
+    text = _LINK.sub(_called, text)
+    text = _NOTE.sub(r"[\1]", _ADDRESS.sub(r"\1", _TIME.sub(r"\1", text)))
+    return _LOWERED.sub(r"\1", _without_marks(text)).replace("\\\\\n", "\n")
+
+
+def _called(link: re.Match[str]) -> str:
+    if link["text"]:
+        return link["text"]
+    return "" if _PICTURE.search(link["target"]) else link["target"].removeprefix("file:").lstrip("*#")
+
+
+def _without_marks(text: str) -> str:
+    """Marks may stand within marks, but not within code."""
+    return _MARKED.sub(lambda found: found[2] if found[1] in "=~" else _without_marks(found[2]), text)

@@ -1,0 +1,187 @@
+"""The reading order of a PDF page: its columns one after the other, and in each the lines from the top down.
+
+A page is cut where a gap runs down between two columns of prose; what reaches over the gap (a title, a wide figure) parts the
+page into bands. Columns of a table are none of prose: their lines are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+from hoptrail.documents.pdf.fragments import Fragment
+
+_SPANNING = 0.3
+"""Share of a page's lines that may reach over the gap between columns."""
+_SIDE = 0.15
+"""Share of the lines that each column has at least."""
+_FEWEST_LINES = 4
+_FEWEST_WORDS = 3.5
+_FILLED = 0.55
+"""A column of prose has at least so many lines, with so many words, that take so much of its width: the median."""
+_DEEPEST = 3
+"""Cuts within cuts: up to eight columns."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Fragments beside each other, from left to right."""
+
+    fragments: tuple[Fragment, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(fragment.text for fragment in self.fragments)
+
+    @property
+    def left(self) -> float:
+        return self.fragments[0].left
+
+    @cached_property
+    def right(self) -> float:
+        return max(fragment.right for fragment in self.fragments)
+
+    @cached_property
+    def _main(self) -> Fragment:
+        return max(self.fragments, key=lambda fragment: len(fragment.text))
+
+    @property
+    def base(self) -> float:
+        return self._main.base
+
+    @property
+    def size(self) -> float:
+        return self._main.size
+
+    @property
+    def bold(self) -> bool:
+        return all(fragment.bold for fragment in self.fragments)
+
+    @property
+    def mono(self) -> bool:
+        return all(fragment.mono for fragment in self.fragments)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Lines that are read one after the other; `left` and `right` bound them."""
+
+    lines: tuple[Line, ...]
+    left: float
+    right: float
+
+
+def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
+    """The columns of a page, or of a part of one, in the order of reading."""
+    if not fragments:
+        return []
+    gutter = _gutter(fragments) if depth < _DEEPEST else None
+    if gutter is None:
+        return [_column(fragments)]
+    columns: list[Column] = []
+    for band in _bands(fragments, gutter):
+        if any(_crosses(fragment, gutter) for fragment in band):
+            columns.append(_column(band))
+        else:
+            left = [fragment for fragment in band if fragment.right <= gutter]
+            right = [fragment for fragment in band if fragment.right > gutter]
+            columns += columns_of(left, depth + 1) + columns_of(right, depth + 1)
+    return columns
+
+
+def _column(fragments: Sequence[Fragment]) -> Column:
+    lines = tuple(lines_of(fragments))
+    return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
+
+
+def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
+    """Fragments on one base are a line, and so are small ones that stand a little above or below a large one."""
+    row: list[Fragment] = []
+    for fragment in sorted(fragments, key=lambda fragment: (fragment.base, fragment.left)):
+        if row and not _on_one_line(row, fragment):
+            yield _line(row)
+            row = []
+        row.append(fragment)
+    if row:
+        yield _line(row)
+
+
+def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
+    size = max(fragment.size, *(known.size for known in row))
+    return fragment.base - row[0].base < 0.35 * size
+
+
+def _line(row: list[Fragment]) -> Line:
+    return Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
+
+
+def _crosses(fragment: Fragment, gutter: float) -> bool:
+    return fragment.left < gutter < fragment.right
+
+
+def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
+    """From the top down: runs of lines that reach over the gutter, and runs of lines that do not."""
+    band: list[Fragment] = []
+    spanning = False
+    for line in lines_of(fragments):
+        crosses = any(_crosses(fragment, gutter) for fragment in line.fragments)
+        if band and crosses != spanning:
+            yield band
+            band = []
+        spanning = crosses
+        band += line.fragments
+    yield band
+
+
+def _gutter(fragments: Sequence[Fragment]) -> float | None:
+    """Where a gap runs down between columns of prose; None where none does."""
+    left, right = min(fragment.left for fragment in fragments), max(fragment.right for fragment in fragments)
+    width = int(right - left)
+    if not 50 < width < 20_000:
+        return None
+    crossing = _crossing(fragments, left, width)
+    inner = range(width // 6, width - width // 6)
+    fewest = min(crossing[place] for place in inner)
+    if fewest > _SPANNING * len(fragments):
+        return None
+    best = max(_runs(inner, crossing, fewest), key=len)
+    place = left + (best.start + best.stop) / 2
+    sides = ([f for f in fragments if f.right <= place], [f for f in fragments if f.left >= place])
+    wide = len(best) >= 0.5 * median(fragment.size for fragment in fragments)
+    return place if wide and all(_is_prose(side, len(fragments)) for side in sides) else None
+
+
+def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[int]:
+    """How many fragments reach over each point of the width."""
+    steps = [0] * (width + 2)
+    for fragment in fragments:
+        steps[max(0, int(fragment.left - left))] += 1
+        steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
+    total, counts = 0, []
+    for step in steps:
+        total += step
+        counts.append(total)
+    return counts
+
+
+def _runs(places: range, crossing: Sequence[int], fewest: int) -> Iterator[range]:
+    start = None
+    for place in places:
+        if crossing[place] == fewest:
+            start = place if start is None else start
+        elif start is not None:
+            yield range(start, place)
+            start = None
+    if start is not None:
+        yield range(start, places.stop)
+
+
+def _is_prose(side: Sequence[Fragment], total: int) -> bool:
+    if len(side) < max(_FEWEST_LINES, _SIDE * total):
+        return False
+    lines = list(lines_of(side))
+    width = max(line.right for line in lines) - min(line.left for line in lines)
+    filled = median(line.right - line.left for line in lines) >= _FILLED * width
+    return filled and len(lines) >= _FEWEST_LINES and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS

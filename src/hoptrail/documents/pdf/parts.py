@@ -1,0 +1,286 @@
+"""From the columns of PDF pages to parts: headings, paragraphs, list items, code and tables, each with the lines it is made of.
+
+What begins a new paragraph: a wider gap, an indent, another size, or a line before it that ended early although the next word
+had fit. A paragraph goes on over the end of a column or page where its sentence does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median
+
+from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.documents.pdf.layout import Column, Line, columns_of
+from hoptrail.documents.pdf.rules import Grid
+from hoptrail.documents.pdf.tables import Cells, aligned_tables
+from hoptrail.types import BlockKind
+
+LARGER = 1.12
+"""Text so many times larger than the body's is a heading."""
+_SMALLER = 0.92
+"""Text so many times smaller than the body's at the foot of a page is a note, over which a paragraph goes on."""
+_LONGEST_HEADING = 200
+_LONGEST_BOLD_HEADING = 100
+BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
+_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
+_LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
+_DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
+"""A line across that is drawn with characters."""
+_ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
+GRID = "\0grid "
+
+
+@dataclass(slots=True)
+class Part:
+    """A block of a PDF that is being put together; `rows` are those of a table, `right` is the edge of its column."""
+
+    kind: BlockKind
+    page: int
+    lines: list[Line] = field(default_factory=list)
+    level: int = 0
+    ordered: bool = False
+    rows: tuple[tuple[str, ...], ...] = ()
+    right: float = 0.0
+
+    @property
+    def size(self) -> float:
+        return self.lines[0].size if self.lines else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a document is set: the size of its body text, the levels of larger sizes, and whether bold lines stand out.
+
+    `bookmarks` are the document's own outline: the level of a heading by its page and words.
+    """
+
+    body: float
+    levels: Mapping[float, int]
+    bold_stands_out: bool
+    bookmarks: Mapping[tuple[int, str], int]
+
+
+def plain_words(text: str) -> str:
+    """Letters and digits alone: by these a bookmark is found on its page."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def half_points(size: float) -> float:
+    """Sizes as they are compared."""
+    return round(2 * size) / 2
+
+
+def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], style: Style) -> list[Part]:
+    """The parts of pages, each given by its number, its fragments, and the tables that are ruled on it."""
+    building = _Building(style)
+    for number, fragments, grids in pages:
+        inside = {fragment for grid in grids for fragment in grid.fragments}
+        flow = [fragment for fragment in fragments if fragment not in inside]
+        flow += [
+            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.top + 1, style.body)
+            for place, grid in enumerate(grids)
+        ]
+        for column in columns_of(flow):
+            lines = tuple(line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text))
+            building.add(replace(column, lines=lines), number, grids)
+    return building.parts
+
+
+class _Building:
+    """Takes column after column."""
+
+    def __init__(self, style: Style) -> None:
+        self.parts: list[Part] = []
+        self._style = style
+        self._indents: list[float] = []
+
+    def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
+        tables = {
+            table.first: table
+            for table in aligned_tables(column.lines, lambda line: _LEADERS.search(line.text) is not None)
+        }
+        leading = _leading(column.lines)
+        place, before = 0, None
+        while place < len(column.lines):
+            line = column.lines[place]
+            table = tables.get(place)
+            if table is not None or line.text.startswith(GRID):
+                self._table(table, line, page, grids)
+                before = None
+                place = table.last if table is not None else place
+            else:
+                self._line(line, before, column, page, leading)
+                before = line
+            self.parts[-1].right = column.right
+            place += 1
+
+    def _table(self, table: Cells | None, line: Line, page: int, grids: Sequence[Grid]) -> None:
+        if table is not None:
+            self.parts.append(Part(BlockKind.ROW, page, rows=table.rows))
+            return
+        for fragment in line.fragments:
+            if fragment.text.startswith(GRID):
+                self.parts.append(Part(BlockKind.ROW, page, rows=grids[int(fragment.text[len(GRID) :])].rows))
+            else:
+                self.parts.append(Part(BlockKind.PARAGRAPH, page, [Line((fragment,))]))
+
+    def _line(self, line: Line, before: Line | None, column: Column, page: int, leading: float) -> None:
+        last = self.parts[-1] if self.parts else None
+        level = self._heading_level(line, before, page, leading)
+        if level:
+            self._heading(line, before, page, level)
+        elif line.mono:
+            self._code(line, before, page)
+        elif _is_entry(line):
+            self.parts.append(Part(BlockKind.ITEM, page, [line], 1))
+        elif self._begins_item(line, before, column, leading):
+            self.parts.append(
+                Part(BlockKind.ITEM, page, [line], self._depth(line), _NUMBERED.match(line.text) is not None)
+            )
+        elif before is not None and last is not None and self._goes_on(last, before, line, column, leading):
+            last.lines.append(line)
+        else:
+            earlier = self._open_before() if before is None else None
+            if earlier is not None and _continues(earlier, line):
+                earlier.lines.append(line)
+            else:
+                self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
+
+    def _heading(self, line: Line, before: Line | None, page: int, level: int) -> None:
+        """A heading of two lines is one."""
+        last = self.parts[-1] if self.parts else None
+        near = before is not None and line.base - before.base < 1.7 * line.size
+        if last is not None and last.kind is BlockKind.HEADING and last.level == level and near:
+            last.lines.append(line)
+        else:
+            self.parts.append(Part(BlockKind.HEADING, page, [line], level))
+
+    def _heading_level(self, line: Line, before: Line | None, page: int, leading: float) -> int:
+        text = line.text
+        words = plain_words(text)
+        known = self._style.bookmarks.get((page, words))
+        if known is not None:
+            return known
+        by_size = self._style.levels.get(half_points(line.size), 0)
+        wordless = not any(map(str.isalpha, text)) and not self._goes_on_heading(by_size)
+        if wordless or _is_entry(line) or BULLET.match(text) or text.endswith((",", ";")):
+            return 0
+        if by_size and len(text) <= _LONGEST_HEADING:
+            return by_size
+        apart = before is None or line.base - before.base > 1.2 * leading or self._follows_bold(line)
+        short = len(text) <= _LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
+        plain = self._style.bold_stands_out and line.bold and not line.mono
+        sized = line.size >= 0.95 * self._style.body
+        if plain and sized and short and apart:
+            return min(6, len(set(self._style.levels.values())) + 1)
+        return 0
+
+    def _follows_bold(self, line: Line) -> bool:
+        last = self.parts[-1] if self.parts else None
+        return last is not None and last.kind is BlockKind.HEADING and line.bold
+
+    def _goes_on_heading(self, level: int) -> bool:
+        last = self.parts[-1] if self.parts else None
+        return bool(level) and last is not None and last.kind is BlockKind.HEADING and last.level == level
+
+    def _code(self, line: Line, before: Line | None, page: int) -> None:
+        last = self.parts[-1] if self.parts else None
+        if last is not None and last.kind is BlockKind.CODE and (before is None or before.mono):
+            last.lines.append(line)
+        else:
+            self.parts.append(Part(BlockKind.CODE, page, [line]))
+
+    def _begins_item(self, line: Line, before: Line | None, column: Column, leading: float) -> bool:
+        if BULLET.match(line.text) and len(line.text) > 2:
+            return True
+        if not _NUMBERED.match(line.text):
+            return False
+        last = self.parts[-1] if self.parts else None
+        if before is None or last is None or (last.kind is BlockKind.ITEM and last.ordered):
+            return True
+        return not self._goes_on(last, before, line, column, leading)
+
+    def _depth(self, line: Line) -> int:
+        """By how far its mark is indented, among the items above it."""
+        last = self.parts[-1] if self.parts else None
+        if last is None or last.kind is not BlockKind.ITEM:
+            self._indents = []
+        self._indents = [indent for indent in self._indents if indent < line.left - 0.5 * line.size] + [line.left]
+        return len(self._indents)
+
+    def _goes_on(self, last: Part, before: Line, line: Line, column: Column, leading: float) -> bool:
+        """Whether a line belongs to the part before it, whose last line is `before`."""
+        if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
+            return False
+        gap = line.base - before.base
+        if gap > 1.35 * leading and gap > 1.3 * line.size:
+            return False
+        first = last.lines[0]
+        if last.kind is BlockKind.ITEM and len(last.lines) == 1 and line.left > first.left + 0.3 * line.size:
+            return True
+        indent = line.left - (before.left if len(last.lines) > 1 else min(first.left, column.left))
+        if last.kind is BlockKind.PARAGRAPH and 0.8 * line.size < indent < 4 * line.size and _ENDED.search(before.text):
+            return False
+        return not _ended_early(before, line, column)
+
+    def _open_before(self) -> Part | None:
+        """The part that may go on in a new column: the last one that is no note at the foot of its page."""
+        for part in reversed(self.parts[-8:]):
+            if part.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
+                return None
+            if part.size >= _SMALLER * self._style.body:
+                return part
+        return None
+
+
+def _is_entry(line: Line) -> bool:
+    """Whether it is a line of a table of contents: dots that lead to a number, or a number far behind its text."""
+    if _LEADERS.search(line.text):
+        return True
+    last = line.fragments[-1]
+    far = len(line.fragments) == 2 and last.left - line.fragments[0].right > 4 * line.size
+    return far and last.text.isdecimal() and any(map(str.isalpha, line.fragments[0].text))
+
+
+def _leading(lines: Sequence[Line]) -> float:
+    """The usual distance of lines, from base to base."""
+    gaps = [after.base - line.base for line, after in pairwise(lines)]
+    usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
+    return median(usual) if usual else 1.3 * median(line.size for line in lines)
+
+
+def _differ(one: Line, other: Line) -> bool:
+    """In size by more than a twelfth."""
+    return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
+
+
+def _ended_early(before: Line, line: Line, column: Column) -> bool:
+    """Whether the first word of a line would have fit on the one before it, which ends a sentence or is much shorter."""
+    word = line.text.split(" ", 1)[0]
+    width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
+    fits = before.right + width < column.right - line.size
+    short = before.right < column.left + 0.6 * (column.right - column.left)
+    begins = not line.text[:1].islower()
+    return fits and begins and (short or _ENDED.search(before.text) is not None)
+
+
+def _continues(part: Part, line: Line) -> bool:
+    """Whether a sentence goes on from one column or page to the next."""
+    before = part.lines[-1]
+    if _differ(before, line) or _ENDED.search(before.text):
+        return False
+    full = before.right > part.right - 1.5 * before.size
+    return line.text[:1].islower() or full or before.text.endswith(("\xad", "-", ","))
+
+
+def item_text(text: str) -> str:
+    """The text of a list item without its mark, and of a line of a table of contents without its dots."""
+    return _LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
+
+
+def sizes_by_weight(fragments: Iterable[Fragment]) -> Iterator[tuple[float, int]]:
+    """Each fragment's size, with how many characters have it."""
+    return ((half_points(fragment.size), len(fragment.text)) for fragment in fragments)

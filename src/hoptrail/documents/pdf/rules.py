@@ -1,0 +1,214 @@
+"""Tables that ruled lines draw on a PDF page: a grid of at least two columns and two rows with text in most of its cells."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.documents.pdf.layout import lines_of
+
+_MOST_PATHS = 4000
+"""Paths of a page that are looked at: a drawing has more."""
+_MOST_PAIRS = 40_000
+"""Of lines across and lines down, that a page may have to be looked at: a drawing has more."""
+_THIN = 3.0
+"""Points: a path that is no wider is a line. Lines as near as that are one."""
+_SHORTEST = 8.0
+_LARGEST_GRID = 60
+"""Columns, and ten times as many rows."""
+_FILLED = 0.5
+"""Share of the cells of a table that hold text; in a diagram fewer do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: the edges of its columns and rows, and what stands in its cells."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    rows: tuple[tuple[str, ...], ...]
+    fragments: frozenset[Fragment]
+
+    @property
+    def top(self) -> float:
+        return self.ys[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+Rules = tuple[Sequence[_Box], Sequence[_Box]]
+"""Lines across and lines down."""
+
+
+def rules_of(page: Any) -> Rules:
+    """The ruled lines of a page that stands upright, edges of rectangles among them."""
+    horizontal, vertical = [], []
+    for box in _boxes(page):
+        if box.bottom - box.top <= _THIN and box.right - box.left >= _SHORTEST:
+            horizontal.append(box)
+        elif box.right - box.left <= _THIN and box.bottom - box.top >= _SHORTEST:
+            vertical.append(box)
+        elif box.right - box.left > _THIN and box.bottom - box.top > _THIN:
+            horizontal += [_Box(box.left, y, box.right, y) for y in (box.top, box.bottom)]
+            vertical += [_Box(x, box.top, x, box.bottom) for x in (box.left, box.right)]
+    return _whole(horizontal, across=True), _whole(vertical, across=False)
+
+
+def _whole(lines: Sequence[_Box], *, across: bool) -> list[_Box]:
+    """Lines that go on in each other as one: the edges of cells become the lines of their table."""
+
+    def order(line: _Box) -> tuple[float, float]:
+        return (round(line.top / _THIN), line.left) if across else (round(line.left / _THIN), line.top)
+
+    merged: list[_Box] = []
+    for line in sorted(lines, key=order):
+        last = merged[-1] if merged else None
+        if last is not None and order(last)[0] == order(line)[0] and _touch(last, line):
+            right, bottom = max(last.right, line.right), max(last.bottom, line.bottom)
+            merged[-1] = _Box(min(last.left, line.left), min(last.top, line.top), right, bottom)
+        else:
+            merged.append(line)
+    return merged
+
+
+def grids_of(rules: Rules, fragments: Sequence[Fragment]) -> list[Grid]:
+    """The tables that the rules of a page draw around its fragments."""
+    found = (_grid(lines, fragments) for lines in _connected(*rules))
+    return [grid for grid in found if grid is not None]
+
+
+def _boxes(page: Any) -> Iterator[_Box]:
+    """Of lines and rectangles that paths draw."""
+    import pypdfium2.raw as pdfium
+
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    number = pdfium.FPDFPage_CountObjects(page)
+    paths = 0
+    for place in range(number):
+        thing = pdfium.FPDFPage_GetObject(page, place)
+        if pdfium.FPDFPageObj_GetType(thing) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        paths += 1
+        if paths > _MOST_PATHS:
+            return
+        if pdfium.FPDFPath_CountSegments(thing) > 6:
+            yield from _segments(pdfium, thing)
+        elif pdfium.FPDFPageObj_GetBounds(thing, left, bottom, right, top):
+            yield _Box(left.value, -top.value, right.value, -bottom.value)
+
+
+def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
+    """The straight lines of a path that draws several."""
+    matrix = pdfium.FS_MATRIX()
+    if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
+        return
+    x, y = ctypes.c_float(), ctypes.c_float()
+    before: tuple[float, float] | None = None
+    for number in range(min(pdfium.FPDFPath_CountSegments(path), _MOST_PATHS)):
+        segment = pdfium.FPDFPath_GetPathSegment(path, number)
+        if not pdfium.FPDFPathSegment_GetPoint(segment, x, y):
+            continue
+        point = (
+            matrix.a * x.value + matrix.c * y.value + matrix.e,
+            -(matrix.b * x.value + matrix.d * y.value + matrix.f),
+        )
+        if before is not None and pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO:
+            yield _Box(
+                min(before[0], point[0]), min(before[1], point[1]), max(before[0], point[0]), max(before[1], point[1])
+            )
+        before = point
+
+
+def _connected(horizontal: Sequence[_Box], vertical: Sequence[_Box]) -> Iterator[tuple[list[_Box], list[_Box]]]:
+    """Lines that touch each other, as groups."""
+    waiting_h, waiting_v = list(horizontal), list(vertical)
+    if not (waiting_h and waiting_v) or len(waiting_h) * len(waiting_v) > _MOST_PAIRS:
+        return
+    while waiting_h:
+        group_h, group_v, fresh = [waiting_h.pop()], list[_Box](), True
+        while fresh:
+            new_v, waiting_v = _parted_by_touch(waiting_v, group_h)
+            group_v += new_v
+            new_h, waiting_h = _parted_by_touch(waiting_h, new_v)
+            group_h += new_h
+            fresh = bool(new_h)
+        yield group_h, group_v
+
+
+def _parted_by_touch(lines: Sequence[_Box], others: Sequence[_Box]) -> tuple[list[_Box], list[_Box]]:
+    """Those that touch one of the others, and the rest."""
+    touching = [any(_touch(line, other) for other in others) for line in lines]
+    return [*compress(lines, touching)], [line for line, touches in zip(lines, touching, strict=True) if not touches]
+
+
+def _touch(one: _Box, other: _Box) -> bool:
+    return (
+        one.left <= other.right + _THIN
+        and other.left <= one.right + _THIN
+        and one.top <= other.bottom + _THIN
+        and other.top <= one.bottom + _THIN
+    )
+
+
+def _grid(lines: tuple[list[_Box], list[_Box]], fragments: Sequence[Fragment]) -> Grid | None:
+    xs = _apart(line.left for line in lines[1])
+    ys = _apart(line.top for line in lines[0])
+    if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
+        return None
+    inside: dict[tuple[int, int], list[Fragment]] = {}
+    held = set()
+    for fragment in fragments:
+        row = _slot(ys, fragment.base - 0.3 * fragment.size)
+        for column, part in _parted(fragment, xs) if row is not None else ():
+            inside.setdefault((row or 0, column), []).append(part)
+            held.add(fragment)
+    rows = tuple(
+        tuple(_cell(inside.get((row, column), ())) for column in range(len(xs) - 1)) for row in range(len(ys) - 1)
+    )
+    return Grid(xs, ys, tuple(row for row in rows if any(row)), frozenset(held)) if _is_table(rows) else None
+
+
+def _parted(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple[int, Fragment]]:
+    """A fragment cut where it reaches over a line between columns; each part with its column."""
+    columns: dict[int, list[tuple[str, float]]] = {}
+    for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
+        column = _slot(xs, left + 0.25 * fragment.size)
+        if column is not None:
+            columns.setdefault(column, []).append((word, left))
+    for column, words in columns.items():
+        yield column, replace(fragment, text=" ".join(word for word, _ in words), left=words[0][1])
+
+
+def _is_table(rows: Sequence[Sequence[str]]) -> bool:
+    filled = [[bool(cell) for cell in row] for row in rows]
+    full = [row for row in filled if any(row)]
+    columns = [any(row[number] for row in filled) for number in range(len(rows[0]))]
+    cells = sum(map(sum, full))
+    return len(full) > 1 and sum(columns) > 1 and cells >= _FILLED * len(full) * sum(columns)
+
+
+def _apart(places: Iterable[float]) -> tuple[float, ...]:
+    """Sorted, those that are nearly one taken for one."""
+    found: list[float] = []
+    for place in sorted(places):
+        if not found or place - found[-1] > _THIN:
+            found.append(place)
+    return tuple(found)
+
+
+def _slot(edges: Sequence[float], place: float) -> int | None:
+    return next((number for number in range(len(edges) - 1) if edges[number] <= place < edges[number + 1]), None)
+
+
+def _cell(fragments: Sequence[Fragment]) -> str:
+    return " ".join(line.text for line in lines_of(fragments))

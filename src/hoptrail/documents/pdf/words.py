@@ -1,0 +1,58 @@
+"""Lines of a PDF joined to text: words that a hyphen parts become whole. Tells whether the words of a page are whole at all."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from hoptrail.documents.pdf.layout import Line
+
+_HYPHENS = ("-", "\xad", "\u2010")
+_GLUED_LETTERS = 25
+_GLUED_SHARE = 0.15
+"""Of the letters of a text, the share in words of at least so many letters, above which its words run together."""
+_BROKEN_SHARE = 0.1
+_WORD = re.compile(r"[^\W\d_]+")
+# Scripts that put no space between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+def vocabulary(lines: Iterable[str]) -> frozenset[str]:
+    """The words within lines, those with a hyphen among them; not the last ones, which may be halves."""
+    return frozenset(word.casefold().strip(".,;:()") for line in lines for word in line.split()[:-1])
+
+
+def joined(lines: Sequence[Line], known: frozenset[str]) -> str:
+    """The lines as one text. A hyphen at the end of one stays where the document has the word with it, or it joins names."""
+    text = ""
+    for line in lines:
+        text = _appended(text, line.text, known) if text else line.text
+    return _without_soft_hyphens(text)
+
+
+def _appended(text: str, line: str, known: frozenset[str]) -> str:
+    if not text.endswith(_HYPHENS) or not text[-2:-1].isalpha():
+        return f"{text} {line}"
+    head, tail = text[:-1].rsplit(" ", 1)[-1], line.split(" ", 1)[0]
+    whole, parted = (f"{head}{mark}{tail}".casefold().strip(".,;:()") for mark in ("", "-"))
+    keeps = not tail[:1].islower() or (whole not in known and (parted in known or "-" in head))
+    return f"{text[:-1]}{'-' if keeps else ''}{line}"
+
+
+def _without_soft_hyphens(text: str) -> str:
+    """At the end, and before white space, one is a hyphen; elsewhere it marks only where a word may be parted."""
+    return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")
+
+
+def are_glued(text: str) -> bool:
+    """Whether words run together, as where a file tells no spaces."""
+    words = _WORD.findall(_UNSPACED.sub(" ", text))
+    letters = sum(map(len, words))
+    return sum(len(word) for word in words if len(word) >= _GLUED_LETTERS) > _GLUED_SHARE * letters
+
+
+def is_broken(text: str) -> bool:
+    """Whether many characters are none that anybody can read, as where a font does not say which they are."""
+    odd = sum(character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn"} for character in text)
+    return odd > _BROKEN_SHARE * len(text)

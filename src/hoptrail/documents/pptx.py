@@ -1,0 +1,171 @@
+"""The blocks of a PowerPoint file (.pptx), slide by slide: a title as a heading, bullets as list items, tables, charts and notes.
+
+Hidden slides are left out, which a note tells; so are pictures, drawings made of shapes without text, and what stands on every
+slide (date, number, footer). Meant to run in the child process.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hoptrail.documents.archives import check_office_file
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.sheets import has_header, header_piece, row_piece
+from hoptrail.documents.text import Unreadable
+from hoptrail.types import BlockKind
+
+if TYPE_CHECKING:
+    from pptx.presentation import Presentation
+
+_MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_UNTITLED = {
+    "",
+    "powerpoint presentation",
+    "presentation",
+    "slide 1",
+    "powerpoint-präsentation",
+    "présentation powerpoint",
+}
+_DEEPEST_GROUP = 10
+
+
+def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Title (from the properties where they say one, else of the first slide) and blocks.
+
+    Raises:
+        Unreadable: not a PowerPoint file, damaged, encrypted, beyond a limit, or with XML that is not safe to parse.
+    """
+    check_office_file(data, limits, "PowerPoint", ".pptx")
+    presentation = _opened(data)
+    slides = list(presentation.slides)
+    if len(slides) > limits.pages:
+        raise Unreadable(
+            f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
+        )
+    shown = [
+        (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
+    ]
+    hidden = len(slides) - len(shown)
+    named = str(presentation.core_properties.title or "").strip()
+    title = "" if named.lower() in _UNTITLED else named
+    if not title and shown and shown[0][1].shapes.title is not None:
+        title = _line(shown[0][1].shapes.title.text_frame.text)
+    notes = [f"{hidden} hidden slides were left out"] if hidden else []
+    return assemble(title, (piece for number, slide in shown for piece in _slide(slide, number)), notes, limits.text)
+
+
+def _opened(data: bytes) -> Presentation:
+    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
+    from pptx import Presentation
+    from pptx.exc import PackageNotFoundError
+
+    try:
+        return Presentation(io.BytesIO(data))
+    except (PackageNotFoundError, XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise Unreadable(f"is not a PowerPoint file, or a damaged one ({error})") from error
+
+
+def _slide(slide: Any, number: int) -> Iterator[Piece]:
+    place = f"slide {number}"
+    title = slide.shapes.title
+    if title is not None:
+        yield Piece(BlockKind.HEADING, _line(title.text_frame.text), 1, place=place)
+    for shape in _shapes(slide.shapes):
+        if title is None or shape.shape_id != title.shape_id:
+            yield from _shape(shape, place)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        for paragraph in slide.notes_slide.notes_text_frame.paragraphs:
+            yield Piece(BlockKind.PARAGRAPH, _text(paragraph), place=f"{place}, notes")
+
+
+def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
+    """Those in groups among them."""
+    from pptx.enum.shapes import MSO_SHAPE_TYPE
+
+    for shape in shapes:
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP and depth < _DEEPEST_GROUP:
+            yield from _shapes(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _shape(shape: Any, place: str) -> Iterator[Piece]:
+    from pptx.enum.shapes import PP_PLACEHOLDER
+
+    kind = shape.placeholder_format.type if shape.is_placeholder else None
+    if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
+        return
+    if shape.has_table:
+        yield from _table(shape.table, place)
+    elif shape.has_chart:
+        yield from _chart(shape.chart, place)
+    elif shape.has_text_frame:
+        listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
+        for paragraph in shape.text_frame.paragraphs:
+            yield _paragraph(paragraph, place, listed=listed)
+
+
+def _paragraph(paragraph: Any, place: str, *, listed: bool) -> Piece:
+    """A list item where it has a bullet or a number: by itself, or as a paragraph among others of a slide's body does."""
+    own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
+    marks = {
+        mark
+        for mark in ("buNone", "buChar", "buAutoNum", "buBlip")
+        if own is not None and own.find(f"{_MAIN}{mark}") is not None
+    }
+    text = _text(paragraph)
+    if "buNone" in marks or not (listed or marks):
+        return Piece(BlockKind.PARAGRAPH, text, place=place)
+    return Piece(BlockKind.ITEM, text, paragraph.level + 1, "buAutoNum" in marks, place=place)
+
+
+def _text(paragraph: Any) -> str:
+    return str(paragraph.text).replace("\v", "\n").strip()
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _table(table: Any, place: str) -> Iterator[Piece]:
+    """A cell that is merged with one above or before it says the same."""
+    rows = [
+        [_line(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
+        for row in range(len(table.rows))
+    ]
+    headers = rows.pop(0) if len(rows) > 1 and has_header(rows) else []
+    if headers:
+        yield header_piece(headers, place)
+    for row in rows:
+        yield row_piece(headers, row, place)
+
+
+def _origin(table: Any, row: int, column: int) -> Any:
+    """The cell that reaches down over this one, or itself; what is merged sideways is said once, in its first column."""
+    cell = table.cell(row, column)
+    while (
+        cell.is_spanned
+        and row > 0
+        and table.cell(row - 1, column).is_spanned | table.cell(row - 1, column).is_merge_origin
+    ):
+        row -= 1
+        cell = table.cell(row, column)
+    return cell
+
+
+def _chart(chart: Any, place: str) -> Iterator[Piece]:
+    """The numbers that a chart draws: a row for each category, with a column for each series."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield Piece(BlockKind.PARAGRAPH, _line(chart.chart_title.text_frame.text), place=place)
+    for plot in chart.plots:
+        names = ["", *(str(series.name or "") for series in plot.series)]
+        values = [list(series.values) for series in plot.series]
+        yield header_piece(names, place)
+        for number, category in enumerate(plot.categories):
+            numbers = [column[number] if number < len(column) else None for column in values]
+            shown = [str(category.label), *("" if value is None else f"{value:.15g}" for value in numbers)]
+            yield row_piece(names, shown, place)

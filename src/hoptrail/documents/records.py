@@ -1,0 +1,147 @@
+"""Records, as JSON and YAML hold them, as pieces: a list of records as rows, an object as headings with a row for each value.
+
+Knows neither format. A row's headers are the paths of its values (`address.city`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hoptrail.documents.blocks import Piece
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.text import Unreadable
+from hoptrail.types import BlockKind
+
+_LONG = 200
+"""Characters: a longer value is a text of its own, not a cell."""
+_NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
+"""Keys whose value is what a record is called."""
+_DEEPEST_HEADING = 6
+_VALUES_PER_ROW = 50
+"""Values that are visited at most for each row of the limit: aliases can make a short file endless."""
+
+
+def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
+    """The pieces of a value of any shape; its headings begin at `level`.
+
+    Raises:
+        Unreadable: more records or values than the limit.
+    """
+    yield from _Rendering(limits).pieces(value, "", level)
+
+
+@dataclass(slots=True)
+class _Rendering:
+    limits: ReadingLimits
+    _visited: int = 0
+
+    def pieces(self, value: object, path: str, level: int) -> Iterator[Piece]:
+        """Of a value that stands at `path`; a heading within it has `level`."""
+        if isinstance(value, Mapping):
+            yield from self._object(value, path, level)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            yield from self._list(value, path, level)
+        elif text := self._scalar(value):
+            yield Piece(BlockKind.PARAGRAPH, text, place=path or "value")
+
+    def _object(self, value: Mapping[object, object], path: str, level: int) -> Iterator[Piece]:
+        """A row for each plain value, then what holds others or is long, each under a heading."""
+        later = []
+        for key, inner in value.items():
+            text = "" if _holds_more(inner) else self._scalar(inner)
+            if text and not _is_long(text):
+                yield Piece(BlockKind.ROW, cells=((str(key), text),), place=_under(path, str(key)))
+            else:
+                later.append((str(key), inner))
+        for name, inner in later:
+            place = _under(path, name)
+            if level > _DEEPEST_HEADING:
+                yield from self._row({name: inner}, place)
+            else:
+                yield from _under_heading(name, level, place, self.pieces(inner, place, level + 1))
+
+    def _list(self, value: Sequence[object], path: str, level: int) -> Iterator[Piece]:
+        if len(value) > self.limits.rows:
+            raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
+        texts = any(_has_text(inner) for inner in value)
+        for number, inner in enumerate(value, 1):
+            place = f"{path}, record {number}" if path else f"record {number}"
+            if isinstance(inner, Mapping) and texts:
+                yield from self._section(inner, place, number, level)
+            elif isinstance(inner, Mapping):
+                yield from self._row(inner, place)
+            elif _holds_more(inner):
+                yield from self._row({"": inner}, place)
+            elif text := self._scalar(inner):
+                yield Piece(BlockKind.ITEM, text, 1, place=place)
+
+    def _section(self, record: Mapping[object, object], place: str, number: int, level: int) -> Iterator[Piece]:
+        """Of a record among some with long texts: a heading that names it, a row, and its long texts as paragraphs."""
+        cells = list(self._flat(record, ""))
+        texts = [cell for cell in cells if _is_long(cell[1])]
+        short = tuple(cell for cell in cells if not _is_long(cell[1]))
+        called = {key.lower(): value for key, value in short}
+        heading = next((called[name] for name in _NAMES if name in called), f"Record {number}")
+        yield Piece(BlockKind.HEADING, heading, min(level, _DEEPEST_HEADING), place=place)
+        yield Piece(BlockKind.ROW, cells=short, place=place)
+        for key, text in texts:
+            if len(texts) > 1:
+                yield Piece(BlockKind.HEADING, key, min(level + 1, _DEEPEST_HEADING), place=place)
+            yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, {key}")
+
+    def _row(self, value: Mapping[object, object], place: str) -> Iterator[Piece]:
+        cells = tuple(self._flat(value, ""))
+        if cells:
+            yield Piece(BlockKind.ROW, cells=cells, place=place)
+
+    def _flat(self, value: object, path: str) -> Iterator[tuple[str, str]]:
+        """Every value within, with its path; a list of plain values is one."""
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                yield from self._flat(inner, _under(path, str(key)))
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            if any(map(_holds_more, value)):
+                for number, inner in enumerate(value, 1):
+                    yield from self._flat(inner, _under(path, str(number)))
+            elif text := ", ".join(filter(None, map(self._scalar, value))):
+                yield path, text
+        elif text := self._scalar(value):
+            yield path, text
+
+    def _scalar(self, value: object) -> str:
+        """As people write it; empty for nothing."""
+        self._visited += 1
+        if self._visited > _VALUES_PER_ROW * self.limits.rows:
+            raise Unreadable(
+                f"gives more than {_VALUES_PER_ROW * self.limits.rows} values: the limit `rows`, 50 values each"
+            )
+        if value is None:
+            return ""
+        return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _under_heading(name: str, level: int, place: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Nothing where there are no pieces."""
+    for number, piece in enumerate(pieces):
+        if not number:
+            yield Piece(BlockKind.HEADING, name, level, place=place)
+        yield piece
+
+
+def _holds_more(value: object) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
+
+
+def _has_text(value: object) -> bool:
+    """Whether a record has a long text among its own values."""
+    inner = value.values() if isinstance(value, Mapping) else ()
+    return any(isinstance(text, str) and _is_long(text.strip()) for text in inner)
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _LONG or "\n" in text
+
+
+def _under(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

@@ -1,0 +1,331 @@
+"""The blocks of a reStructuredText file, by docutils, which is told to open no other file and to run nothing.
+
+Directives and roles that docutils does not know (Sphinx has many) give the text in them. What it calls an error stays, as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.languages import en
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.lists import Lists
+from hoptrail.documents.tables import Table, TableCell
+from hoptrail.documents.text import Unreadable, decode
+from hoptrail.documents.wrapping import unwrapped
+from hoptrail.text.dates import find_date
+from hoptrail.types import BlockKind
+
+_DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
+_ROLE = re.compile(r":([A-Za-z][\w.:+-]{0,60}?):`|`:([A-Za-z][\w.:+-]{0,60}?):")
+_NUMBERED = ("pep", "rfc")
+"""Roles whose text is a number, for which Sphinx takes a text as well."""
+_MOST_NAMES = 1000
+"""Unknown directives, and roles, that a file may have; more are errors."""
+
+_WITHOUT_TEXT = frozenset(
+    (
+        *(
+            "toctree",
+            "index",
+            "highlight",
+            "module",
+            "currentmodule",
+            "include",
+            "literalinclude",
+            "raw",
+            "contents",
+            "sectnum",
+        ),
+        *("tabularcolumns", "default-domain", "meta", "date", "graphviz", "mermaid", "uml"),
+        *("automodule", "autoclass", "autofunction", "autosummary"),
+    )
+)
+_LITERAL = frozenset(
+    (
+        *(
+            "code",
+            "code-block",
+            "sourcecode",
+            "parsed-literal",
+            "doctest",
+            "testcode",
+            "testoutput",
+            "prompt",
+            "console",
+        ),
+        *("productionlist", "command-output"),
+    )
+)
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "_disable_config": True,
+    "halt_level": 5,
+    "report_level": 5,
+    "warning_stream": False,
+    "input_encoding": "unicode",
+    "doctitle_xform": False,
+    "docinfo_xform": False,
+}
+_SINCE = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+}
+
+
+def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Title (the first heading), date (of a field of that name) and blocks.
+
+    Raises:
+        Unreadable: not text, or nested too deep.
+    """
+    decoded = decode(data)
+    _register_unknown(decoded.text)
+    try:
+        tree = publish_doctree(decoded.text, settings_overrides={**_SETTINGS, "line_length_limit": limits.text})
+        reader = _Reader()
+        pieces = list(reader.read(tree))
+    except RecursionError as error:
+        raise Unreadable("has lists or quotes nested too deep") from error
+    title = next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
+    parsed = assemble(title, pieces, decoded.notes, limits.text)
+    return replace(parsed, date=reader.date, date_from="front matter") if reader.date else parsed
+
+
+def _register_unknown(text: str) -> None:
+    """Docutils looks names up in its registers, so these get what the file uses. Names in them from files before do no harm."""
+    used = sorted({found[1].lower() for found in _DIRECTIVE.finditer(text)})
+    for name in [name for name in used if _is_ours(name)][:_MOST_NAMES]:
+        directives.register_directive(name, _Unknown)
+    used = sorted({(found[1] or found[2]).lower() for found in _ROLE.finditer(text)})
+    for name in [name for name in used if name not in en.roles][:_MOST_NAMES]:
+        roles.register_local_role(name, _role)
+    for name in _NUMBERED:
+        roles.register_local_role(name, _role)
+
+
+def _is_ours(name: str) -> bool:
+    return name not in en.directives or name in _WITHOUT_TEXT or name in _LITERAL
+
+
+def _role(name: str, rawtext: str, text: str, *_rest: Any) -> tuple[list[Any], list[Any]]:
+    """`text <target>` is called `text`, and `~package.name` is called `name`, as Sphinx has it."""
+    called, target, _ = text.rpartition("<")
+    if target and called.strip() and text.endswith(">"):
+        text = called.strip()
+    elif name.lower() in _NUMBERED:
+        text = f"{name.upper()} {text}"
+    elif text.startswith("~"):
+        text = text.rpartition(".")[2].removeprefix("~")
+    return [nodes.inline(rawtext, nodes.unescape(text.removeprefix("!")))], []
+
+
+class _AnyOption(dict[str, Any]):
+    """Takes every option of a directive as it stands."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, _: str) -> Callable[[str], str]:
+        return lambda value: value or ""
+
+
+class _Unknown(Directive):
+    """A directive that docutils does not know, or that is not to be obeyed: the text in it stays."""
+
+    optional_arguments: ClassVar[int] = 1
+    final_argument_whitespace: ClassVar[bool] = True
+    has_content: ClassVar[bool] = True
+    option_spec = _AnyOption()
+
+    def run(self) -> Sequence[nodes.Node]:
+        """Its argument as a paragraph, and what its content is."""
+        if self.name in _WITHOUT_TEXT:
+            return []
+        source = "\n".join(self.content)
+        if self.name in _LITERAL:
+            literal = nodes.literal_block(source, source)
+            literal.line = self.content_offset + 1
+            return [literal]
+        argument = " ".join(self.arguments)
+        if self.name in _SINCE:
+            version, _, change = argument.partition("\n")
+            argument = f"{_SINCE[self.name]} {version}: {change}".rstrip(": ")
+        given, messages = self.state.inline_text(argument, self.lineno)
+        named = nodes.paragraph(argument, "", *given)
+        named.line = self.lineno
+        content = nodes.container(source)
+        self.state.nested_parse(self.content, self.content_offset, content)
+        return [*([named] if argument else []), *content.children, *messages]
+
+
+class _Reader:
+    """Takes pieces from a tree of docutils."""
+
+    def __init__(self) -> None:
+        self.date = ""
+        self._line = 1
+        self._sections = 0
+        self._quotes = 0
+        self._prefix = ""
+        self._lists = Lists()
+
+    @property
+    def _place(self) -> str:
+        return f"line {self._line}"
+
+    def read(self, node: nodes.Node) -> Iterator[Piece]:
+        """The pieces of a node and all in it, in order."""
+        line = getattr(node, "line", None)
+        if line:
+            self._line = line - isinstance(node, nodes.title)
+        reader = next((read for kinds, read in self._READERS if isinstance(node, kinds)), _Reader._all)
+        yield from reader(self, node)
+
+    def _all(self, node: nodes.Node) -> Iterator[Piece]:
+        for child in node.children:
+            yield from self.read(child)
+
+    def _section(self, node: nodes.Node) -> Iterator[Piece]:
+        self._sections += 1
+        yield from self._all(node)
+        self._sections -= 1
+
+    def _title(self, node: nodes.Node) -> Iterator[Piece]:
+        if isinstance(node.parent, nodes.section):
+            yield Piece(BlockKind.HEADING, _shown(node), self._sections, place=self._place)
+        else:
+            yield from self._text(node)
+
+    def _text(self, node: nodes.Node) -> Iterator[Piece]:
+        text = unwrapped(_shown(node), getattr(node, "rawsource", ""))
+        if text.strip():
+            kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
+            yield self._lists.piece(kind, self._prefix + text, self._place)
+            self._prefix = ""
+
+    def _lines(self, node: nodes.Node) -> Iterator[Piece]:
+        text = "\n".join(_shown(line) for line in node.findall(nodes.line))
+        yield self._lists.piece(BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH, text, self._place)
+
+    def _literal(self, node: nodes.Node) -> Iterator[Piece]:
+        yield from self._lists.waiting()
+        yield self._lists.piece(BlockKind.CODE, node.astext(), self._place)
+
+    def _error(self, node: nodes.Node) -> Iterator[Piece]:
+        """What could not be understood, as it is written; nothing of the message."""
+        yield from (
+            piece for child in node.children if isinstance(child, nodes.literal_block) for piece in self._literal(child)
+        )
+
+    def _list(self, node: nodes.Node) -> Iterator[Piece]:
+        yield from self._lists.waiting()
+        self._lists.begin(ordered=isinstance(node, nodes.enumerated_list))
+        yield from self._all(node)
+        self._lists.end()
+
+    def _item(self, node: nodes.Node) -> Iterator[Piece]:
+        self._lists.item()
+        yield from self._all(node)
+        yield from self._lists.waiting()
+
+    def _term(self, node: nodes.Node) -> Iterator[Piece]:
+        """What the next item defines: a term with its classifiers, the name of a field, or options."""
+        around = [child for child in node.parent.children if isinstance(child, nodes.classifier)]
+        said = [f" ({_shown(child)})" for child in around]
+        options = [option.astext() for option in node.findall(nodes.option)]
+        if not isinstance(node, nodes.field_name):
+            self._lists.term(", ".join(options) or "".join([_shown(node), *said]), self._place)
+        elif value := node.parent.children[-1].astext():
+            self._lists.term(_shown(node), self._place)
+            self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
+        yield from ()
+
+    def _quote(self, node: nodes.Node) -> Iterator[Piece]:
+        yield from self._lists.waiting()
+        self._quotes += 1
+        yield from self._all(node)
+        self._quotes -= 1
+
+    def _note(self, node: nodes.Element) -> Iterator[Piece]:
+        """An admonition or a footnote: its kind or number goes before its first words."""
+        label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
+        self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
+        yield from self._all(node)
+        self._prefix = ""
+
+    def _table(self, node: nodes.Node) -> Iterator[Piece]:
+        yield from self._lists.waiting()
+        table = Table()
+        for child in node.children:
+            if isinstance(child, nodes.title):
+                yield from self._text(child)
+        for row in node.findall(nodes.row):
+            table.in_head = isinstance(row.parent, nodes.thead)
+            cells = [_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
+            lines = (part.line for part in row.findall() if getattr(part, "line", None))
+            self._line = max(self._line, next(lines, None) or 1)  # those of CSV count from its own beginning
+            piece = table.row(cells)
+            if piece is None:
+                yield from (Piece(BlockKind.PARAGRAPH, cell.text, place=self._place) for cell in cells)
+            else:
+                yield replace(piece, place=self._place)
+
+    # Of kinds that are not here, all within is read.
+    _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], Iterator[Piece]]], ...]] = (
+        ((nodes.section,), _section),
+        ((nodes.title,), _title),
+        ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
+        ((nodes.system_message,), _error),
+        ((nodes.line_block,), _lines),
+        (
+            (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list),
+            _list,
+        ),
+        ((nodes.list_item, nodes.definition, nodes.field_body, nodes.description), _item),
+        ((nodes.term, nodes.field_name, nodes.option_group), _term),
+        ((nodes.block_quote,), _quote),
+        ((nodes.footnote, nodes.citation), _note),
+        ((nodes.admonition, nodes.sidebar), _all),
+        ((nodes.Admonition,), _note),
+        ((nodes.table,), _table),
+        (
+            (
+                nodes.comment,
+                nodes.target,
+                nodes.substitution_definition,
+                nodes.raw,
+                nodes.pending,
+                nodes.classifier,
+                nodes.label,
+            ),
+            lambda _reader, _node: iter(()),
+        ),
+        ((nodes.TextElement, nodes.image), _text),
+    )
+
+
+def _shown(node: nodes.Node) -> str:
+    """The text of inline nodes; of an image what stands for it, of a note's mark its number."""
+    if isinstance(node, nodes.system_message | nodes.raw):
+        return ""
+    if isinstance(node, nodes.footnote_reference | nodes.citation_reference):
+        return f"[{node.astext()}]"
+    if isinstance(node, nodes.Text | nodes.image):
+        return node.astext()
+    return "".join(_shown(child) for child in node.children)
+
+
+def _cell(entry: nodes.entry) -> TableCell:
+    text = " ".join(_shown(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children)
+    return TableCell(text, columns=1 + int(entry.get("morecols", 0)), rows=1 + int(entry.get("morerows", 0)))

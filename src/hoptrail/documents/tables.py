@@ -1,0 +1,85 @@
+"""Rows of tables as pieces: which rows hold headers, which header each cell has, and cells that span columns or rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hoptrail.documents.blocks import Piece
+from hoptrail.types import BlockKind
+
+_LARGEST_SPAN = 1000
+"""Columns and rows that a cell can reach into, as browsers bound it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell as its format tells it: whether it is marked as a header, and how many columns and rows it takes."""
+
+    text: str
+    is_header: bool = False
+    columns: int = 1
+    rows: int = 1
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is being read, row by row; a row whose cells are all headers is one of headers, as is any while `in_head`.
+
+    The header of a column is what stands above it in the last rows of headers, from the top down.
+    """
+
+    in_head: bool = False
+    _headers: dict[int, str] = field(default_factory=dict)
+    _after_data: bool = False
+    _reaching: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
+
+    def row(self, cells: Sequence[TableCell]) -> Piece | None:
+        """The piece of a row; None where one cell is all that it has, or without headers the only one that is filled.
+
+        A cell that spans rows is said in each of them.
+        """
+        placed = list(self._placed(cells))
+        if len(placed) < 2:
+            return None
+        if self.in_head or all(cell.is_header for _, cell in placed):
+            return self._header_row(placed)
+        if not self._headers and sum(bool(cell.text) for _, cell in placed) < 2:
+            return None
+        self._after_data = True
+        values = tuple((self._headers.get(column, ""), cell.text) for column, cell in placed)
+        return Piece(BlockKind.ROW, cells=values)
+
+    def _header_row(self, placed: Sequence[tuple[int, TableCell]]) -> Piece:
+        if self._after_data:
+            self._headers, self._after_data = {}, False
+        for first, cell in placed:
+            for column in range(first, first + cell.columns):
+                above = self._headers.get(column, "")
+                told = not cell.text or above.endswith(cell.text)
+                self._headers[column] = above if told else f"{above} {cell.text}".strip()
+        return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell.text) for _, cell in placed))
+
+    def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:
+        """Each cell with its column, those from rows above that reach down to here among them."""
+        above, self._reaching = self._reaching, {}
+        column = 0
+        waiting = list(reversed(cells))
+        while waiting or any(known >= column for known in above):
+            left, cell = above.pop(column, (0, None))
+            if cell is None:
+                if not waiting:
+                    column = min(known for known in above if known >= column)
+                    continue
+                cell = waiting.pop()
+                left = cell.rows
+            if left > 1:
+                self._reaching[column] = (left - 1, cell)
+            yield column, cell
+            column += cell.columns
+
+
+def span_of(attribute: str | None) -> int:
+    """The number that a `colspan` or `rowspan` gives, within bounds."""
+    digits = (attribute or "").strip()[:9]
+    return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1

@@ -1,0 +1,61 @@
+"""A YAML file as blocks: records as rows, mappings as headings with a row for each value; several documents follow each other.
+
+Only plain values are made, whatever tags say, and aliases are followed up to the limit on values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import yaml
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.records import record_pieces
+from hoptrail.documents.text import Unreadable, decode
+from hoptrail.types import BlockKind
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes a value with a tag that it does not know for what it is without the tag."""
+
+
+def _untagged(loader: _Loader, _tag: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node)  # type: ignore[arg-type]
+
+
+_Loader.add_multi_constructor("", _untagged)
+
+
+def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
+    """The title is the value of `title` or `name` of the first document, if it has one.
+
+    Raises:
+        Unreadable: not text, not YAML, nested too deep, or beyond a limit.
+    """
+    decoded = decode(data)
+    try:
+        documents = list(yaml.load_all(decoded.text, Loader=_Loader))
+        first = documents[0] if documents else None
+        named = (first.get("title") or first.get("name")) if isinstance(first, dict) else ""
+        title = named if isinstance(named, str) else ""
+        return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
+    except yaml.YAMLError as error:
+        raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
+    except (RecursionError, ValueError) as error:
+        raise Unreadable(f"is nested too deep, or holds a value that cannot be ({str(error)[:100]})") from None
+
+
+def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
+    """Of several documents in one file, each stands under a heading with its number."""
+    if len(documents) == 1:
+        yield from record_pieces(documents[0], limits)
+        return
+    for number, document in enumerate(documents, 1):
+        yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
+        yield from record_pieces(document, limits, level=2)

@@ -1,0 +1,108 @@
+"""Outcomes of one recipe over somebody's own documents, counted: shares with intervals, by type, and of sure answers.
+
+Nothing here judges an answer (`outcomes.py`) or runs a recipe.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.outcomes import HITS, Outcome
+from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
+from hoptrail.evaluation.scoring import Share
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeReport:
+    """`all` and every type have a share for each outcome, and none where only retrieval was run. `settled` are the questions of
+    which one of the first five hits has a settling string, among those that have one: None where none has.
+
+    `sure` is the share of right answers among those given with a confidence of at least SURE, None where none was; `asked` is
+    the number of questions.
+    """
+
+    asked: int
+    all: Mapping[Outcome, Share]
+    by_type: Mapping[str, Mapping[Outcome, Share]]
+    sure: Share | None
+    settled: Share | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Keys for a recipe's report; what was not measured is left out or null."""
+        retrieved = {f"shows@{HITS}": self.settled and self.settled.value}
+        if not self.all:
+            return retrieved
+        return {
+            "outcomes": _values(self.all),
+            "outcome_intervals": {name.value: share.ends() for name, share in self.all.items()},
+            "by_type": {kind: _values(shares) for kind, shares in self.by_type.items()},
+            "questions_by_type": {kind: shares[Outcome.RIGHT].n for kind, shares in self.by_type.items()},
+            "sure": self._sure_json(),
+            **retrieved,
+        }
+
+    def _sure_json(self) -> dict[str, Any]:
+        answers, precision = (self.sure.n, self.sure.value) if self.sure else (0, None)
+        coverage = answers / self.asked if self.asked else 0.0
+        interval = self.sure.ends() if self.sure else None
+        return {
+            "confidence": SURE,
+            "answers": answers,
+            "coverage": coverage,
+            "precision": precision,
+            "interval": interval,
+        }
+
+
+def summarise_outcomes(
+    questions: Sequence[Question], results: Sequence[QuestionResult | None], *, retrieval_only: bool
+) -> OutcomeReport:
+    """Count what became of the questions (results in their order); one that failed or was not reached is missed."""
+    outcomes = [_outcome(result) for result in results]
+    types: dict[str, list[Outcome]] = {}
+    for question, outcome in zip(questions, outcomes, strict=True):
+        types.setdefault(question.type or "", []).append(outcome)
+    settled = [result is not None and result.settled is True for result in _with_settling(questions, results)]
+    return OutcomeReport(
+        asked=len(questions),
+        all={} if retrieval_only else _shares(outcomes),
+        by_type={} if retrieval_only else {kind: _shares(types[kind]) for kind in sorted(types)},
+        sure=sure_answers(judged_by_confidence(results)),
+        settled=Share(sum(settled), len(settled)) if settled else None,
+    )
+
+
+def judged_by_confidence(results: Sequence[QuestionResult | None]) -> list[Judged]:
+    """The answers that have a confidence, with whether they are right."""
+    return [
+        Judged(result.confidence, result.right)
+        for result in results
+        if result is not None
+        and result.prediction is not None
+        and result.confidence is not None
+        and result.right is not None
+    ]
+
+
+def _with_settling(
+    questions: Sequence[Question], results: Sequence[QuestionResult | None]
+) -> list[QuestionResult | None]:
+    return [result for question, result in zip(questions, results, strict=True) if question.shows]
+
+
+def _outcome(result: QuestionResult | None) -> Outcome:
+    return Outcome.MISSED if result is None or result.outcome is None else result.outcome
+
+
+def _shares(outcomes: Sequence[Outcome]) -> Mapping[Outcome, Share]:
+    counts = Counter(outcomes)
+    return {outcome: Share(counts[outcome], len(outcomes)) for outcome in Outcome}
+
+
+def _values(shares: Mapping[Outcome, Share]) -> dict[str, float]:
+    return {outcome.value: share.value for outcome, share in shares.items()}

@@ -1,0 +1,136 @@
+"""Evaluation over each question's own passages, as in ChainRAG: a small index a question, and nothing else in it.
+
+The passages are the question's `candidates`. Indexes are made one after the other with the same settings and the same encoder and
+kept in the work folder, so a run that was stopped goes on where it was. What one recipe makes of a question stands in a results
+file, as in a run over the whole corpus; there is no run folder, because no single index stands behind such a run. `pool_size` in
+the report is the mean number of own passages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hoptrail.errors import DataError, Interrupted, UsageError
+from hoptrail.evaluation.asking import Asking
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.evaluation.packed import Showing
+from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
+from hoptrail.evaluation.results import ResultsFile
+from hoptrail.evaluation.running import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, performers_of
+from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.replacing import replace_file
+from hoptrail.types import content_id
+
+OWN = "own"
+
+
+def evaluate_own_contexts(
+    dataset: Dataset,
+    recipes: Sequence[str],
+    index: Index,
+    work: Path,
+    language: str,
+    watcher: Watcher,
+    *,
+    retrieval_only: bool = False,
+) -> EvaluationReport:
+    """Run every recipe over every question that has candidates, each over an index of these alone; the settings, the encoder and
+    the language are those of `index`, which stays as it is.
+
+    Raises:
+        UsageError: no recipe is named, or one that there is not.
+        DataError: no question has candidates.
+        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    """
+    if not recipes:
+        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
+    asked = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))
+    if not asked.questions:
+        raise DataError(
+            f"no question of {dataset.name} has candidates: --own-context needs passages of its own for each."
+        )
+    contexts = Contexts(asked, tuple(recipes), index, work, watcher)
+    performers = performers_of(language, index)
+    reports = [(name, _report(name, contexts, performers, retrieval_only=retrieval_only)) for name in recipes]
+    return EvaluationReport(f"{dataset.name}-{OWN}", len(asked.questions), language, tuple(reports))
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """The questions' own corpora, indexed for all `recipes` when they are first asked for."""
+
+    dataset: Dataset
+    recipes: tuple[str, ...]
+    index: Index
+    work: Path
+    watcher: Watcher
+
+    def opened(self) -> Iterator[tuple[Question, Dataset, Index]]:
+        """Every question with its own corpus and the index of that."""
+        texts = self.texts
+        for question in self.dataset.questions:
+            folder = self.work / OWN / self.dataset.name / content_id("q", question.id)
+            corpus = folder / "corpus.jsonl"
+            lines = [texts[name] for name in question.candidates if name in texts]
+            folder.mkdir(parents=True, exist_ok=True)
+            replace_file(corpus, "".join(f"{line}\n" for line in lines).encode())
+            own = Index(folder / INDEX_FOLDER, self.index.settings)
+            own.encoder = self.index.encoder
+            alone = replace(self.dataset, corpus=corpus, passages=len(lines), questions=(question,))
+            yield question, alone, own
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The candidates of all questions as lines of a corpus file, by id."""
+        wanted = {name for question in self.dataset.questions for name in question.candidates}
+        lines = (line.content for line in read_lines(self.dataset.corpus) if line.content["id"] in wanted)
+        return {content["id"]: json.dumps(content, sort_keys=True) for content in lines}
+
+    def identity(self, recipe: str, language: str, *, retrieval_only: bool) -> str:
+        """Everything that can change a result."""
+        settings, texts = self.index.settings, self.texts
+        chosen: Any = recipe_settings(recipe, settings.recipes)
+        told = [
+            fingerprint(one) for one in (chosen, settings.structures, settings.passages, self.index.encoder.identity)
+        ]
+        documents = [texts[name] for name in sorted(texts)]
+        rest = [digest_of_code("hoptrail"), recipe, settings.language, language, str(retrieval_only)]
+        return content_id("", *told, *rest, *documents)
+
+
+def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retrieval_only: bool) -> RecipeReport:
+    dataset, watcher = contexts.dataset, contexts.watcher
+    kept = contexts.work / RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
+    mark = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
+    with ResultsFile(kept, mark) as results:
+        for done, (question, alone, index) in enumerate(contexts.opened(), 1):
+            if watcher.stopped():
+                raise Interrupted(
+                    "stopped; finished questions are kept. Run the same command with the same --work to go on."
+                )
+            if is_open(question, results.finished.get(question.id)):
+                index_corpus(alone, contexts.recipes, index, Watcher(stopped=watcher.stopped))
+                opened = index.recipe(recipe, performers)
+                names = corpus_ids_by_document(opened.corpus.snapshot, alone)
+                asking = Asking(opened, performers, alone, Showing(opened.corpus, names), retrieval_only)
+                results.append(asking.ask(question)[0])
+            watcher.report(recipe, done, len(dataset.questions))
+        return summarise_recipe(
+            dataset.questions,
+            results.finished,
+            pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
+            fingerprint=mark,
+            retrieval_only=retrieval_only,
+            by_oracle=performers.name == OracleLanguage.name,
+        )

@@ -1,0 +1,217 @@
+"""One recipe's results put together over all questions, and the report that `hoptrail evaluate --out` writes.
+
+Nothing here runs a recipe, and no timing or order of questions changes the measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hoptrail.errors import DocumentError
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
+from hoptrail.evaluation.outcome_report import OutcomeReport, summarise_outcomes
+from hoptrail.evaluation.packed import TOKEN_BUDGETS
+from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
+from hoptrail.evaluation.scoring import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
+
+INTERVAL_SEED = 0
+"""The seed of the report's confidence intervals: the same results give the same report."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals.
+
+    `by_turns` are those of the questions whose trail has so many hops, with their number (HiRAG, Table 7).
+    """
+
+    means: AnswerScore
+    em: Interval
+    f1: Interval
+    by_hops: tuple[tuple[int, AnswerScore], ...]
+    by_turns: tuple[tuple[int, int, AnswerScore], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeReport:
+    """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
+
+    `outcomes` are those of questions about somebody's own documents, which have no answer scores. `failed` counts errors and
+    questions without a result; seconds are means per question that has a result; calls, tokens and tasks are sums. `pool_size`
+    is the number of units that retrieval chose from; `packed` are the means of recall at each of TOKEN_BUDGETS, nothing where
+    no question has gold passages. `failures` are the questions (by id) with an error, and what it was; they are for people, and
+    not in the JSON. `run` is the name of the folder that holds the run.
+    """
+
+    n: int
+    failed: int
+    abstained: int
+    answers: AnswerReport | None
+    retrieval: RetrievalSummary
+    packed: tuple[float, ...]
+    pool_size: int
+    seconds_retrieval: float
+    seconds_language: float
+    calls: int
+    tokens: int
+    tasks: int
+    fingerprint: str
+    failures: tuple[tuple[str, str], ...] = ()
+    oracle: OracleShare | None = None
+    run: str = ""
+    outcomes: OutcomeReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that stands under the recipe's name."""
+        counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
+        answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
+        answers |= self.outcomes.to_json() if self.outcomes else {}
+        packed = {f"recall@{budget}": value for budget, value in zip(TOKEN_BUDGETS, self.packed, strict=False)}
+        return counts | answers | _retrieval_json(self.retrieval) | {"packed": packed or None} | self._cost_json()
+
+    def _cost_json(self) -> dict[str, Any]:
+        return {
+            "pool_size": self.pool_size,
+            "seconds_per_question": {"retrieval": self.seconds_retrieval, "language": self.seconds_language},
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "tasks": self.tasks,
+            "fingerprint": self.fingerprint,
+            "run": self.run,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReport:
+    """What `evaluate --out` writes: `questions` is their number, `recipes` are names with reports in the order asked for.
+    `notes`, on what could not be done while the corpus was indexed, and `unread`, the documents that could not be read, are for
+    people, and not in the JSON.
+    """
+
+    data: str
+    questions: int
+    language: str
+    recipes: tuple[tuple[str, RecipeReport], ...]
+    notes: tuple[str, ...] = ()
+    unread: tuple[DocumentError, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object of the contract: data, questions, language, recipes."""
+        return {
+            "data": self.data,
+            "questions": self.questions,
+            "language": self.language,
+            "recipes": {name: report.to_json() for name, report in self.recipes},
+        }
+
+
+def summarise_recipe(
+    questions: Sequence[Question],
+    results: Mapping[str, QuestionResult],
+    *,
+    pool_size: int,
+    fingerprint: str,
+    retrieval_only: bool = False,
+    by_oracle: bool = False,
+    own_documents: bool = False,
+    run: str = "",
+) -> RecipeReport:
+    """Put one recipe's results together over all `questions` (at least one); results of others are passed over.
+
+    `by_oracle` says that the oracle answered: which questions have an answer is then a measure of its own. `own_documents` says
+    that the questions are about somebody's own documents: they have outcomes instead of answer scores.
+
+    Raises:
+        UsageError: there are no questions, but answers are to be averaged.
+    """
+    given = [results.get(question.id) for question in questions]
+    present = [result for result in given if result is not None]
+    return RecipeReport(
+        n=len(questions),
+        failed=sum(result is None or result.error is not None for result in given),
+        abstained=sum(result.abstained for result in present),
+        answers=None if retrieval_only or own_documents else _summarise_answers(questions, given),
+        retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, given, strict=True)]),
+        packed=_packed(questions, given),
+        pool_size=pool_size,
+        seconds_retrieval=mean([result.seconds_retrieval for result in present]),
+        seconds_language=mean([result.seconds_language for result in present]),
+        calls=sum(result.calls for result in present),
+        tokens=sum(result.tokens for result in present),
+        tasks=sum(result.tasks for result in present),
+        fingerprint=fingerprint,
+        failures=tuple((result.question, result.error) for result in present if result.error is not None),
+        oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
+        run=run,
+        outcomes=summarise_outcomes(questions, given, retrieval_only=retrieval_only) if own_documents else None,
+    )
+
+
+def _packed(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> tuple[float, ...]:
+    """Means over the questions with gold passages; one that failed has shown none."""
+    none = (0.0,) * len(TOKEN_BUDGETS)
+    judged = [
+        (result.shown if result else ()) or none
+        for question, result in zip(questions, given, strict=True)
+        if question.supporting
+    ]
+    return tuple(mean(list(column)) for column in zip(*judged, strict=True))
+
+
+def _answered(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
+    pairs = zip(questions, given, strict=True)
+    return [(question.hops, result is not None and result.prediction is not None) for question, result in pairs]
+
+
+def _summarise_answers(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> AnswerReport:
+    scores = [_answer_score(result) for result in given]
+    grouped: dict[int, list[AnswerScore]] = {}
+    turned: dict[int, list[AnswerScore]] = {}
+    for question, result, score in zip(questions, given, scores, strict=True):
+        if question.hops:
+            grouped.setdefault(question.hops, []).append(score)
+        if result is not None and result.turns:
+            turned.setdefault(result.turns, []).append(score)
+    return AnswerReport(
+        means=mean_score(scores),
+        em=mean_interval([score.em for score in scores], INTERVAL_SEED),
+        f1=mean_interval([score.f1 for score in scores], INTERVAL_SEED),
+        by_hops=tuple((hops, mean_score(grouped[hops])) for hops in sorted(grouped)),
+        by_turns=tuple((turns, len(turned[turns]), mean_score(turned[turns])) for turns in sorted(turned)),
+    )
+
+
+def _answer_score(result: QuestionResult | None) -> AnswerScore:
+    if result is None or result.error is not None or result.score is None:
+        return MISSED
+    return result.score
+
+
+def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
+    return JudgedRanking(result.found if result else (), frozenset(question.supporting), question.hops)
+
+
+def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
+    if answers is None:
+        return {}
+    intervals = {"em": [answers.em.low, answers.em.high], "f1": [answers.f1.low, answers.f1.high]}
+    by_hops = {str(hops): asdict(score) for hops, score in answers.by_hops}
+    by_turns = {str(turns): {"n": count, **asdict(score)} for turns, count, score in answers.by_turns}
+    return asdict(answers.means) | {"intervals": intervals, "answers_by_hops": by_hops, "answers_by_turns": by_turns}
+
+
+def _retrieval_json(retrieval: RetrievalSummary) -> dict[str, Any]:
+    """`without_gold` says how many questions are in no retrieval mean; `questions_by_hops` how many are in each.
+
+    `retrieval` is null when no question has gold passages: a zero would say that none was found.
+    """
+    return {
+        "retrieval": retrieval.overall and retrieval.overall.scores.named(),
+        "by_hops": {str(hops): means.scores.named() for hops, means in retrieval.by_hops},
+        "questions_by_hops": {str(hops): means.questions for hops, means in retrieval.by_hops},
+        "without_gold": retrieval.without_gold,
+    }

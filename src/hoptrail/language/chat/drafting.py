@@ -1,0 +1,138 @@
+"""Drafts: prompts filled with a question and as much evidence as a room holds, in the short form where the room is small.
+
+What does not fit is said, in the prompt and in the log. Knows nothing of replies.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.chat.context import Room, fit, one_line, sentences_of, show_before, show_sentences, show_units
+from hoptrail.language.chat.ladder import Draft
+from hoptrail.language.chat.prompting import Prompt, load_prompt
+from hoptrail.models.chat import Message
+from hoptrail.models.text import estimated_tokens
+from hoptrail.types import Unit
+
+Drafted = Callable[[Room], Draft]
+
+BEFORE_TOKENS = 300
+"""What is shown of the passage before one that is extracted from, at most: its end."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """Makes drafts from the prompts that ship, and those of `folder` in their place; none where it is empty."""
+
+    folder: str = ""
+
+    def phrase(self, prompt: str, name: str) -> str:
+        """One of the phrases that a prompt chooses among."""
+        return self._prompt(prompt).phrases[name]
+
+    def fixed(self, prompt: str, **values: str) -> Drafted:
+        """A draft without evidence: the same in any room.
+
+        Raises:
+            TaskFailed: it does not fit (when drafted).
+        """
+
+        def drafted(room: Room) -> Draft:
+            draft = _filled(self._prompt(prompt), values, room)
+            _evidence_tokens(prompt, room, draft.messages)
+            return draft
+
+        return drafted
+
+    def with_units(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
+        """A draft whose `slot` holds as many of `units` as fit, best first; that some do not is said.
+
+        Raises:
+            TaskFailed: there is no room beside the rest (when drafted).
+        """
+
+        def draft(room: Room) -> Draft:
+            filled = self._prompt(prompt)
+            left = self.tokens_for(prompt, slot, room, **values)
+            shown = fit(units, left)
+            if len(shown) < len(units):
+                told = (
+                    "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
+                )
+                _log.warning(told, prompt, len(units) - len(shown), len(units))
+            passages = show_units(shown, left, left_out=len(units) - len(shown))
+            return _filled(filled, {**values, slot: passages}, room, shown)
+
+        return draft
+
+    def with_some(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
+        """A draft whose `slot` holds as many of `units` as fit, whole, for others to follow in a draft of their own.
+
+        Raises:
+            TaskFailed: not even the first does (when drafted).
+        """
+
+        def draft(room: Room) -> Draft:
+            left = self.tokens_for(prompt, slot, room, **values)
+            shown = fit(units, left)
+            if estimated_tokens(shown[0].searchable) > left:
+                raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
+            passages = show_units(shown, left)
+            return Draft(self._prompt(prompt).fill({**values, slot: passages}, short=room.small), shown)
+
+        return draft
+
+    def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
+        """How many tokens a slot has in a room.
+
+        Raises:
+            TaskFailed: none.
+        """
+        return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
+
+    def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
+        """A draft that holds as many sentences of a unit as fit, and the end of the passage before it.
+
+        Raises:
+            TaskFailed: there is no room beside the rest (when drafted).
+        """
+        title = one_line(unit.title) or "(none)"
+
+        def draft(room: Room) -> Draft:
+            filled = self._prompt(prompt)
+            empty = filled.fill({"title": title, "before": "", "sentences": ""}, short=room.small)
+            left = _evidence_tokens(prompt, room, empty)
+            led_by = show_before(before, min(BEFORE_TOKENS, left // 4)) if before else ""
+            left -= estimated_tokens(led_by)
+            sentences = sentences_of(unit, left)
+            if sentences and unit.text[sentences[-1].end :].strip():
+                told = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
+                _log.warning(told, prompt, unit.title, sentences[-1].end, len(unit.text))
+            shown = show_sentences(sentences, max(left, 1))
+            return _filled(filled, {"title": title, "before": led_by, "sentences": shown}, room, (unit,))
+
+        return draft
+
+    def _prompt(self, name: str) -> Prompt:
+        return load_prompt(name, self.folder)
+
+
+def _filled(prompt: Prompt, values: Mapping[str, str], room: Room, units: tuple[Unit, ...] = ()) -> Draft:
+    return Draft(prompt.fill(values, short=room.small), units, plain=prompt.fill_plain(values, short=room.small))
+
+
+def _evidence_tokens(prompt: str, room: Room, messages: Sequence[Message]) -> int:
+    """What is left for evidence beside a prompt without any.
+
+    Raises:
+        TaskFailed: less than nothing.
+    """
+    left = room.left_beside(messages)
+    if left < 0:
+        raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
+    return left

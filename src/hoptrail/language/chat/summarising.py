@@ -1,0 +1,79 @@
+"""Summaries of more than a window holds: of parts first, then of those summaries, so that every source was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.chat.context import MOST_SENTENCES, cost_of, cut_to
+from hoptrail.models.text import estimated_tokens
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.types import Kind, Span, Unit, content_id
+
+WORD_TOKENS = 3
+"""Tokens of a word, with room to spare."""
+
+Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
+"""One summary of the first of some units, in so many words, and the units that it was made of."""
+
+
+def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
+    """A summary of all `units` in `words` words, where `summarised` takes up to about `tokens` tokens at a time.
+
+    Raises:
+        TaskFailed: as `summarised` does, or summaries of parts are no shorter than the parts.
+    """
+    pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
+    while True:
+        at_once = sum(map(cost_of, pieces)) <= tokens
+        parts: list[Unit] = []
+        left = pieces
+        while left:
+            text, read = summarised(left, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
+            if len(read) == len(pieces):
+                return text
+            parts.append(_part(text, read))
+            known = {unit.id for unit in read}
+            left = [unit for unit in left if unit.id not in known]
+        if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
+            raise TaskFailed(
+                "summarise: context_window under [chat] is too small: summaries of parts are as long as the parts"
+            )
+        pieces = parts
+
+
+def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
+    """The unit itself, or runs of its sentences of about `tokens` tokens at most; of a longer sentence, parts."""
+    if estimated_tokens(unit.searchable) <= tokens:
+        yield unit
+        return
+    room = max(1, tokens - estimated_tokens(unit.title) - 1)
+    start = end = 0
+    for stop in _stops(unit.text, room):
+        if end > start and estimated_tokens(unit.text[start:stop]) > room:
+            yield _piece(unit, start, end)
+            start = end
+        end = stop
+    yield _piece(unit, start, len(unit.text))
+
+
+def _stops(text: str, tokens: int) -> Iterator[int]:
+    """Where a text may be parted: behind its sentences, and within those that are longer than `tokens`."""
+    at = 0
+    ends = [end for _, end in sentence_spans(text, MOST_SENTENCES)]
+    for end in [*ends, len(text)]:
+        while end - at > 1 and estimated_tokens(text[at:end]) > tokens:
+            at += len(cut_to(text[at:end], tokens))
+            yield at
+        at = end
+        yield end
+
+
+def _piece(unit: Unit, start: int, end: int) -> Unit:
+    return replace(unit, id=f"{unit.id}:{start}", text=unit.text[start:end])
+
+
+def _part(text: str, read: Sequence[Unit]) -> Unit:
+    sources: tuple[Span, ...] = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
+    return Unit(content_id("s", text, *(unit.id for unit in read)), Kind.SUMMARY, "", text, sources)

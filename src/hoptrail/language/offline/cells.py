@@ -1,0 +1,182 @@
+"""Answers that stand in a cell of a table, or after the colon of a `key: value` line.
+
+A cell is an attribute (its header, or the key), a value, and what the row, the title and the headings say it is about. It
+answers a question that names its subject, asks for its attribute and wants a value of its kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hoptrail.language.closeness import asked_words, asks_for_date
+from hoptrail.language.offline.evidence import support_of
+from hoptrail.language.offline.questions import Question, Wanted
+from hoptrail.text.dates import dates_said
+from hoptrail.text.lexicon import MONTHS
+from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.words import RELATED, content_stems
+from hoptrail.types import Kind, Span, Unit
+
+_KEYED = re.compile(r"^(?:[-*+•]\s+)?(?P<key>[^\W_][^:=|\n]{0,50}?)\s*(?::|\|)\s+(?P<value>\S[^\n|]{0,160})$")
+_LONGEST = 120
+"""Characters of a value that is a short answer."""
+_WORDS_FOR = {
+    Wanted.PERSON: "who name person owner contact responsible lead manager author by",
+    Wanted.PLACE: "place location office base city town site address room shelf where",
+    Wanted.DATE: "date when day start begin since until deadline due time joined launch",
+    Wanted.YEAR: "year date since",
+    Wanted.NUMBER: "number amount quantity total cost price count size weight length",
+}
+_ATTRIBUTES = {wanted: content_stems(words) for wanted, words in _WORDS_FOR.items()}
+_DATED = re.compile(
+    rf"\b(?:1[5-9]|20)\d\d\b|\b(?:{'|'.join(month[:3] for month in MONTHS)})|\b\d{{1,2}}:\d\d\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+    re.IGNORECASE,
+)
+_BARE = content_stems("date")
+"""A date of which nothing is said belongs to the whole row: of a letter it is when that was written."""
+_FAMILY = 6
+"""Letters that tell a family of words."""
+_LEAST = 0.62
+_ELSEWHERE = 0.88
+"""Where a row names what is asked about, but in another cell than its first: it may be about something else."""
+_CLEAR, _NARROW = 0.1, 0.04
+"""Leads over the next best value that says something else: clear, and too small to choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with what it is, in stems: its `attribute`, the rest of its row (`subject`) with the first cell (`key`), and
+    what stands above. `support` is the whole row or line.
+    """
+
+    value: str
+    attribute: frozenset[str]
+    key: frozenset[str]
+    subject: frozenset[str]
+    above: frozenset[str]
+    support: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellFound:
+    """The value that answers, with its row and how well it fits (0 to 1)."""
+
+    value: str
+    support: tuple[Span, ...]
+    fit: float
+
+
+def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
+    """The cells of tables and of `key: value` lines in passages and sentences; `dated`: with the dates of their rows as words."""
+    for unit in units:
+        if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
+            continue
+        for said in statements_of(unit):
+            yield from _of_row(said, dated=dated) if said.block and said.block.cells else _of_line(said)
+
+
+def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
+    block, first = said.block, said.unit.sources[0].start
+    if block is None:
+        return
+    values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
+    above = content_stems(" ".join((said.unit.title, *block.path)))
+    support = support_of(said.unit, said.start, said.end)
+    key = content_stems(values[0])
+    dates = dates_said(" ".join((*block.path, *values))) if dated else frozenset[str]()
+    for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
+        if value.strip():
+            others = content_stems(" ".join(other for place, other in enumerate(values) if place != at))
+            yield Cell(value.strip(), content_stems(cell.header), key | dates, others | dates, above, support)
+
+
+def _of_line(said: Said) -> Iterator[Cell]:
+    found = _KEYED.match(said.text.strip())
+    if found is None:
+        return
+    above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
+    support = support_of(said.unit, said.start, said.end)
+    yield Cell(
+        found["value"].strip().rstrip("."), content_stems(found["key"]), frozenset(), frozenset(), above, support
+    )
+
+
+def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) -> CellFound | None:
+    """The cell that answers a plain question, or None where none fits, or two fit as well and say different things.
+
+    `avoid`: stems of names that are no answer.
+    """
+    asked = asked_words(question.text)
+    fits: list[tuple[float, Cell]] = []
+    cells = list(cells_of(units, dated=asks_for_date(asked)))
+    known = frozenset[str]().union(*(cell.attribute | cell.subject | cell.above for cell in cells))
+    for cell in cells:
+        stems = content_stems(cell.value)
+        if len(cell.value) > _LONGEST or not stems or stems <= asked or stems <= avoid:
+            continue
+        if (fit := _fit(question, asked, known, cell)) >= _LEAST:
+            fits.append((fit, cell))
+    fits.sort(key=lambda one: -one[0])
+    if not fits:
+        return None
+    best, cell = fits[0]
+    rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
+    lead = best - rivals[0] if rivals else 1.0
+    if lead < _NARROW:
+        return None
+    return CellFound(_worded(question, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+
+
+def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
+    """How much of the question the cell's attribute, row and headings say; 0 where its value is of another kind.
+
+    A word of the question that is said of other cells (`known`), but not of this one, counts more against it than one that is
+    said nowhere: that may be another word for the same.
+    """
+    by_attribute = {stem for stem in asked if stem in cell.attribute or RELATED.get(stem, frozenset()) & cell.attribute}
+    meant = bool(_ATTRIBUTES.get(question.wanted, frozenset()) & cell.attribute)
+    bare = cell.attribute == _BARE and meant and not by_attribute
+    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant):
+        return 0.0
+    if not (asked - by_attribute) & (cell.subject | cell.above):
+        return 0.0
+    named = cell.attribute | cell.subject | cell.above
+    missing = [
+        stem
+        for stem in asked
+        if stem not in named and not RELATED.get(stem, frozenset()) & named and not _is_form(stem, named)
+    ]
+    spared = 1.0 if meant and not by_attribute and not bare else 0.0
+    against = sum(1.5 if stem in known or bare else 1.0 for stem in missing) - spared
+    share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))
+    elsewhere = bool(asked & cell.subject) and not asked & cell.key
+    return share * (_ELSEWHERE if elsewhere else 1.0)
+
+
+def _is_form(stem: str, named: frozenset[str]) -> bool:
+    """Whether a longer or shorter form of a word is named: `calibrated`, `calibration`."""
+    return len(stem) >= _FAMILY and any(one[:_FAMILY] == stem[:_FAMILY] and len(one) >= _FAMILY for one in named)
+
+
+def _is_wanted(wanted: Wanted, value: str) -> bool:
+    """Whether a value may be of the type that the question wants."""
+    match wanted:
+        case Wanted.DATE | Wanted.YEAR:
+            return _DATED.search(value) is not None
+        case Wanted.NUMBER:
+            return any(character.isdigit() for character in value)
+        case Wanted.PERSON:
+            return value[:1].isupper() and not any(character.isdigit() for character in value)
+        case Wanted.YES_NO:
+            return False
+    return True
+
+
+def _worded(question: Question, value: str) -> str:
+    """Of a person only the first name: `Priya Raman (firmware), overall lead Tomasz Wilk` names what else somebody does."""
+    if question.wanted is Wanted.PERSON:
+        return re.split(r"\s*[(,;–]", value)[0] or value
+    return value

@@ -1,0 +1,70 @@
+"""What rules an answer out before it is weighed: figures that nobody tells, values of nobody knows which side, unknown names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hoptrail.language.offline.comparing import Comparison, Verdictor
+from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.questions import Question, Wanted
+from hoptrail.language.offline.reading import Found
+from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import content_stems, words
+
+_YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
+_COMPUTED = content_stems("left remaining remains difference average altogether")
+_HOW_MUCH = re.compile(
+    r"\s*(?:how (?:much|many|long|far|big|large)|what (?:is|was) the (?:difference|average))\b", re.IGNORECASE
+)
+_TIMES = frozenset(MONTHS) | word_set(
+    "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
+    "spring summer autumn winter easter christmas half"
+)
+"""Words that say when, without a figure."""
+
+
+def is_computed(question: str, evidence: EvidencePages) -> bool:
+    """Whether a figure is asked for that no sentence tells and somebody has to work out: `How much of it is left?`."""
+    asked = content_stems(question)
+    words_for = _COMPUTED & asked
+    if not words_for or not _HOW_MUCH.match(question):
+        return False
+    return not any(
+        words_for & line.stems and (asked - words_for) & (line.stems | page.title_stems)
+        for page, line in evidence.lines
+    )
+
+
+def may_answer(answer: str, asked: Question | None, comparison: Comparison | None) -> bool:
+    """Whether an answer can be what is asked for: one of the sides of a comparison, a figure where one is asked for."""
+    if comparison is not None and not comparison.claimed and comparison.by not in _YES_OR_NO:
+        said = content_stems(answer)
+        return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
+    if asked is not None and asked.wanted in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
+        return any(character.isdigit() for character in answer) or any(
+            word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
+        )
+    return True
+
+
+def from_one_place(comparison: Comparison, found: Sequence[Found]) -> bool:
+    """Whether the values of both sides were read off one sentence: nobody knows which of them is whose."""
+    each = len(comparison.questions)
+    if len(found) < 2 * each or comparison.by in _YES_OR_NO:
+        return False
+    first, second = found[:each], found[each : 2 * each]
+    return any(one.support == other.support for one, other in zip(first, second, strict=True))
+
+
+def share_of_strangers(question: str, evidence: EvidencePages) -> float:
+    """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
+    known = [line.stems | page.title_stems for page, line in evidence.lines]
+    names = [
+        content_stems(one.text)
+        for one in find_mentions(question, question=True)
+        if one.shape in {Shape.NAME, Shape.QUOTED}
+    ]
+    missing = [min((len(name - said) / len(name) for said in known), default=1.0) for name in names if name]
+    return sum(missing) / len(missing) if missing else 0.0

@@ -1,0 +1,110 @@
+"""The body of a request, in the dialect that an endpoint takes: servers differ in names of parameters, and in which they know.
+
+An endpoint is first spoken to as all were once: `max_tokens`, and every parameter that the settings send. What it refuses by
+name is said in the other way, or left out, from then on; a refusal costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from typing import Any
+
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.statuses import names_format
+from hoptrail.models.text import whole_text
+
+OLDER, NEWER = "max_tokens", "max_completion_tokens"
+OPTIONAL = ("temperature", "seed", "n")
+"""What a request can do without: replies are then less alike, or fewer."""
+
+_log = logging.getLogger(__name__)
+
+
+class Dialect:
+    """What one endpoint takes, as far as it has shown. For any number of threads."""
+
+    def __init__(self, settings: ChatSettings) -> None:
+        self._lock = threading.Lock()
+        self._settles = settings.output_parameter == "auto"
+        self._output = OLDER if self._settles else settings.output_parameter
+        self._refused: frozenset[str] = frozenset()
+
+    def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
+        """What is sent for `request` now, for `count` replies to it."""
+        with self._lock:
+            output, refused = self._output, self._refused
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
+            output: request.max_output_tokens,
+        }
+        if request.temperature >= 0:
+            body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if count > 1:
+            body["n"] = count
+        body = {name: value for name, value in body.items() if name not in refused}
+        return body | _form(request)
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether one request may ask for several replies, as far as is known."""
+        with self._lock:
+            return "n" not in self._refused
+
+    def ignores_several(self) -> None:
+        """One reply came where several were asked for."""
+        with self._lock:
+            self._refused |= {"n"}
+
+    def learn(self, words: str, body: dict[str, Any]) -> bool:
+        """From the words with which `body` was refused; whether the same request would have another body now."""
+        if names_format(words):
+            return False  # some quote the whole request beside what they mean
+        with self._lock:
+            unknown = _names(OLDER, words) and (_names(NEWER, words) or _UNKNOWN.search(words))
+            if self._settles and OLDER in body and unknown:
+                self._output = NEWER
+                return True
+            named = {name for name in OPTIONAL if name in body and _names(name, words)}
+            if new := named - self._refused - {"n"}:  # without it each reply is asked for by itself
+                _log.warning(
+                    "the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words
+                )
+            self._refused |= named
+            return bool(named)
+
+
+def _names(parameter: str, words: str) -> bool:
+    """Whether a server's words name this parameter; a single letter must stand in quotes."""
+    name = re.escape(parameter)
+    return re.search(rf"['\"`]{name}['\"`]" if len(parameter) == 1 else rf"(?<!\w){name}(?!\w)", words) is not None
+
+
+_UNKNOWN = re.compile(
+    r"un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra", re.IGNORECASE
+)
+
+
+def _form(request: ChatRequest) -> dict[str, Any]:
+    """How the form of the reply is asked for: nothing where the messages say it all."""
+    match request.rung:
+        case Rung.SCHEMA:
+            form = {"name": request.task, "schema": json.loads(request.schema), "strict": True}
+            return {"response_format": {"type": "json_schema", "json_schema": form}}
+        case Rung.JSON_WITH_SCHEMA:
+            return {"response_format": {"type": "json_object", "schema": json.loads(request.schema)}}
+        case Rung.TOOLS:
+            told = {"name": request.task, "description": "Gives the reply.", "parameters": json.loads(request.schema)}
+            return {
+                "tools": [{"type": "function", "function": told}],
+                "tool_choice": {"type": "function", "function": {"name": request.task}},
+            }
+        case Rung.JSON:
+            return {"response_format": {"type": "json_object"}}
+        case Rung.PROMPT | Rung.PLAIN:
+            return {}

@@ -1,0 +1,98 @@
+"""The results of `hoptrail evaluate` as tables in a terminal: one row a recipe, and of own documents one a type of question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hoptrail.evaluation.outcomes import HITS, Outcome
+from hoptrail.evaluation.risk_coverage import SURE
+from hoptrail.serving.render import share
+
+COUNTS = ("n", "failed", "abstained")
+SCORES = ("em", "f1")
+RECALLS = ("recall@2", "recall@5", "recall@10", "full@5")
+SHOWS = f"shows@{HITS}"
+
+
+def render_evaluation(report: dict[str, Any]) -> RenderableType:
+    """The contract's object as a table, one row a recipe."""
+    head = Text(f"{report['data']}: {report['questions']} questions, language {report['language']}")
+    recipes = report["recipes"]
+    if any(SHOWS in result for result in recipes.values()):
+        by_type = [table for name, result in recipes.items() if (table := _by_type(name, result))]
+        return Group(*_apart(head, _outcomes(recipes), *([_sure(recipes)] if by_type else []), *by_type))
+    return Group(head, _scores(recipes))
+
+
+def _scores(recipes: dict[str, Any]) -> Table:
+    table = _table("recipe", *COUNTS, *SCORES, *RECALLS, "s/question")
+    for name, result in recipes.items():
+        retrieval = result["retrieval"] or {}
+        answers = [share(result.get(key)) for key in SCORES]
+        recalls = [share(retrieval.get(key)) for key in RECALLS]
+        table.add_row(name, *_counts(result), *answers, *recalls, _seconds(result))
+    return table
+
+
+def _outcomes(recipes: dict[str, Any]) -> Table:
+    """Shares, those of right and wrong answers with their 95 % intervals."""
+    right, shown, missed, wrong = Outcome
+    table = _table("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
+    for name, result in recipes.items():
+        shares, intervals = result.get("outcomes", {}), result.get("outcome_intervals", {})
+        tested = [cell for one in (right, wrong) for cell in (share(shares.get(one)), _ends(intervals.get(one)))]
+        others = [share(shares.get(one)) for one in (shown, missed)]
+        table.add_row(name, *_counts(result), *tested, *others, share(result[SHOWS]), _seconds(result))
+    return table
+
+
+def _sure(recipes: dict[str, Any]) -> Table:
+    """Of the answers given with confidence: how many of all questions they are, and how many of them are right."""
+    table = _table(f"confidence of {SURE} or more", "answers", "of all", "right", "95 %")
+    for name, result in recipes.items():
+        if sure := result.get("sure"):
+            right = (share(sure["precision"]), _ends(sure["interval"]))
+            table.add_row(name, str(sure["answers"]), share(sure["coverage"]), *right)
+    return table
+
+
+def _apart(head: Text, *tables: Table) -> Iterator[RenderableType]:
+    """The tables under their head, with an empty line between them."""
+    yield head
+    for place, table in enumerate(tables):
+        if place:
+            yield Text("")
+        yield table
+
+
+def _by_type(name: str, result: dict[str, Any]) -> Table | None:
+    if "by_type" not in result:
+        return None
+    table = _table(name, "n", *Outcome)
+    for kind, shares in result["by_type"].items():
+        table.add_row(kind, str(result["questions_by_type"][kind]), *(share(shares[one]) for one in Outcome))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left", no_wrap=True)
+    return table
+
+
+def _counts(result: dict[str, Any]) -> list[str]:
+    return [str(result[key]) for key in COUNTS]
+
+
+def _seconds(result: dict[str, Any]) -> str:
+    return f"{sum(result['seconds_per_question'].values()):.3f}"
+
+
+def _ends(interval: Sequence[float] | None) -> str:
+    return "-" if interval is None else f"{interval[0]:.2f}-{interval[1]:.2f}"

@@ -1,0 +1,81 @@
+"""Dates in texts, headings, file names and front matter, as ISO 8601: a day, a month or a year, as much as is said.
+
+Knows digits in ISO order (`2024-03-05`, `20240305` in a name), with dots day first (`5.3.2024`), and month names in English.
+Digits with slashes are taken only in ISO order: `3/5/2024` is March in one country and May in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from hoptrail.text.lexicon import MONTHS
+
+_SHORT = [month[:3] for month in MONTHS]
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)}|{'|'.join(_SHORT)}|sept)\.?"
+_ORDINAL = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<!\d){_YEAR}(?P<mark>[-/._])(?P<number>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?!\d)",
+        r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<number>[01]\d)(?P<day>[0-3]\d)(?!\d)",
+        rf"(?<!\d)(?P<day>\d{{1,2}})\.\s?(?P<number>\d{{1,2}})\.\s?{_YEAR}",
+        rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}",
+        rf"(?<!\w){_MONTH}\s+{_ORDINAL},?\s+{_YEAR}",
+        rf"(?<!\w){_MONTH},?\s+{_YEAR}",
+        rf"(?<!\d){_YEAR}-(?P<number>[01]\d)(?![-\d])",
+    )
+)
+
+
+_WITHOUT_YEAR = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
+)
+_LEAP_YEAR = "2000"
+
+
+def find_date(text: str) -> str:
+    """The first whole date in `text`, with a day (`2024-03-05`) or a month (`2024-03`); empty if there is none."""
+    return next((iso for _, iso in _found(text, _PATTERNS)), "")
+
+
+def dates_asked(text: str) -> tuple[tuple[str, str], ...]:
+    """The dates in a question: how each is written there, and as ISO 8601 (`--03-05` without a year)."""
+    found: list[tuple[re.Match[str], str]] = []
+    for match, iso in _found(text, (*_PATTERNS, *_WITHOUT_YEAR)):
+        if not any(match.start() < other.end() for other, _ in found):
+            found.append((match, iso))
+    return tuple((match.group(), iso) for match, iso in found)
+
+
+def dates_said(text: str) -> frozenset[str]:
+    """Every date in `text` in all the ways in which a question may ask for it: the day, the day without its year, the month."""
+    said: set[str] = set()
+    for _, iso in _found(text, (*_PATTERNS, *_WITHOUT_YEAR)):
+        said |= {iso, iso[:7], f"-{iso[4:]}"} if len(iso) == len("2024-03-05") else {iso}
+    return frozenset(said)
+
+
+def _found(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
+    """Dates with where they stand, in order, longer ones first."""
+    found = (match for pattern in patterns for match in pattern.finditer(text))
+    for match in sorted(found, key=lambda match: (match.start(), -len(match.group()))):
+        if iso := _iso(match.groupdict()):
+            yield match, iso
+
+
+def _iso(parts: dict[str, str | None]) -> str:
+    name = (parts.get("month") or "").lower()
+    month = _SHORT.index(name[:3]) + 1 if name else int(parts.get("number") or 0)
+    day = int(parts.get("day") or 0)
+    year = parts.get("year")
+    try:
+        whole = date(int(year or _LEAP_YEAR), month, day or 1)
+    except ValueError:
+        return ""
+    if year is None:
+        return f"-{whole.isoformat()[4:]}"
+    return whole.isoformat() if day else f"{whole:%Y-%m}"

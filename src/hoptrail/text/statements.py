@@ -1,0 +1,104 @@
+"""The statements of a unit: its sentences, list items and table rows, each by itself, with what it stands under.
+
+What a statement says (`said`) can be read alone: a row as `header: value`, an item after the sentence that introduces its list, a
+sentence that begins with a pronoun after the sentence before it. Headings and rows of headers state nothing by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hoptrail.text.lexicon import PRONOUNS
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.words import words
+from hoptrail.types import Block, BlockKind, Unit
+
+LONGEST = 300
+"""Characters of a statement that are shown."""
+_SHORT = 40
+"""Characters below which a sentence says little by itself."""
+MOST_SENTENCES = 400
+"""Of one unit: far above any passage."""
+_MOST_CHARACTERS = 100_000
+"""Of one block that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement of a unit: characters `start` to `end` of the unit's text, how it reads, and its block (None: plain text)."""
+
+    unit: Unit
+    start: int
+    end: int
+    said: str
+    block: Block | None = None
+
+    @property
+    def text(self) -> str:
+        return self.unit.text[self.start : self.end]
+
+    @property
+    def alone(self) -> str:
+        """How it reads after the statement before it: a row as `header: value`, without what leads a list."""
+        return self.said if self.block is not None and self.block.cells else " ".join(self.text.split())
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return self.block.path if self.block else ()
+
+    @property
+    def seen(self) -> str:
+        """With its title and headings, as search sees it."""
+        above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
+        return f"{' > '.join(part for part in above if part)}: {self.said}"
+
+
+def statements_of(unit: Unit) -> tuple[Said, ...]:
+    """The statements of a passage or sentence in order, or the sentences of a derived unit."""
+    if not unit.blocks:
+        return tuple(_sentences(unit, 0, len(unit.text), None))
+    return tuple(said for block in unit.blocks for said in _of_block(unit, block))
+
+
+def _of_block(unit: Unit, block: Block) -> Iterator[Said]:
+    if block.kind is BlockKind.HEADING or block.is_header:
+        return
+    first = unit.sources[0].start
+    start, end = max(0, block.start - first), min(len(unit.text), block.end - first)
+    body = unit.text[start:end]
+    begin = start + len(body) - len(body.lstrip())
+    stripped = body.strip()
+    if not stripped:
+        return
+    if block.kind is BlockKind.ROW:
+        yield Said(unit, begin, begin + len(stripped), unit.readable_part(block), block)
+    elif block.kind is BlockKind.ITEM and len(stripped) <= LONGEST:
+        yield Said(unit, begin, begin + len(stripped), _led(block, stripped), block)
+    else:
+        yield from _sentences(unit, start, end, block)
+
+
+def _leans(line: str) -> bool:
+    """Whether a sentence says little without the one before: it begins with a pronoun, or is very short."""
+    opening = next(iter(words(line[:40])), None)
+    return len(line) < _SHORT or (opening is not None and opening.lower in PRONOUNS)
+
+
+def _led(block: Block, text: str) -> str:
+    line = " ".join(text.split())
+    return f"{block.lead} {line}" if block.lead else line
+
+
+def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterator[Said]:
+    before = ""
+    end = min(end, start + _MOST_CHARACTERS)
+    for begin, stop in sentence_spans(unit.text[start:end], MOST_SENTENCES):
+        text = unit.text[start + begin : start + stop]
+        line = " ".join(text.split())
+        if before and len(before) + len(line) < LONGEST and _leans(line):
+            said = f"{before} {line}"
+        else:
+            said = _led(block, text) if block and block.kind is BlockKind.ITEM else line
+        yield Said(unit, start + begin, start + stop, said, block)
+        before = line

@@ -1,0 +1,189 @@
+"""Vectors, links and names lie in segments that are marked and merged; what is found is the same as if they were not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
+from hoptrail.corpus import segments as segments_module
+from hoptrail.corpus.links import Edges
+from hoptrail.corpus.numbers import NONE, numbers_of
+from hoptrail.corpus.segments import ARRAYS, Family
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
+from hoptrail.errors import IndexDamaged
+from hoptrail.types import Kind
+from world import make_passage
+
+
+@pytest.fixture(params=["rows", "files"])
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays as rows of the database, or all as files."""
+    if request.param == "files":
+        monkeypatch.setattr(segments_module, "SMALL", 0)
+
+
+def edges(*links: tuple[int, int, float]) -> Edges:
+    sources, targets, weights = zip(*links, strict=True)
+    return Edges(numbers_of(sources), numbers_of(targets), np.array(weights))
+
+
+def told(found: Edges) -> list[tuple[int, int, float]]:
+    return list(zip(found.sources.tolist(), found.targets.tolist(), found.weights.tolist(), strict=True))
+
+
+@pytest.mark.usefixtures("small")
+def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
+    documents = made(40)
+    with writing_to(tmp_path) as writer:
+        for start in range(0, 40, 10):
+            add(writer, documents[start : start + 10])
+            writer.commit()
+        writer.remove_documents([document.id for document in documents[5:9]])
+        writer.commit()
+    passages = [make_passage(document) for document in (*documents[:5], *documents[9:])]
+    matrix = vectors_of(passages)
+    with Snapshot.open(tmp_path) as snapshot:
+        numbers = snapshot.texts.numbers([unit.id for unit in passages])
+        assert np.array_equal(snapshot.vectors.of(Kind.PASSAGE, numbers), matrix)
+        found = snapshot.vectors.nearest(Kind.PASSAGE, matrix[:3], 6)
+        few = snapshot.vectors.nearest(Kind.PASSAGE, matrix[:1], 6, among=numbers[10:14])[0]
+        for vector, ranked in zip(matrix, found, strict=False):
+            best = sorted(zip(-(matrix @ vector), [unit.id for unit in passages], strict=True))[:6]
+            assert np.allclose(ranked.scores, [-score for score, _ in best], atol=1e-6)
+        assert set(few.numbers.tolist()) == set(numbers[10:14].tolist())
+        with pytest.raises(KeyError, match="1 of 1"):
+            snapshot.vectors.of(Kind.PASSAGE, numbers_of([6]))
+        assert snapshot.vectors.nearest(Kind.SENTENCE, matrix[:1], 3)[0].numbers.tolist() == []
+        assert len(snapshot.vectors.of(Kind.SENTENCE, NONE)) == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_links_are_those_of_a_table(tmp_path: Path) -> None:
+    draw = Random(2)
+    table: dict[tuple[int, int], float] = {}
+    with writing_to(tmp_path) as writer:
+        add(writer, made(30))
+        standing = set(range(1, 31))
+        for turn in range(20):
+            new = {(draw.randint(1, 30), draw.randint(1, 30)): draw.random() for _ in range(draw.choice([1, 5, 20]))}
+            new = {ends: weight for ends, weight in new.items() if standing.issuperset(ends)}
+            if new:
+                writer.put_links("EC", edges(*((*ends, weight) for ends, weight in new.items())))
+            table |= new
+            if turn % 5 == 4:
+                gone = draw.sample(sorted(standing), 2)
+                writer.remove_units(numbers_of(gone))
+                standing -= set(gone)
+                writer.remove_links("EC", numbers_of([3]))
+                table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
+            writer.commit()
+    links = sorted((*ends, weight) for ends, weight in table.items())
+    with Snapshot.open(tmp_path) as snapshot:
+        found = snapshot.links
+        few = numbers_of(range(5, 15))
+        assert told(found.all("EC")) == links
+        assert told(found.leaving("EC", few)) == [link for link in links if link[0] in few]
+        assert told(found.entering("EC", few)) == [link for link in links if link[1] in few]
+        assert told(found.among("EC", few)) == [link for link in links if link[0] in few and link[1] in few]
+        assert found.count() == {"EC": len(links)}
+        assert told(found.all("none")) == told(found.leaving("EC", numbers_of([77]))) == []
+    with writing_to(tmp_path) as writer:
+        writer.remove_links("EC")
+        assert writer.snapshot().links.count() == {}
+
+
+def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tmp_path: Path) -> None:
+    documents = made(3)
+    with writing_to(tmp_path) as writer:
+        first, second, third = add(writer, documents)
+        writer.put_links("EC", edges((first, second, 1.0), (second, third, 0.5)))
+        writer.commit()
+        writer.remove_documents([documents[1].id])
+        assert add(writer, documents[1:2]) == [second]
+        writer.remove_documents([documents[2].id])
+        writer.commit()
+        assert told(writer.snapshot().links.all("EC")) == [(first, second, 1.0)]
+
+
+@pytest.mark.usefixtures("small")
+def test_names_are_those_of_a_table(tmp_path: Path) -> None:
+    draw = Random(3)
+    table: set[tuple[str, int]] = set()
+    with writing_to(tmp_path) as writer:
+        add(writer, made(30))
+        standing = set(range(1, 31))
+        for turn in range(12):
+            new = {(draw.choice(VOCABULARY) + "é", draw.choice(sorted(standing))) for _ in range(4)}
+            writer.put_names("title", sorted(new))
+            table |= new
+            if turn % 4 == 3:
+                gone = draw.sample(sorted(standing), 6)
+                writer.remove_units(numbers_of(gone))
+                standing -= set(gone)
+                table = {pair for pair in table if pair[1] in standing}
+            writer.commit()
+    with Snapshot.open(tmp_path) as snapshot:
+        names = snapshot.names
+        keys = sorted({key for key, _ in table})
+        assert list(names.keys("title")) == keys
+        assert list(names.keys("title", "w1")) == [key for key in keys if key.startswith("w1")]
+        for word in VOCABULARY:
+            units = sorted(number for key, number in table if key == word + "é")
+            assert names.units("title", word + "é").tolist() == units
+            assert names.has("title", word + "é") == bool(units)
+        assert names.kinds() == ["title"]
+        assert not names.has("entity", "w1")
+    with writing_to(tmp_path) as writer:
+        writer.remove_names("title")
+        assert writer.snapshot().names.kinds() == []
+
+
+def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> None:
+    documents = made(20)
+    with writing_to(tmp_path) as writer:
+        add(writer, documents)
+        writer.commit()
+        for count, rows in ((3, 20), (1, 16)):
+            writer.remove_documents([document.id for document in documents[:count]])
+            documents = documents[count:]
+            writer.commit()
+            assert [segment.rows for segment in writer._segments.of(Family.UNITS, "passage")] == [rows]
+        writer.remove_documents([document.id for document in documents])
+        writer.commit()
+        assert not writer.snapshot().texts.count()
+
+
+def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments_module, "SMALL", 0)
+    indexed(tmp_path, made(10))
+    with Snapshot.open(tmp_path) as before, writing_to(tmp_path) as writer:
+        numbers = before.texts.origins(Kind.PASSAGE).numbers
+        writer.remove_units(numbers[:5])
+        writer._unclean = False  # nobody waits for the reader, whose files are taken away at once
+        writer.commit()
+        writer._segments.sweep()
+        assert len(before.vectors.of(Kind.PASSAGE, numbers)) == 10
+        with Snapshot.open(tmp_path) as after:
+            assert after.texts.origins(Kind.PASSAGE).numbers.tolist() == numbers[5:].tolist()
+
+
+def test_files_are_mapped_by_name_and_told_of_when_they_are_missing_or_altered(tmp_path: Path) -> None:
+    indexed(tmp_path, made(2500))
+    (file,) = (tmp_path / ARRAYS).iterdir()
+    assert np.array_equal(np.load(file).shape, (2500, 8))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"x")
+    with Snapshot.open(tmp_path) as snapshot:
+        assert list(snapshot.verify()) == [f"array vectors of segment {file.name.split('-')[0]} is altered"]
+    for damaged, said in ((whole[:1000], "too short"), (b"", "too short"), (None, "missing")):
+        file.unlink()
+        if damaged is not None:
+            file.write_bytes(damaged)
+        with pytest.raises(IndexDamaged, match=said):
+            Snapshot.open(tmp_path)
+        file.touch()

@@ -1,0 +1,80 @@
+r"""What a parser gives, as lines to be read and compared.
+
+`python tests/documents/block_lines.py FILE...` writes those of each file into `FILE.blocks`: read them before they are committed.
+
+The first lines are the title, the date with where it was found, and the notes, where there are any. Then each block has a line
+of its own, with fields parted by ` | `:
+
+    heading 1 | | line 1 | Stores
+    paragraph | Stores | line 3 | It opened on 5 March:
+    item 2 ordered | Stores | line 4 | Rope <- It opened on 5 March:
+    row header | Stores | line 6 | City ¦ Land
+    row | Stores | line 8 | City=Bern ¦ Land=Switzerland @2024-03
+
+These are the kind with its level (of a table's row: whether it holds the headers), the headings above it, its place in the file,
+and its text: of a row, the cells, each after its header. `<-` comes before the lead of an item, `@` before the date of the
+heading above. Line breaks in a text are written `\n`, tabs `\t`, and a backslash `\\`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.forms import form_of, parser_of
+from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.types import Block, BlockKind
+
+
+def parse(path: Path) -> Parsed:
+    """The file, by the parser that its name tells."""
+    form = form_of(path)
+    assert form is not None, f"{path} has the ending of no form"
+    return parser_of(form.name)(path.read_bytes(), DEFAULT_LIMITS)
+
+
+def block_lines(parsed: Parsed) -> str:
+    """The lines, each with its line end."""
+    return "".join(f"{line}\n" for line in _lines(parsed))
+
+
+def _lines(parsed: Parsed) -> Iterator[str]:
+    if parsed.title:
+        yield f"title: {_escaped(parsed.title)}"
+    if parsed.date:
+        yield f"date: {parsed.date} ({parsed.date_from})"
+    for note in parsed.notes:
+        yield f"note: {_escaped(note)}"
+    for block in parsed.blocks:
+        yield " | ".join([_kind(block), " > ".join(block.path), block.place, _content(block, parsed.text)])
+
+
+def _kind(block: Block) -> str:
+    if block.kind is BlockKind.ROW:
+        return "row header" if block.is_header else "row"
+    level = f" {block.level}" if block.level else ""
+    return f"{block.kind}{level}{' ordered' if block.ordered else ''}"
+
+
+def _content(block: Block, text: str) -> str:
+    cells = [
+        f"{_escaped(cell.header)}={_escaped(text[cell.start : cell.end])}"
+        if cell.header
+        else _escaped(text[cell.start : cell.end])
+        for cell in block.cells
+    ]
+    content = " ¦ ".join(cells) if cells else _escaped(text[block.start : block.end].rstrip())
+    lead = f" <- {_escaped(block.lead)}" if block.lead else ""
+    date = f" @{block.date}" if block.date else ""
+    return f"{content}{lead}{date}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(f"{name}.blocks").write_text(block_lines(parse(Path(name))), "utf-8")

@@ -1,0 +1,113 @@
+"""Every file in `blocks/` gives the blocks that are written beside it in `NAME.blocks`; see `block_lines` for how they read."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from documents.block_lines import block_lines, parse
+from hoptrail.documents.blocks import Parsed, ends_within, pack, unpack
+from hoptrail.documents.forms import FORMS, Form, form_of
+from hoptrail.text.sentences import LONGEST_SENTENCE
+from hoptrail.types import BlockKind
+
+FILES = sorted(path for path in (Path(__file__).parent / "blocks").rglob("*") if form_of(path) is not None)
+
+WITHOUT_PLACES = {"html", "docx"}
+"""Forms whose files have no lines or pages that a reader sees."""
+
+MARKS = {
+    "markdown": r"^#{1,6} |\*\*|\]\(|^\||^>|```|^[-*+] |<(?:br|b|i|p|kbd|/\w+)\b|&(?:amp|lt|nbsp);|^---$",
+    "html": r"</?(?:p|div|span|a|b|i|em|strong|td|tr|li|br|h[1-6])\b[^>]*>|&(?:amp|lt|gt|nbsp|quot);",
+    "rst": r"``|\*\*|`_|\w_\b(?!\w)|^\.\. |::$|:\w+:`|^[=-]{4,}$",
+    "org": r"^\*+ |\[\[|#\+|^\s*:\w+:|(?<!\w)[=*/]\w+[=*/](?!\w)|[<\[]\d{4}-",
+}
+MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
+"""Marks that must not be left in the text of a form, code apart."""
+
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+
+
+@cache
+def parsed_once(path: Path) -> Parsed:
+    return parse(path)
+
+
+def form_name(path: Path) -> str:
+    form = form_of(path)
+    assert form is not None
+    return form.name
+
+
+@every_file
+def test_a_file_gives_the_blocks_beside_it(path: Path) -> None:
+    expected = path.with_name(f"{path.name}.blocks").read_text("utf-8")
+    assert block_lines(parsed_once(path)) == expected
+
+
+@every_file
+def test_blocks_tile_the_text(path: Path) -> None:
+    parsed = parsed_once(path)
+    assert parsed.blocks[0].start == 0
+    assert parsed.blocks[-1].end == len(parsed.text)
+    assert all(one.end == other.start for one, other in pairwise(parsed.blocks))
+    assert all(parsed.text[block.start : block.end].strip() for block in parsed.blocks)
+
+
+@every_file
+def test_no_sentence_crosses_a_block(path: Path) -> None:
+    parsed = parsed_once(path)
+    ends = ends_within(parsed.text, parsed.blocks, LONGEST_SENTENCE)
+    assert list(ends) == sorted(set(ends))
+    assert {block.end for block in parsed.blocks} <= set(ends)
+    assert ends[-1] == len(parsed.text)
+
+
+@every_file
+def test_blocks_are_unpacked_as_they_were_packed(path: Path) -> None:
+    blocks = parsed_once(path).blocks
+    assert unpack(pack(blocks)) == blocks
+
+
+@every_file
+def test_cells_lie_within_their_row(path: Path) -> None:
+    parsed = parsed_once(path)
+    for block in parsed.blocks:
+        assert bool(block.cells) == (block.kind is BlockKind.ROW)
+        values = [parsed.text[cell.start : cell.end] for cell in block.cells]
+        assert not values or parsed.text[block.start : block.end].rstrip("\n") == "\t".join(values)
+        assert not any("\t" in value or "\n" in value for value in values)
+        assert not (block.is_header and any(cell.header for cell in block.cells))
+
+
+@every_file
+def test_every_block_says_where_it_is(path: Path) -> None:
+    if form_name(path) not in WITHOUT_PLACES:
+        assert [block for block in parsed_once(path).blocks if not block.place] == []
+
+
+@every_file
+def test_no_marks_of_the_form_are_left(path: Path) -> None:
+    parsed = parsed_once(path)
+    marks = MARKS.get(form_name(path))
+    for block in parsed.blocks:
+        text = parsed.text[block.start : block.end]
+        if marks is not None and block.kind is not BlockKind.CODE:
+            assert re.search(marks, text, re.MULTILINE) is None, text
+        assert "\r" not in text
+        assert "\0" not in text
+
+
+def test_every_expectation_belongs_to_a_file() -> None:
+    expected = {path.with_name(f"{path.name}.blocks") for path in FILES}
+    assert set((Path(__file__).parent / "blocks").rglob("*.blocks")) == expected
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_every_form_is_on_the_page_of_formats(form: Form) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
+    assert [ending for ending in form.endings if f"`{ending}`" not in page] == []

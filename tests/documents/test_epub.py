@@ -1,0 +1,98 @@
+"""EPUB books are read in the order of their spine; broken, protected and hostile ones are refused with the reason."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+import pytest
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.epub import parse_epub
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.text import Unreadable
+
+CONTAINER = (
+    '<?xml version="1.0"?><container><rootfiles><rootfile full-path="book/content.opf"/></rootfiles></container>'
+)
+PACKAGE = """<?xml version="1.0"?><package><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title/>{metadata}</metadata>
+<manifest><item id="a" href="a%20b.xhtml" media-type="application/xhtml+xml"/><item id="b" href="../c.xhtml#top"
+media-type="application/xhtml+xml"/><item id="p" href="p.png" media-type="image/png"/></manifest>
+<spine><itemref idref="b"/><itemref idref="p"/><itemref idref="a"/><itemref idref="none"/></spine></package>"""
+HEAD = '<head><title/><script src="x.js"/></head>'
+PAGE = f'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">{HEAD}<body>{{}}</body></html>'
+BOOK = {
+    "mimetype": "application/epub+zip",
+    "META-INF/container.xml": CONTAINER,
+    "book/content.opf": PACKAGE.format(metadata="<dc:date>1850</dc:date>"),
+    "c.xhtml": PAGE.format('<h1 id="top"/><a id="x"/><h1>First</h1><p>One.<br/>Two.</p><div/>'),
+    "book/a b.xhtml": PAGE.format("<p>Last &eacute;.</p>"),
+}
+
+
+def book(members: Mapping[str, str] = BOOK) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def parsed(members: Mapping[str, str]) -> Parsed:
+    return parse_epub(book(members), DEFAULT_LIMITS)
+
+
+def test_parts_are_read_in_order() -> None:
+    document = parsed(BOOK)
+    assert document.text == "First\n\nOne.\nTwo.\n\nLast é."
+    assert [block.place for block in document.blocks] == ["part 1", "part 1", "part 2"]
+    assert (document.title, document.date, document.date_from, document.notes) == ("First", "1850", "book metadata", ())
+
+
+def test_a_part_that_is_missing_is_told() -> None:
+    document = parsed({name: text for name, text in BOOK.items() if name != "c.xhtml"})
+    assert document.text == "Last é."
+    assert document.notes == ("part 1 of the book is missing (c.xhtml)",)
+
+
+def test_entities_of_a_document_type_are_not_expanded() -> None:
+    bomb = '<!DOCTYPE html [<!ENTITY a "haha"><!ENTITY b SYSTEM "file:///etc/passwd">]>'
+    hostile = BOOK | {
+        "c.xhtml": bomb + PAGE.format("<p>&a;&b;x</p>"),
+        "book/content.opf": bomb + BOOK["book/content.opf"],
+    }
+    text = parsed(hostile).text
+    assert "haha" not in text
+    assert "root:" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("META-INF/container.xml", None, "META-INF/container.xml is missing"),
+        ("META-INF/container.xml", "<container/>", "its container names no package"),
+        ("book/content.opf", None, "book/content.opf is missing"),
+        (
+            "META-INF/encryption.xml",
+            '<encryption><EncryptedData><CipherReference URI="book/a%20b.xhtml"/></EncryptedData></encryption>',
+            "protected by its publisher",
+        ),
+    ],
+)
+def test_broken_and_protected_books_are_refused(name: str, content: str | None, reason: str) -> None:
+    members = {**BOOK, name: content}
+    with pytest.raises(Unreadable, match=reason):
+        parsed({name: text for name, text in members.items() if text is not None})
+
+
+def test_scrambled_fonts_do_not_protect_a_book() -> None:
+    fonts = '<encryption><EncryptedData><CipherReference URI="book/font.otf"/></EncryptedData></encryption>'
+    assert parsed(BOOK | {"META-INF/encryption.xml": fonts}).text.endswith("Last é.")
+
+
+def test_archives_beyond_a_limit_are_refused() -> None:
+    with pytest.raises(Unreadable, match="unpacks to"):
+        parse_epub(book(BOOK | {"x": "0" * 100_000}), ReadingLimits(unpacked=50_000))
+    with pytest.raises(Unreadable, match="is not an EPUB book"):
+        parse_epub(book()[:-40], DEFAULT_LIMITS)

@@ -1,0 +1,119 @@
+"""Mails that are made to harm, or are no mails: each costs at most itself, and is named."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from documents.file_makers import word_file
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.mail import parse_mail, parse_mbox
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.text import Unreadable
+
+HEADER = "From: ada@example.org\nSubject: Lists\nDate: Tue, 5 Mar 2024 09:30:00 +0000\n"
+
+
+def mail(*parts: tuple[str, bytes]) -> bytes:
+    """A mail with a short text and these attachments: the rest of their header, and their content."""
+    lines = [f'{HEADER}Content-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nSee the lists.']
+    for header, content in parts:
+        encoded = base64.encodebytes(content).decode()
+        lines.append(f"--b\n{header}\nContent-Transfer-Encoding: base64\n\n{encoded}")
+    return "\n".join([*lines, "--b--\n"]).encode()
+
+
+def attachment(name: str, content: bytes) -> tuple[str, bytes]:
+    return f'Content-Type: application/octet-stream\nContent-Disposition: attachment; filename="{name}"', content
+
+
+def headings(parsed: Parsed) -> list[str]:
+    return [parsed.text[block.start : block.end].strip() for block in parsed.blocks if block.kind == "heading"]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("../../etc/passwd.txt", "passwd.txt"),
+        (r"C:\\Windows\\notes.txt", "notes.txt"),
+        ("=?utf-8?B?4oCuZ25wLnR4dA==?=", "gnp.txt"),
+        ("  .hidden.txt", "hidden.txt"),
+        ("a" * 500 + ".txt", "a" * 116 + ".txt"),
+        ("..", "part 1"),
+    ],
+)
+def test_hostile_names_are_cleaned(given: str, shown: str) -> None:
+    text = "Content-Type: text/plain\n" + attachment(given, b"")[0].split("\n")[1]
+    parsed = parse_mail(mail((text, b"Rope is sold.")), DEFAULT_LIMITS)
+    assert headings(parsed) == [shown]
+    assert parsed.text.endswith("Rope is sold.")
+
+
+def test_what_is_wrong_with_one_attachment_leaves_the_others(tmp_path: Path) -> None:
+    word = word_file(tmp_path / "a.docx", [("Heading 1", "Ports"), ("Normal", "It opened.")]).read_bytes()
+    locked = (Path(__file__).parent / "refused" / "password.pdf").read_bytes()
+    parts = [
+        ("locked.pdf", locked),
+        ("bad.docx", word[:-50]),
+        ("odd.bin", b"\0\1"),
+        ("rows.csv", b"a,b\n" * 9),
+        ("a.docx", word),
+    ]
+    parsed = parse_mail(mail(*(attachment(*part) for part in parts)), ReadingLimits(rows=5))
+    assert headings(parsed) == ["a.docx", "Ports"]
+    assert [note.split(" (")[0] for note in parsed.notes] == [
+        "attachment locked.pdf: is encrypted and needs a password: save it unencrypted",
+        "attachment bad.docx: is not a Word file, or a damaged one",
+        "attachment odd.bin: is of no form that is read",
+        "attachment rows.csv: has more than 5 rows: split it, or raise the limit `rows`",
+    ]
+
+
+def test_mails_within_mails_are_read_so_deep() -> None:
+    inner = f"{HEADER}\nThe bell is broken.".encode()
+    for _ in range(6):
+        inner = mail(attachment("inner.eml", inner))
+    parsed = parse_mail(inner, DEFAULT_LIMITS)
+    assert headings(parsed) == ["inner.eml"] * 3
+    assert parsed.notes == ("attachment inner.eml: is a mail within 4 others, and was left out",)
+
+
+def test_very_many_attachments() -> None:
+    parsed = parse_mail(mail(*[attachment("a.txt", b"Rope.")] * 300), DEFAULT_LIMITS)
+    assert len(headings(parsed)) == 200
+    assert parsed.notes == ("attachments after the first 200 were left out",)
+
+
+def test_parts_nested_very_deep_end_only_their_mail() -> None:
+    deep = HEADER + "".join(f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(3000))
+    with Parsing(ReadingLimits(parsing_seconds=20)) as parsing:
+        with pytest.raises(Unreadable):
+            parsing.parse("mail", f"{deep}Content-Type: text/plain\n\nDown here.".encode())
+        assert parsing.parse("mail", f"{HEADER}\nAll is well.".encode()).text.endswith("All is well.")
+
+
+def test_odd_headers_and_encodings_are_read_as_far_as_they_go() -> None:
+    header = b"From: =?utf-8?B?A?=\nSubject: =?no-such-charset?Q?Gr=FC=DFe?=\nDate: yesterday\n"
+    data = header + b"Content-Type: text/plain; charset=no-such\n\nCaf\xc3\xa9."
+    parsed = parse_mail(data, DEFAULT_LIMITS)
+    assert parsed.title == "=?no-such-charset?Q?Gr=FC=DFe?="
+    assert parsed.text.endswith("Café.")
+    assert parsed.date == ""
+
+
+@pytest.mark.parametrize("data", [b"", b"just a text\n", b"\x00\x01", b"<html>"])
+def test_what_is_no_mail(data: bytes) -> None:
+    with pytest.raises(Unreadable, match="is not a mail"):
+        parse_mail(data, DEFAULT_LIMITS)
+    with pytest.raises(Unreadable, match="is not a file of mails"):
+        parse_mbox(data, DEFAULT_LIMITS)
+
+
+def test_more_mails_than_the_limit() -> None:
+    one = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nText.\n\n".encode()
+    assert len(headings(parse_mbox(one * 3, ReadingLimits(rows=3)))) == 3
+    with pytest.raises(Unreadable, match="holds more than 3 mails: split it, or raise the limit `rows`"):
+        parse_mbox(one * 4, ReadingLimits(rows=3))

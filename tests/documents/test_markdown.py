@@ -1,0 +1,102 @@
+"""What Markdown means beside its blocks (see `blocks/markdown`): dates, front matter, hostile input, many lines."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.markdown import parse_markdown
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.text import Unreadable
+from hoptrail.types import BlockKind
+
+
+def parsed(text: str) -> Parsed:
+    return parse_markdown(text.encode(), DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "date"),
+    [
+        ("date: 2024-03-05", "2024-03-05"),
+        ("date: 2024-03-05T08:00:00Z\ncreated: 2020-01-01", "2024-03-05"),
+        ("created: 2020-01-01\nupdated: 5 March 2024", "2024-03-05"),
+        ("date: March 2024", "2024-03"),
+        ("date: 2024", "2024"),
+        ("date: soon", ""),
+        ("date: [2024-03-05]", "2024-03-05"),
+        ("of: {date: 2024-03-05}", ""),
+    ],
+)
+def test_dates_of_front_matter(fields: str, date: str) -> None:
+    document = parsed(f"---\n{fields}\n---\nText.")
+    assert (document.date, document.date_from) == (date, "front matter" if date else "")
+
+
+def test_front_matter_makes_no_objects_and_no_bombs() -> None:
+    assert parsed("---\ntitle: !!python/object/apply:os.getcwd []\n---\nText.").title == ""
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{name}: &{name} [*{above}, *{above}]\n" for above, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    assert len(parsed(f"---\n{bomb}---\nText.").text) < 100
+    assert "valid YAML" in parsed("---\na: " + "[" * 5000 + "\n---\nText.").notes[0]
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
+def test_what_is_nested_too_deep_is_refused(mark: str) -> None:
+    with pytest.raises(Unreadable, match="nested too deep"):
+        parsed("First.\n\n" + mark * 500 + "deep\n\nLast.")
+    assert parsed("First.\n\n" + mark * 25 + "deep\n\nLast.").text == "First.\n\ndeep\n\nLast."
+
+
+def test_emphasis_nested_deep_does_not_exhaust_the_stack() -> None:
+    assert "x" in parsed("*a **b " * 2000 + "x" + " b** a*" * 2000).text
+    assert "x" in parsed("[" * 300 + "x" + "](y)" * 300).text
+    assert "x" in parsed("![" * 300 + "x" + "](y)" * 300).text
+
+
+def test_a_hostile_text_costs_only_itself() -> None:
+    with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
+        with pytest.raises(Unreadable, match="took longer than 2 seconds"):
+            parsing.parse("markdown", b"![" * 400_000)
+        assert parsing.parse("markdown", b"# The next one").title == "The next one"
+
+
+def test_time_grows_with_the_text() -> None:
+    part = "# Heading\n\nSome *text* with a [link](x).\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+
+    def seconds(times: int) -> float:
+        start = time.process_time()
+        parsed(part * times)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(1600) < 16 * seconds(200), "eight times as long, not sixty-four times"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("if [[ -f x ]]; then [[1, 2]]", "if [[ -f x ]]; then [[1, 2]]"),
+        ("[[2024-03-05]] and [[Page#Part|part]] and ![[picture.PNG]]!", "2024-03-05 and part and !"),
+        ("see [[paper]](https://example.org/x)", "see [paper]"),
+        ("a&nbsp;b &lt;c&gt; \\[d\\]", "a\xa0b <c> [d]"),
+        ("<script>alert(1)</script>", ""),
+        ("x <!-- y --> z", "x  z"),
+        ("# A {#id .class}", "A"),
+        ("set {x} = {1}", "set {x} = {1}"),
+        ("`` ` ``", "`"),
+    ],
+)
+def test_text_is_shown_as_it_reads(text: str, shown: str) -> None:
+    assert parsed(text).text == shown
+
+
+def test_a_wide_table_row_keeps_its_cells() -> None:
+    document = parsed("|a|b|\n|-|-|\n|1|\n|1|2|3|")
+    assert [[cell.header for cell in block.cells] for block in document.blocks if block.kind is BlockKind.ROW] == [
+        *(["", ""], ["a", "b"], ["a", "b"]),
+    ]

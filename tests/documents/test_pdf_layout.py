@@ -1,0 +1,245 @@
+"""What stands where on a PDF page makes its reading order, headings, paragraphs, list items, code and tables."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from documents.block_lines import block_lines
+from documents.file_makers import Placed, column, pdf_of, pdf_with_contents, placed_pdf, stream, text_pdf
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.pdf.parser import parse_pdf
+from hoptrail.documents.text import Unreadable
+
+LEFT = [
+    "The harbour was built in the years when",
+    "ships came from the islands with salt and",
+    "herring. Its first quay was made of wood,",
+    "and it burnt down in the war. The mer-",
+    "chants of the town paid for a new one,",
+    "which was made of stone from the island",
+]
+RIGHT = [
+    "and is still there. The council wants to",
+    "make it longer by twenty metres, because",
+    "the ferries of today need more room to",
+    "turn. The work begins in the spring and",
+    "will take two summers. Until then boats",
+    "lie at the old pier beside the market.",
+]
+
+
+def lines_of(pages: list[list[Placed]], rules: list[tuple[float, float, float, float]] | None = None) -> list[str]:
+    return block_lines(parse_pdf(placed_pdf(pages, rules or []), DEFAULT_LIMITS)).splitlines()
+
+
+def interleaved() -> list[Placed]:
+    """Two columns, drawn line by line over both, under a title that reaches over them."""
+    left, right = column(60, 700, LEFT), column(320, 700, RIGHT)
+    both = [piece for pair in zip(left, right, strict=True) for piece in pair]
+    return [Placed(150, 740, "The harbour and its quay in the old town", 16), *both]
+
+
+def test_columns_are_read_one_after_the_other_and_words_are_whole() -> None:
+    title, heading, paragraph = lines_of([interleaved()])
+    assert title == "title: The harbour and its quay in the old town"
+    assert heading == "heading 1 |  | page 1 | The harbour and its quay in the old town"
+    text = paragraph.rpartition(" | ")[2]
+    assert text == " ".join([*LEFT, *RIGHT]).replace("mer- chants", "merchants")
+
+
+def test_a_hyphen_stays_where_the_document_has_the_word_with_it() -> None:
+    lines = [
+        "A well-known rope was sold on the market by the well-",
+        "known trader of the harbour, who is a non-",
+        "smoker.",
+    ]
+    assert lines_of([column(60, 700, lines)])[0].endswith(
+        "by the well-known trader of the harbour, who is a nonsmoker."
+    )
+
+
+def test_running_heads_and_page_numbers_are_left_out() -> None:
+    pages = [
+        [
+            Placed(60, 760, "Harbour report 2024", 9),
+            *column(60, 700, [f"Page text {word} stands here.", "It ends here."]),
+            Placed(300, 40, f"Page {number} of 4", 9),
+        ]
+        for number, word in enumerate(["one", "two", "three", "four"], 1)
+    ]
+    assert lines_of(pages) == [
+        f"paragraph |  | page {number} | Page text {word} stands here. It ends here."
+        for number, word in enumerate(["one", "two", "three", "four"], 1)
+    ]
+
+
+def test_a_paragraph_goes_on_over_the_page_and_a_note_at_its_foot() -> None:
+    first = column(60, 700, [*LEFT[:3], "and it burnt down in the long war of the"])
+    note = [Placed(60, 60, "1 So the chronicle says.", 7)]
+    second = column(60, 700, ["northern kings.", "", "A new one was made of stone and was longer."])
+    assert lines_of([[*first, *note], second]) == [
+        f"paragraph |  | page 1 | {' '.join(LEFT[:3])} and it burnt down in the long war of the northern kings.",
+        "paragraph |  | page 1 | 1 So the chronicle says.",
+        "paragraph |  | page 2 | A new one was made of stone and was longer.",
+    ]
+
+
+def test_sizes_and_bold_lines_make_headings() -> None:
+    page = [
+        Placed(60, 740, "Harbour rules", 20),
+        Placed(60, 710, "1 Berths", 14),
+        *column(60, 690, LEFT[:3]),
+        Placed(60, 640, "Fees", 10, "F2"),
+        *column(60, 626, LEFT[3:]),
+    ]
+    assert [line.split(" | ")[0] + ": " + line.rpartition(" | ")[2][:12] for line in lines_of([page])[1:]] == [
+        "heading 1: Harbour rule",
+        "heading 2: 1 Berths",
+        "paragraph: The harbour ",
+        "heading 3: Fees",
+        "paragraph: and it burnt",
+    ]
+
+
+def test_list_items_lose_their_bullets_and_know_their_depth() -> None:
+    page = [
+        *column(60, 700, ["Bring these things:"]),
+        Placed(70, 686, "•"),
+        *column(82, 686, ["rope that is long enough to reach from the deck", "to the quay"]),
+        Placed(90, 662, "–"),
+        Placed(102, 662, "thin rope"),
+        Placed(70, 650, "•"),
+        Placed(82, 650, "oil"),
+        Placed(60, 626, "1. Ring the bell."),
+        Placed(60, 614, "2. Close the gate."),
+    ]
+    assert lines_of([page]) == [
+        "paragraph |  | page 1 | Bring these things:",
+        "item 1 |  | page 1 | rope that is long enough to reach from the deck to the quay <- Bring these things:",
+        "item 2 |  | page 1 | thin rope <- rope that is long enough to reach from the deck to the quay",
+        "item 1 |  | page 1 | oil <- Bring these things:",
+        "item 1 ordered |  | page 1 | 1. Ring the bell. <- Bring these things:",
+        "item 1 ordered |  | page 1 | 2. Close the gate. <- Bring these things:",
+    ]
+
+
+def test_code_keeps_its_lines_and_indents() -> None:
+    page = [
+        *column(60, 700, ["Run this:"]),
+        *column(60, 676, ["if bell:"], font="F3"),
+        *column(84, 664, ["ring()"], font="F3"),
+    ]
+    page.append(Placed(150, 664, "# twice", font="F3"))
+    assert lines_of([page])[1] == r"code |  | page 1 | if bell:\n    ring()     # twice"
+
+
+def test_a_ruled_table_gives_rows_and_cells_of_several_lines() -> None:
+    xs, ys = (60, 160, 300), (700, 680, 640, 620)
+    rules = [(60.0, float(y), 300.0, float(y)) for y in ys] + [(float(x), 620.0, float(x), 700.0) for x in xs]
+    cells = [(65, 686, "Ship"), (165, 686, "Fee"), (65, 666, "Ferry"), (65, 652, "Aurora"), (165, 666, "1,200 EUR")]
+    page = [Placed(*cell) for cell in [*cells, (65, 626, "Tug Bruno"), (165, 626, "150 EUR")]]
+    assert lines_of([[*page, Placed(60, 580, "That is all.")]], rules) == [
+        "row header |  | page 1 | Ship ¦ Fee",
+        "row |  | page 1 | Ship=Ferry Aurora ¦ Fee=1,200 EUR",
+        "row |  | page 1 | Ship=Tug Bruno ¦ Fee=150 EUR",
+        "paragraph |  | page 1 | That is all.",
+    ]
+
+
+def test_columns_that_stand_below_each_other_are_a_table() -> None:
+    rows = [
+        ("Ship", "Length", "Fee"),
+        ("Ferry", "82 m", "1,200 EUR"),
+        ("Tug", "19 m", "150 EUR"),
+        ("Yacht", "9 m", "40 EUR"),
+    ]
+    page = [
+        Placed(x, 700 - 14 * y, cell) for y, row in enumerate(rows) for x, cell in zip((60, 160, 260), row, strict=True)
+    ]
+    assert lines_of([page])[:2] == [
+        "row header |  | page 1 | Ship ¦ Length ¦ Fee",
+        "row |  | page 1 | Ship=Ferry ¦ Length=82 m ¦ Fee=1,200 EUR",
+    ]
+
+
+def test_lines_that_begin_with_the_same_mark_are_no_table() -> None:
+    page = [piece for n in range(3) for piece in (Placed(60, 700 - 12 * n, "#"), Placed(84, 700 - 12 * n, LEFT[n]))]
+    assert [line.split(" | ")[0] for line in lines_of([page])] == ["paragraph"]
+
+
+def test_a_cell_may_go_on_below_and_a_rule_of_dashes_is_no_text() -> None:
+    rows = [
+        (700, "Name", "Meaning"),
+        (688, "-" * 20, "-" * 30),
+        (676, "Rope", "what ties a ship to the"),
+        (664, "", "quay"),
+    ]
+    rows += [(652, "Buoy", "what floats"), (640, "Bell", "what rings")]
+    page = [Placed(x, y, cell) for y, *cells in rows for x, cell in zip((60, 200), cells, strict=True) if cell]
+    assert lines_of([page]) == [
+        "row header |  | page 1 | Name ¦ Meaning",
+        "row |  | page 1 | Name=Rope ¦ Meaning=what ties a ship to the quay",
+        "row |  | page 1 | Name=Buoy ¦ Meaning=what floats",
+        "row |  | page 1 | Name=Bell ¦ Meaning=what rings",
+    ]
+
+
+def test_a_table_goes_on_over_the_page_under_the_same_headers() -> None:
+    header = [Placed(60, 700, "Ship"), Placed(160, 700, "Fee")]
+    rows = [
+        [Placed(60, 686 - 14 * n, f"Boat {'abcdef'[n]}"), Placed(160, 686 - 14 * n, f"{n + 3} EUR")] for n in range(3)
+    ]
+    body = [piece for row in rows for piece in row]
+    found = lines_of([[*header, *body], [*header, *body]])
+    assert [line.split(" | ")[0] for line in found] == ["row header", "row", "row", "row", "row", "row", "row"]
+    assert found[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
+
+
+def test_words_that_run_together_are_told() -> None:
+    glued = "Theharbourwasbuiltintheyearswhenshipscamefromtheislandswithsaltandherring"
+    assert parse_pdf(text_pdf([[glued], ["This page is as it should be."]]), DEFAULT_LIMITS).notes == (
+        "words run together on page 1: export the file anew",
+    )
+
+
+def scanned(lines: list[str]) -> bytes:
+    """A PDF of one page that is a picture of a page with these lines."""
+    import pypdfium2
+
+    page = pypdfium2.PdfDocument(placed_pdf([column(72, 700, lines, 14)]))[0]
+    bitmap = page.render(scale=2, grayscale=True)
+    pixels = bitmap.to_numpy().reshape(bitmap.height, -1)[:, : bitmap.width].tobytes()
+    head = b"<< /Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray /BitsPerComponent 8 "
+    picture = stream(pixels, packed=True).replace(b"<< ", head % (bitmap.width, bitmap.height), 1)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>",
+        stream(b"612 0 0 792 0 0 cm /I Do"),
+        picture,
+    ]
+    return pdf_of(objects)
+
+
+def test_a_scanned_page_is_named_where_nothing_can_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(Unreadable, match="no text found in 1 pages: probably scanned, run OCR first"):
+        parse_pdf(scanned(["The harbour is closed."]), DEFAULT_LIMITS)
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not on this machine")
+def test_a_scanned_page_is_read_where_tesseract_is() -> None:
+    parsed = parse_pdf(scanned(["The harbour is closed", "on Sunday morning."]), ReadingLimits(parsing_seconds=100))
+    assert parsed.text == "The harbour is closed on Sunday morning."
+    assert parsed.notes == ("1 scanned pages were read by OCR (tesseract): expect mistakes",)
+
+
+def test_a_page_that_is_set_turned_is_read_as_one_that_stands_upright() -> None:
+    """Each line runs upwards, the next one to the right of it, as on a page that is to be turned to the right."""
+    lines = [f"BT /F1 10 Tf 0 1 -1 0 {100 + 12 * number} 100 Tm ({line}) Tj ET" for number, line in enumerate(LEFT[:3])]
+    stamp = "BT /F1 10 Tf 30 30 Td (Copy) Tj ET"
+    parsed = parse_pdf(pdf_with_contents([stream(" ".join([*lines, stamp]).encode())]), DEFAULT_LIMITS)
+    assert " ".join(LEFT[:3]) in " ".join(parsed.text.split())
+    assert "Copy" in parsed.text

@@ -1,0 +1,62 @@
+"""JSON and YAML files that are broken, or made to take all memory and time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hoptrail.documents.json import parse_json
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.text import Unreadable
+from hoptrail.documents.yaml import parse_yaml
+
+ALIASES = "a0: &a0 [ha, ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+
+def json_refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
+    with pytest.raises(Unreadable) as raised:
+        parse_json(data, limits)
+    return str(raised.value)
+
+
+def yaml_refusal(text: str, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
+    with pytest.raises(Unreadable) as raised:
+        parse_yaml(text.encode(), limits)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1', b"not json", b'{"a": 1}\nnot json\n'])
+def test_what_is_not_json(data: bytes) -> None:
+    assert "is not JSON (" in json_refusal(data)
+
+
+def test_deep_nesting() -> None:
+    assert "nested too deep" in json_refusal(b"[" * 100_000 + b"]" * 100_000)
+    assert "nested too deep" in yaml_refusal("[" * 5000 + "]" * 5000)
+
+
+def test_more_records_than_the_limit() -> None:
+    records = json.dumps([{"a": number} for number in range(4)]).encode()
+    assert len(parse_json(records, ReadingLimits(rows=4)).blocks) == 4
+    assert "more than 3 records: split it, or raise the limit `rows`" in json_refusal(records, ReadingLimits(rows=3))
+
+
+def test_aliases_that_multiply_are_followed_to_a_limit() -> None:
+    assert "gives more than 500 values" in yaml_refusal(ALIASES, ReadingLimits(rows=10))
+    with Parsing(ReadingLimits(parsing_seconds=30, rows=1000)) as parsing, pytest.raises(Unreadable, match="values"):
+        parsing.parse("yaml", ALIASES.encode())
+
+
+def test_an_alias_of_itself() -> None:
+    assert yaml_refusal("a: &a [*a]")
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: b: c", "\tx: 1", "a: *nobody"])
+def test_what_is_not_yaml(text: str) -> None:
+    assert "is not YAML (" in yaml_refusal(text)
+
+
+def test_tags_make_nothing_but_plain_values() -> None:
+    assert parse_yaml(b'a: !!python/object/apply:os.system ["exit 1"]', DEFAULT_LIMITS).text == "a\n\nexit 1"

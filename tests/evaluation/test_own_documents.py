@@ -1,0 +1,190 @@
+"""`evaluate` on somebody's own documents: outcomes by hand, what an index holds, the table, the comparison of two runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Hoptrail
+from evaluation.bench import Bench
+from evaluation.made_runs import made_run, result
+from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.comparing import compare
+from hoptrail.evaluation.comparison_tables import tables_of
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.error_analysis import analyse_errors
+from hoptrail.evaluation.outcomes import Outcome
+from hoptrail.evaluation.run_folder import Run, open_run
+from hoptrail.evaluation.scoring import share_interval
+
+FILES = {
+    "pump.md": "# Pump\n\nUnit cost: 212 GBP\n",
+    "people/team.md": "# Team\n\nOrla Finch leads the workshop.\n",
+    "log.jsonl": '{"id": "l1", "title": "Log", "text": "The boiler was mended in May."}\n',
+}
+
+
+def asked(
+    number: int, question: str, kind: str, accepted: str = "", document: str = "", settling: str = ""
+) -> dict[str, Any]:
+    """A line of questions.jsonl; empty texts: it has none of the kind."""
+    lists = {"answers": accepted, "documents": document, "shows": settling}
+    return {"id": f"n{number}", "question": question, "type": kind} | {
+        key: [text] for key, text in lists.items() if text
+    }
+
+
+QUESTIONS = [
+    asked(1, "Unit cost of the pump?", "one-hop", "212 GBP", "pump.md", "Unit cost: 212 GBP"),
+    asked(2, "Who leads the workshop?", "one-hop", "Orla Finch", "people/team.md", "Orla Finch leads the workshop."),
+    asked(3, "When was the boiler mended?", "one-hop", "May", "log.jsonl", "The boiler was mended in May."),
+    asked(4, "Who earns what?", "unanswerable"),
+    asked(5, "Is the Finch a bird?", "yes-no", "no", "people/team.md", "nothing of the kind"),
+]
+REPLIES = [
+    {"task": "answer", "reply": {"answer": "212 GBP", "confidence": 0.9}},
+    {"task": "answer", "reply": {"answer": "Finch", "confidence": 0.6}},
+    {"task": "answer", "reply": {"answer": None}},
+    {"task": "answer", "reply": {"answer": None}},
+    {"task": "answer", "fail": "overloaded"},
+]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Bench:
+    bench = Bench(tmp_path)
+    for name, text in FILES.items():
+        path = bench.data / "documents" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    bench.write("questions.jsonl", QUESTIONS)
+    return bench
+
+
+def test_outcomes_by_hand(own: Bench) -> None:
+    """Right, wrong, missed, rightly nothing, failed; sure are the first two. The last has nothing that settles it in the hits."""
+    found = own.result(replies=REPLIES)
+    assert found["outcomes"] == {"right": 2 / 5, "shown": 1 / 5, "missed": 1 / 5, "wrong": 1 / 5}
+    third = pytest.approx(1 / 3)
+    assert found["by_type"] == {
+        "one-hop": {"right": third, "shown": third, "missed": 0.0, "wrong": third},
+        "unanswerable": {"right": 1.0, "shown": 0.0, "missed": 0.0, "wrong": 0.0},
+        "yes-no": {"right": 0.0, "shown": 0.0, "missed": 1.0, "wrong": 0.0},
+    }
+    assert found["questions_by_type"] == {"one-hop": 3, "unanswerable": 1, "yes-no": 1}
+    ends = share_interval(2, 5)
+    assert found["outcome_intervals"]["right"] == [ends.low, ends.high]
+    sure = found["sure"]
+    assert {key: sure[key] for key in ("confidence", "answers", "coverage", "precision")} == {
+        "confidence": 0.5,
+        "answers": 2,
+        "coverage": 2 / 5,
+        "precision": 1 / 2,
+    }
+    assert found["shows@5"] == 3 / 4
+    assert [found[key] for key in ("n", "failed", "abstained")] == [5, 1, 2]
+    assert found["retrieval"]["recall@5"] == 3 / 4, "documents count as passages, and a failed question has found none"
+    assert "em" not in found
+
+
+def test_what_stands_in_a_run_is_read_again(own: Bench) -> None:
+    own.run(replies=REPLIES)
+    (folder,) = (own.work / "runs").iterdir()
+    run = open_run(folder)
+    assert run.header.rule is None
+    assert [run.results[name].outcome for name in ("n1", "n2", "n3", "n4", "n5")] == [
+        Outcome.RIGHT,
+        Outcome.WRONG,
+        Outcome.SHOWN,
+        Outcome.RIGHT,
+        None,
+    ]
+    assert [run.results[name].settled for name in ("n1", "n4", "n5")] == [True, None, None]
+    assert run.questions[0].shows == ("Unit cost: 212 GBP",)
+    with pytest.raises(UsageError, match="no gold steps"):
+        analyse_errors(run)
+
+
+def test_retrieval_alone_has_no_outcomes(own: Bench) -> None:
+    found = own.result(replies=None, retrieval_only=True)
+    assert found["shows@5"] == 3 / 4
+    assert not {"outcomes", "by_type", "sure", "em"} & set(found)
+
+
+def test_a_kept_index_forgets_what_the_folder_no_longer_holds(own: Bench) -> None:
+    own.run(replies=None, retrieval_only=True)
+    (own.data / "documents" / "pump.md").unlink()
+    own.write("questions.jsonl", QUESTIONS[2:4])
+    found = own.result(replies=None, retrieval_only=True)
+    assert (found["pool_size"], found["shows@5"]) == (2, 1.0)
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_goes_on(own: Bench) -> None:
+    (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
+    report = own.run(replies=None, retrieval_only=True)
+    assert [failure.source.rpartition("/")[2] for failure in report.unread] == ["broken.jsonl, line 1"]
+    for name in FILES:
+        (own.data / "documents" / name).unlink()
+    own.write("questions.jsonl", QUESTIONS[3:4])
+    with pytest.raises(DataError, match="could not be read"):
+        own.run(replies=None, retrieval_only=True)
+
+
+def test_the_oracle_has_nothing_to_go_by(own: Bench) -> None:
+    with pytest.raises(UsageError, match="own documents"):
+        own.run(replies=None, language="oracle")
+
+
+# --- the command
+
+
+@pytest.fixture
+def command(own: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
+    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: own.encoder)
+    return hoptrail
+
+
+def test_the_command_prints_outcomes_and_types_and_compares_runs(own: Bench, command: Hoptrail, tmp_path: Path) -> None:
+    (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
+    script, out = own.write("script.jsonl", REPLIES), tmp_path / "out.json"
+    given = ("evaluate", own.data, "--work", own.work, "--recipes")
+    scripted = command(*given, "bm25", "--language", f"scripted:{script}", "--out", out)
+    assert scripted.code == 4
+    assert "broken.jsonl" in scripted.err
+    assert re.search(r"bm25 +5 +1 +2 +0\.400 +0\.12-0\.77 +0\.200 +\S+ +0\.200 +0\.200 +0\.750 ", scripted.out)
+    assert re.search(r"confidence of 0\.5 or more .*\nbm25 +2 +0\.400 +0\.500 +0\.09-0\.91\n", scripted.out)
+    assert re.search(r"one-hop +3 +0\.333 +0\.333 +0\.000 +0\.333", scripted.out)
+    assert json.loads(out.read_text())["recipes"]["bm25"]["outcomes"]["right"] == 2 / 5
+    offline = command(*given, "bm25", "--language", "offline")
+    runs = [re.findall(r"^run: (.+)$", one.out, re.MULTILINE)[0] for one in (scripted, offline)]
+    compared = command("compare", *runs)
+    assert compared.code == 0, compared.err
+    assert "shows@5" in compared.out
+    assert "right" in compared.out
+
+
+# --- comparing
+
+
+def test_right_and_wrong_are_tested_between_runs() -> None:
+    questions = [Question(f"q{number}", "Who?", ("x",), "one-hop", shows=("x",)) for number in range(12)]
+
+    def run(name: str, outcome: Outcome) -> Run:
+        given = replace(result("q", 0, confidence=0.6), score=None, outcome=outcome, settled=True)
+        results = [replace(given, question=one.id) for one in questions]
+        made = made_run(name, questions, results)
+        return replace(made, header=replace(made.header, rule=None))
+
+    comparison = compare([run("bm25", Outcome.WRONG), run("trail", Outcome.RIGHT)])
+    means = {score.measure: score for score in comparison.scores if score.run == "trail"}
+    assert (means["right"].mean, means["wrong"].mean, means["shows@5"].mean) == (1.0, 0.0, 1.0)
+    assert "em" not in means
+    tested = {name for name, score in means.items() if score.difference is not None and score.difference.significant}
+    assert tested == {"right", "wrong"}
+    assert [one.risk for one in comparison.confidences] == [1.0, 0.0]
+    assert tables_of(comparison)[0].header[1:5] == ("right", "shown", "wrong", "shows@5")

@@ -1,0 +1,150 @@
+"""Answers come as what they are: a cell, the items of a list, the steps of a procedure, the block that gives a reason."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble, ends_within
+from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.tasks import Read, Reading
+from hoptrail.text.statements import statements_of
+from hoptrail.types import AnswerKind, BlockKind, Document, Unit, content_id
+
+
+def heading(text: str, level: int = 1) -> Piece:
+    return Piece(BlockKind.HEADING, text, level)
+
+
+def items(*texts: str, ordered: bool = False) -> list[Piece]:
+    return [Piece(BlockKind.ITEM, text, 1, ordered) for text in texts]
+
+
+def table(headers: tuple[str, ...], *rows: tuple[str, ...]) -> list[Piece]:
+    first = Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers))
+    return [first, *(Piece(BlockKind.ROW, cells=tuple(zip(headers, row, strict=True))) for row in rows)]
+
+
+def paragraph(text: str) -> Piece:
+    return Piece(BlockKind.PARAGRAPH, text)
+
+
+CREW = [
+    heading("Crew"),
+    *table(
+        ("Name", "Task", "Started", "Reports to", "Home port"),
+        ("Ada Lunt", "Skipper", "2011-03-01", "", "Dunmere"),
+        ("Bo Marsh", "Engineer", "2019-08-12", "Ada Lunt", "Wrenmouth"),
+        ("Cy Teal", "Deck hand", "2021-01-18", "Ada Lunt", "Dunmere"),
+        ("Di Rook", "Cook", "2022-04-04", "Bo Marsh", "Lindeth"),
+    ),
+]
+FERRY = [
+    heading("The ferry"),
+    paragraph("Owner: Bo Marsh (engine), with help from Cy Teal"),
+    paragraph("Crossing time: 25 minutes"),
+    heading("Guests waiting", 2),
+    paragraph("These guests are waiting for a berth:"),
+    *items("The Arrow Rowing Club (4 boats)", "Isk Cannery (1 boat)"),
+    heading("Starting the pump", 2),
+    *items("Open the sea cock.", "Prime the pump with two litres.", "Press the green button.", ordered=True),
+    heading("Calls", 2),
+    paragraph("On weekdays the ferry calls at Dunmere, Wrenmouth and Lindeth."),
+    heading("History", 2),
+    paragraph("The night ferry was stopped in 1998. It was too loud, because the engine had no silencer."),
+]
+
+
+ROTA = [
+    *table(("Day", "Ticket desk", "Lamps"), ("Sat 9 Nov", "Di Rook", "Cy Teal"), ("Sun 10 Nov", "Ed Lowe", "Di Rook")),
+]
+LETTER = [
+    *table(("From", "Date", "Subject"), ("Ada Lunt", "2024-04-15", "The new winch")),
+    paragraph("The new winch goes out on 19 August 2024."),
+]
+
+
+def document(title: str, pieces: list[Piece]) -> Document:
+    parsed: Parsed = assemble(title, pieces)
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    return Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
+
+
+@cache
+def units() -> tuple[Unit, ...]:
+    world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER}
+    return tuple(unit for name, pieces in world.items() for unit in passages(document(name, pieces)))
+
+
+def read(question: str) -> Reading:
+    return OfflineLanguage().perform(Read(question, units())).value
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "answer"),
+    [
+        ("When did Bo Marsh start?", AnswerKind.SHORT, "2019-08-12"),
+        ("What is the home port of Cy Teal?", AnswerKind.SHORT, "Dunmere"),
+        ("what is the crossing time of the ferry", AnswerKind.SHORT, "25 minutes"),
+        ("Who is the owner of the ferry?", AnswerKind.SHORT, "Bo Marsh"),
+        ("How many people report to Ada?", AnswerKind.SHORT, "2"),
+        ("home port of Cy Teal", AnswerKind.SHORT, "Dunmere"),
+        ("ferry crossing time", AnswerKind.SHORT, "25 minutes"),
+        ("who is at the ticket desk on 10 november", AnswerKind.SHORT, "Ed Lowe"),
+        ("List the crew", AnswerKind.LIST, "Ada Lunt; Bo Marsh; Cy Teal; Di Rook"),
+        ("which names have Dunmere as their home port", AnswerKind.LIST, "Ada Lunt; Cy Teal"),
+        ("Which tasks report to Ada Lunt?", AnswerKind.LIST, "Engineer; Deck hand"),
+        ("Which ports does the ferry call at?", AnswerKind.LIST, "Dunmere; Wrenmouth; Lindeth"),
+        (
+            "Which guests are waiting for a berth?",
+            AnswerKind.LIST,
+            "The Arrow Rowing Club (4 boats); Isk Cannery (1 boat)",
+        ),
+        (
+            "how do i start the pump",
+            AnswerKind.STEPS,
+            "Open the sea cock.; Prime the pump with two litres.; Press the green button.",
+        ),
+        (
+            "Why was the night ferry stopped?",
+            AnswerKind.PASSAGE,
+            "The night ferry was stopped in 1998. It was too loud, because the engine had no silencer.",
+        ),
+    ],
+)
+def test_an_answer_is_of_the_kind_that_is_asked_for(question: str, kind: AnswerKind, answer: str) -> None:
+    found = read(question)
+    assert (found.answer, found.kind) == (answer, kind)
+    assert found.steps[-1].support
+    if kind in {AnswerKind.LIST, AnswerKind.STEPS}:
+        assert "; ".join(found.items) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why is the sky over Lindeth green?",
+        "Is the ferry made of steel?",
+        "List all lighthouses",
+        "How do I bake bread?",
+    ],
+)
+def test_what_is_not_said_is_not_answered_with_something_else(question: str) -> None:
+    assert read(question).answer is None
+
+
+def test_the_date_of_a_letter_is_not_that_of_what_it_tells() -> None:
+    assert read("When does the new winch go out?").answer in {"19 August 2024", None}
+
+
+def test_a_statement_reads_by_itself_and_stands_where_it_says() -> None:
+    said = {one.said: one for unit in units() for one in statements_of(unit)}
+    row = said["Name: Bo Marsh; Task: Engineer; Started: 2019-08-12; Reports to: Ada Lunt; Home port: Wrenmouth"]
+    assert row.text == "Bo Marsh\tEngineer\t2019-08-12\tAda Lunt\tWrenmouth"
+    assert "These guests are waiting for a berth: Isk Cannery (1 boat)" in said
+    told = said["The night ferry was stopped in 1998. It was too loud, because the engine had no silencer."]
+    assert told.text == "It was too loud, because the engine had no silencer."
+    assert told.path == ("The ferry", "History")
+    assert not any(one.startswith(("Crew", "History", "Name; ")) for one in said)

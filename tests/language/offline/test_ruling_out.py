@@ -1,0 +1,49 @@
+"""Figures that somebody has to work out, and values of which nobody says whose they are, are no answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.questions import analyse
+from hoptrail.language.offline.ruling_out import may_answer
+from hoptrail.language.tasks import Read
+from hoptrail.types import Unit
+
+MakeUnit = Callable[[str, str], Unit]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "fits"),
+    [
+        ("How many boats lie in Dunmere?", "22 boats", True),
+        ("How many boats lie in Dunmere?", "twenty two", True),
+        ("How many boats lie in Dunmere?", "The harbour office", False),
+        ("When does the ferry leave?", "on Mondays at noon", True),
+        ("When does the ferry leave?", "Bo Marsh", False),
+        ("What does the winch cost?", "Ada Lunt", False),
+        ("Who steers the ferry?", "Ada Lunt", True),
+    ],
+)
+def test_a_figure_is_asked_for_or_a_name(question: str, answer: str, *, fits: bool) -> None:
+    assert may_answer(answer, analyse(question), None) is fits
+
+
+def test_what_is_left_is_not_what_there_was(passage: MakeUnit) -> None:
+    evidence = (
+        passage(
+            "The Foss Fund", "The Foss Fund began with 9,000 crowns. Bo Marsh spent 4,000 crowns of the Foss Fund."
+        ),
+    )
+    language = OfflineLanguage()
+    assert language.perform(Read("How much of the Foss Fund is left?", evidence)).value.answer is None
+
+
+def test_two_values_in_one_sentence_are_not_told_apart(passage: MakeUnit) -> None:
+    evidence = (
+        passage("Winches", "Of the Foss Winch and the Arden Winch one has a length of 18 metres against 15 metres."),
+    )
+    read = Read("Which is longer, the Foss Winch or the Arden Winch?", evidence)
+    assert OfflineLanguage().perform(read).value.confidence < 0.5

@@ -1,0 +1,98 @@
+"""The trained reader with weights made here: the encoder's own trunk under heads of random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from training.storage import in_eight_bits
+
+from hoptrail.errors import ModelUnavailable
+from hoptrail.models import reader as reader_module
+from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.reader import Reader, ToRead, read_reader_weights, reader_folder
+from hoptrail.models.weights import read_weights
+from tiny_bert import plain_bert
+
+WORDS = "embeddings.word_embeddings.weight"
+ASKED = ToRead("Who keeps it?", "Harbour\nIda Berg keeps it.")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("reader")
+    trunk = {
+        name: values for name, values in read_weights(packaged_folder() / "model.safetensors").items() if name != WORDS
+    }
+    random = np.random.default_rng(3)
+    for name, count in (("span", 2), ("verdict", 3), ("helps", 1)):
+        trunk[f"{name}.weight"] = random.normal(size=(count, 384), scale=0.1).astype(np.float32)
+        trunk[f"{name}.bias"] = random.normal(size=count).astype(np.float32)
+    np.savez(found / "weights.npz", allow_pickle=False, **in_eight_bits(trunk))
+    return found
+
+
+@pytest.fixture(scope="module")
+def reader(folder: Path) -> Reader:
+    return Reader(folder)
+
+
+def head(weights: Mapping[str, NDArray[Any]], name: str, vectors: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+
+
+def test_a_reading_is_that_of_a_second_implementation(folder: Path, reader: Reader) -> None:
+    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
+    question, text = (tokenizer.encode(part, add_special_tokens=False) for part in (ASKED.question, ASKED.text))
+    pieces, text_at = [101, *question.ids, 102, *text.ids, 102], len(question.ids) + 2
+    weights = {**read_reader_weights(folder), WORDS: read_weights(packaged_folder() / "model.safetensors")[WORDS]}
+    hidden = plain_bert(weights, layers=6, heads=12, pieces=pieces, second_from=text_at)
+
+    (reading,) = reader.read([ASKED])
+    spans = head(weights, "span", hidden)
+    inside = spans[text_at:-1]
+    first, last = max(
+        ((i, j) for i in range(len(inside)) for j in range(i, min(len(inside), i + 30))),
+        key=lambda ends: inside[ends[0], 0] + inside[ends[1], 1],
+    )
+    assert (reading.start, reading.end) == (text.offsets[first][0], text.offsets[last][1])
+    margin = inside[first, 0] + inside[last, 1] - spans[0].sum()
+    assert reading.answered == pytest.approx(1 / (1 + np.exp(-margin)), abs=1e-4)
+    shares = np.exp(head(weights, "verdict", hidden[0]))
+    assert [reading.yes, reading.no, reading.neither] == pytest.approx(list(shares / shares.sum()), abs=1e-4)
+    assert reading.helps == pytest.approx(1 / (1 + np.exp(-head(weights, "helps", hidden[0])[0])), abs=1e-4)
+
+
+def test_a_reading_does_not_depend_on_its_batch(reader: Reader) -> None:
+    others = [ToRead("Which ship?", "The old ship lay in the harbour. " * count, "It rained.") for count in (6, 1, 20)]
+    (alone,) = reader.read([ASKED])
+    together = reader.read([others[0], ASKED, *others[1:]])
+    assert (together[1].start, together[1].end) == (alone.start, alone.end)
+    assert together[1].answered == pytest.approx(alone.answered, abs=1e-4)
+    assert all(
+        0 <= reading.start < reading.end <= len(one.text) for reading, one in zip(together[2:], others[1:], strict=True)
+    )
+
+
+def test_an_empty_text_answers_nothing_and_nothing_is_read_of_nothing(reader: Reader) -> None:
+    (reading,) = reader.read([ToRead("Who keeps the harbour?", "")])
+    assert (reading.start, reading.end) == (0, 0)
+    assert reading.answered < 1e-9
+    assert reader.read([]) == []
+
+
+def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelUnavailable, match=r"weights\.npz cannot be read"):
+        Reader(tmp_path)
+    np.savez(tmp_path / "weights.npz", allow_pickle=False, other=np.zeros(2, np.float16))
+    with pytest.raises(ModelUnavailable, match="do not fit the encoder"):
+        Reader(tmp_path)
+    monkeypatch.setattr(reader_module, "find_spec", lambda _: None)
+    with pytest.raises(ModelUnavailable, match="none are published yet"):
+        reader_folder()

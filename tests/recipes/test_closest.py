@@ -1,0 +1,65 @@
+"""What is shown as closest: each statement once, what stands together as one, and what a question or a lead announces."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from hoptrail.documents.blocks import Piece, assemble, ends_within
+from hoptrail.documents.splitting import passages
+from hoptrail.recipes.closest import closest
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.text.statements import LONGEST
+from hoptrail.types import BlockKind, Document, Hit, Statement, Unit, content_id
+from world import HashingEncoder
+
+PIECES = [
+    Piece(BlockKind.HEADING, "The quay", 1),
+    Piece(
+        BlockKind.PARAGRAPH,
+        "Q-4 (2024-02-05): Ferries go by the outer quay. Decided by Ada. It was too shallow inside.",
+    ),
+    Piece(BlockKind.PARAGRAPH, "The crane was painted on 7 March 2023."),
+    Piece(BlockKind.PARAGRAPH, "Which ropes do we use?"),
+    Piece(BlockKind.PARAGRAPH, "Hemp on the old boats, nylon on the others."),
+    Piece(BlockKind.HEADING, "Lamps", 1),
+    *(Piece(BlockKind.ITEM, text, 1) for text in ("bow lamp", "stern lamp", "mast lamp")),
+    Piece(BlockKind.HEADING, "Sails", 1),
+    Piece(BlockKind.PARAGRAPH, "All sails are tan."),
+]
+
+
+def units(pieces: list[Piece]) -> tuple[Unit, ...]:
+    parsed = assemble("Notes", pieces)
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    return passages(Document(content_id("d", parsed.text), "Notes", parsed.text, ends, ("/x",), blocks=parsed.blocks))
+
+
+def shown(question: str, pieces: list[Piece] = PIECES) -> tuple[Statement, ...]:
+    found = tuple(Hit(unit, 1.0, "test") for unit in units(pieces))
+    return closest(question, found, cast("Corpus", SimpleNamespace(encoder=HashingEncoder())))
+
+
+def test_a_date_is_the_same_however_it_is_written() -> None:
+    assert "outer quay" in shown("What was decided on 5 February 2024?")[0].said
+    assert "crane" in shown("what happened on 2023-03-07")[0].said
+
+
+def test_what_stands_together_is_shown_as_one_and_nothing_twice() -> None:
+    statements = shown("lamp on the bow, lamp on the stern, lamp on the mast")
+    assert statements[0].said.splitlines() == ["bow lamp", "stern lamp", "mast lamp"]
+    assert len(statements) == 3
+    assert len({statement.said for statement in statements}) == 3
+
+
+def test_a_question_in_a_text_is_shown_with_what_follows_it() -> None:
+    assert "nylon" in shown("Which ropes do we use?")[0].said
+
+
+def test_statements_stand_where_they_say_within_300_characters() -> None:
+    text = units(PIECES)[0].text
+    for statement in shown("Which lamp did Ada decide on?"):
+        assert text[statement.start : statement.end] == statement.text
+        assert max(len(statement.text), len(statement.said)) <= LONGEST
+    long = [Piece(BlockKind.PARAGRAPH, "Ropes lie " + "in the long shed " * 30), *PIECES]
+    assert all(len(one.said) <= LONGEST for one in shown("Where do ropes lie?", long))

@@ -1,0 +1,84 @@
+"""The first date of a text is found in the ways that people write dates, and none where digits could mean two things."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.text.dates import dates_asked, dates_said, find_date
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2024-03-05", "2024-03-05"),
+        ("Minutes of 2024/3/5, in full", "2024-03-05"),
+        ("2024_03_05 notes", "2024-03-05"),
+        ("2024-03-05T10:00:00+01:00", "2024-03-05"),
+        ("notes-20240305-final", "2024-03-05"),
+        ("5.3.2024", "2024-03-05"),
+        ("am 05. 03. 2024", "2024-03-05"),
+        ("5 March 2024", "2024-03-05"),
+        ("the 1st of May, 1999", "1999-05-01"),
+        ("Sept. 21st, 2020", "2020-09-21"),
+        ("Tuesday, DECEMBER 31 2019", "2019-12-31"),
+        ("March 2024", "2024-03"),
+        ("Report 2024-03", "2024-03"),
+        ("29 February 2024", "2024-02-29"),
+    ],
+)
+def test_dates_are_found(text: str, date: str) -> None:
+    assert find_date(text) == date
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "March",
+            "2024",
+            "version 3.5.2",
+            "3/5/2024",
+            "2024-13-01",
+            "1234567820240305",
+            "May I ask 2024 people",
+        ),
+        *("12024-03-05", "2024-03-055", "decided 2024", "5.3.24"),
+    ],
+)
+def test_what_is_no_whole_date_is_none(text: str) -> None:
+    assert find_date(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("From 5 March 2024 to 2024-04-01", "2024-03-05"),
+        ("March 2024, on 2024-03-07", "2024-03"),
+        ("2024-13-45, that is 2024-03-05", "2024-03-05"),
+        ("31 February 2024", "2024-02"),
+        ("5 March 2024", "2024-03-05"),  # not the month that begins within
+    ],
+)
+def test_the_first_valid_date_counts(text: str, date: str) -> None:
+    assert find_date(text) == date
+
+
+@pytest.mark.parametrize(
+    ("question", "dates"),
+    [
+        ("What was decided on 5 February 2024?", (("5 February 2024", "2024-02-05"),)),
+        ("who is on the ferry on sunday 10 november", (("10 november", "--11-10"),)),
+        ("costs in March 2023 and on 2024-01-02", (("March 2023", "2023-03"), ("2024-01-02", "2024-01-02"))),
+        ("how long is quay 4", ()),
+    ],
+)
+def test_dates_of_a_question_are_read_with_and_without_a_year(
+    question: str, dates: tuple[tuple[str, str], ...]
+) -> None:
+    assert dates_asked(question) == dates
+
+
+def test_a_date_is_said_as_a_day_a_day_of_any_year_and_a_month() -> None:
+    assert dates_said("On 5 February 2024") == {"2024-02-05", "--02-05", "2024-02"}
+    assert dates_said("on 5 February") == {"--02-05"}

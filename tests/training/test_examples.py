@@ -1,0 +1,156 @@
+"""What the reader learns from: examples read, examples made, batches, and the manifest that evaluation asks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+from training.batches import UNTAUGHT, Limits, batches, encode
+from training.examples import Example, Verdict, answered_at, fingerprint
+from training.manifest import read_trained, trained_on
+from training.mixture import ROUND, SHARES, Pools
+
+from hoptrail.errors import DataError
+from hoptrail.models.minilm import packaged_folder
+from training import made, sources
+
+BERG = "Ida Berg keeps the harbour. Before her it was kept by Jon Lie for thirty years, through two wars. It is old."
+
+
+def example(question: str = "Who keeps the harbour?", answer: str = "Ida Berg", text: str = BERG) -> Example:
+    return answered_at("test", question, text, text.index(answer), text.index(answer) + len(answer))
+
+
+def write_lines(path: Path, lines: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+@pytest.fixture
+def multi_hop(tmp_path: Path) -> Path:
+    passages = {
+        "p1": ("The Gull (ship)", "The Gull was built by Ida Berg."),
+        "p2": ("Ida Berg", "Ida Berg was born in Bodø."),
+        "p3": ("Bodø", "Bodø is a town."),
+        "p4": ("Moss", "Moss is measured."),
+    }
+    write_lines(
+        tmp_path / "corpus.jsonl",
+        [{"id": name, "title": title, "text": text} for name, (title, text) in passages.items()],
+    )
+    steps = [
+        {"question": "Who built The Gull?", "answer": "Ida Berg", "supporting": ""},
+        {"question": "Where was #1 born?", "answer": "Bodø", "supporting": "p2"},
+    ]
+    question: dict[str, Any] = {"id": "q1", "question": "Where was the builder of The Gull born?", "answers": ["Bodø"]}
+    question |= {"supporting": ["p1", "p2"], "supporting_sentences": [], "decomposition": steps}
+    question |= {"candidates": ["p1", "p2", "p3", "p4"]}
+    write_lines(tmp_path / "questions.jsonl", [question, question | {"id": "q2", "supporting": ["p4"]}])
+    return tmp_path
+
+
+def test_steps_stand_beside_the_passage_that_names_their_answer(multi_hop: Path) -> None:
+    data = sources.read_multi_hop(multi_hop, {fingerprint("Moss is measured.")})
+    assert [line["id"] for line in data.questions] == ["q1"]  # the other rests on a passage that is held out
+    first, second = sources.steps(data)
+    assert (first.question, first.answer) == ("Who built The Gull?", "Ida Berg")
+    assert (second.question, second.answer) == ("Where was Ida Berg born?", "Bodø")
+    assert second.text == "Ida Berg\nIda Berg was born in Bodø."
+
+
+def test_passages_are_judged_after_those_read_before(multi_hop: Path) -> None:
+    data = sources.read_multi_hop(multi_hop, {fingerprint("Moss is measured.")})
+    judged = [(one.text.split("\n")[0], bool(one.before), one.helps) for one in sources.helping(data)]
+    assert judged == [("The Gull (ship)", False, True), ("Bodø", False, False), ("Ida Berg", True, True)]
+    (whole,) = sources.whole_questions(data)
+    assert whole.answer == "Bodø"
+
+
+def test_spans_and_judgements_are_read(tmp_path: Path) -> None:
+    span = {"source": "qamr_dev", "question": "Who keeps it? ", "text": BERG, "answer": "Ida Berg", "start": 0}
+    claim = {"source": "fever", "claim": "Ida left.", "text": BERG, "supported": False}
+    asked = {"source": "boolq", "question": "is it old", "text": BERG, "answer": "yes"}
+    for name, lines in (("spans", [span, span | {"source": "qed_dev"}]), ("yes_no", [claim, asked])):
+        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+    assert [(pool, one.question, one.answer) for pool, one in sources.spans(tmp_path)] == [
+        ("sentences", "Who keeps it?", "Ida Berg"),
+        ("reading", "Who keeps it?", "Ida Berg"),
+    ]
+    assert [one.verdict for one in sources.judgements(tmp_path)] == [Verdict.NO, Verdict.YES]
+
+
+def test_rows_hold_their_answers_or_none() -> None:
+    asked = [example("What ship sails there?", "harbour") for _ in range(5)]
+    kinds = made.kinds_of(asked, ["The Gull", "Ida Berg"])
+    rows = [made.row(kinds, random.Random(seed)) for seed in range(60)]
+    for row in rows:
+        _, _, line = row.text.rpartition("\n")
+        values = [value for _, _, value in (cell.partition(": ") for cell in line.split("; "))]
+        assert (row.answer in values) == bool(row.answered)
+    assert {row.answered for row in rows} == {True, False}
+    assert rows == [made.row(kinds, random.Random(seed)) for seed in range(60)]
+
+
+def test_a_question_without_an_answer_stands_beside_a_text_that_lacks_it() -> None:
+    other = example("Which port?", "ports", "Many ports lie along the coast, and each has a harbour of its own.")
+    left = made.unanswerable(example(), [example(), other], random.Random(0))
+    assert (left.text, left.answered, left.helps) == (other.text, False, False)
+    without = made.without_answer(example())
+    assert without is not None
+    assert "Ida Berg" not in without.text
+    claim = Example("test", "Ida keeps it.", BERG, verdict=Verdict.YES)
+    assert claim.unanswered_by(other.text, "test").verdict is Verdict.NEITHER
+
+
+def test_questions_as_people_type_them() -> None:
+    assert made.terse("When was the harbour of Oslo built?") == "harbour Oslo built"
+    assert made.terse("Who is he?") == "Who is he?"
+    assert {made.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
+
+
+def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
+    asked = [example(f"Who keeps harbour {number}?") for number in range(50)]
+    claims = [Example("test", f"Ida keeps {number}.", BERG, verdict=Verdict.YES) for number in range(50)]
+    pools = {pool: claims if pool == "yes_no" else asked for pool in SHARES}
+    kinds = made.kinds_of([example("What ship sails there?", "harbour") for _ in range(5)], ["The Gull", "Ida Berg"])
+    found = Pools(pools, {}, kinds, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, seed=1).round(3)
+    assert found.round(3) != found.round(4)
+    assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
+
+
+def test_batches_say_where_the_answer_stands() -> None:
+    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    long = example(text="Nobody knows. " * 100 + BERG)
+    judged = Example("test", "It is old.", BERG, before="It rained.", verdict=Verdict.YES)
+    silent = example().unanswered_by("It rained.", "test")
+    examples = [example(), long, judged, silent]
+    for pieces in encode(examples[:2], tokenizer, 112, random.Random(0)):
+        assert tokenizer.decode(pieces.ids[pieces.start : pieces.end + 1]) == "ida berg"
+    found = list(batches(examples, tokenizer, Limits(256, 112), random.Random(0)))
+    assert sum(len(batch.ids) for batch in found) == 4
+    assert all(batch.ids.size <= 256 for batch in found)
+    starts = {
+        int(verdict): int(start) for batch in found for verdict, start in zip(batch.verdict, batch.start, strict=True)
+    }
+    assert starts[int(Verdict.YES)] == UNTAUGHT
+    assert sorted(int(start) == 0 for batch in found for start in batch.start) == [False, False, False, True]
+    for batch in found:
+        assert not np.any(batch.allowed & (batch.segments == 0) & (np.arange(batch.ids.shape[1]) > 0))
+
+
+def test_what_was_learned_from_is_refused(tmp_path: Path) -> None:
+    trained_on(["Who keeps the harbour?", BERG, "q1"]).write(tmp_path / "trained.bin")
+    trained = read_trained(tmp_path / "trained.bin")
+    trained.refuse(["Who left the harbour?"], ["Another text."])
+    for questions, texts in ((["who keeps  the harbour?"], []), ([], [BERG]), (["q1"], [])):
+        with pytest.raises(DataError, match="was learned from"):
+            trained.refuse(questions, texts)

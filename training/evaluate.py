@@ -1,0 +1,171 @@
+"""How well the exported reader reads: on development questions and on what was kept back from training.
+
+    python -m training.evaluate [--weights DIR] [--data DIR] [--limit N] [--out FILE.json]
+
+`musique` asks its answered sub-questions, earlier gold answers filled in, of their gold passage; `hotpotqa` the yes/no
+questions of their gold sentences; `strategyqa` its questions of their facts. Questions that were learned from are refused.
+The rest are the training sets' own examples that were kept back, by text. F1 is of the likeliest answer, however unsure;
+`silent` is the share of unanswerable questions that are left so (probability of an answer below a half); accuracies are
+balanced over the verdicts; `helps` is the share of pairs, one that helps and one that does not, that are in the right order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hoptrail.evaluation.scoring import Rule, score_answer
+from hoptrail.models.reader import Reader, Reading, ToRead
+from training import made, sources
+from training.examples import Example, Verdict
+from training.manifest import PACKAGE, TRAINED, read_trained
+from training.mixture import Pools, read_pools
+from training.sources import DATA
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure over `count` examples."""
+
+    what: str
+    measure: str
+    value: float
+    count: int
+
+
+def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
+    """The answered sub-questions of a set beside their gold passages, each with what answers it."""
+    data = sources.read_multi_hop(folder)
+    found: list[tuple[Example, tuple[str, ...]]] = []
+    for line in data.questions:
+        answers: list[str] = []
+        for step in line["decomposition"]:
+            question = sources.fill_in(step["question"], answers)
+            answers.append(step["answer"] or "")
+            if step["answer"] and step["supporting"] in data.passages:
+                found.append((Example("musique", question, data.shown(step["supporting"])), (step["answer"],)))
+    return found
+
+
+def strategy_questions(folder: Path) -> list[Example]:
+    """The questions of StrategyQA beside the facts that settle them."""
+    verdicts = {"yes": Verdict.YES, "no": Verdict.NO}
+    return [
+        Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=verdicts[line["answers"][0]])
+        for line in sources.read_lines(folder / "questions.jsonl")
+    ]
+
+
+def read_all(reader: Reader, examples: Sequence[Example]) -> list[Reading]:
+    """A reading of each example."""
+    return reader.read([ToRead(one.question, one.text, one.before) for one in examples])
+
+
+def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[str, ...]]]) -> Figure:
+    """F1 of the likeliest answer."""
+    examples = [example for example, _ in asked]
+    scores = [
+        score_answer(example.text[reading.start : reading.end], answers, Rule.MUSIQUE).f1
+        for (example, answers), reading in zip(asked, read_all(reader, examples), strict=True)
+    ]
+    return Figure(what, "F1", sum(scores) / len(scores), len(scores))
+
+
+def answered_share(reader: Reader, what: str, examples: Sequence[Example], *, answered: bool) -> Figure:
+    """Of questions that their texts all answer, or all do not, the share that is taken for such."""
+    right = [(reading.answered >= 0.5) == answered for reading in read_all(reader, examples)]
+    return Figure(what, "answered" if answered else "silent", sum(right) / len(right), len(right))
+
+
+def balanced_accuracy(reader: Reader, what: str, examples: Sequence[Example]) -> Figure:
+    """The mean over yes and no of the share that is told right, one of them always said."""
+    right: dict[Verdict, list[bool]] = defaultdict(list)
+    for example, reading in zip(examples, read_all(reader, examples), strict=True):
+        if example.verdict in (Verdict.YES, Verdict.NO):
+            right[example.verdict].append((reading.yes >= reading.no) == (example.verdict is Verdict.YES))
+    shares = [sum(told) / len(told) for told in right.values()]
+    return Figure(what, "balanced accuracy", sum(shares) / len(shares), sum(map(len, right.values())))
+
+
+def helps_order(reader: Reader, what: str, examples: Sequence[Example], draw: random.Random) -> Figure:
+    """The share of drawn pairs of which the one that helps is the likelier."""
+    by_kind: dict[bool, list[float]] = {True: [], False: []}
+    for example, reading in zip(examples, read_all(reader, examples), strict=True):
+        by_kind[bool(example.helps)].append(reading.helps)
+    pairs = [(draw.choice(by_kind[True]), draw.choice(by_kind[False])) for _ in range(1000)]
+    return Figure(what, "helps", sum(one > other for one, other in pairs) / len(pairs), len(examples))
+
+
+def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
+    """Figures on the training sets' examples that were kept for validation, and on made ones."""
+    draw = random.Random(0)
+    validation: Mapping[str, Sequence[Example]] = {pool: found[:limit] for pool, found in pools.validation.items()}
+    for pool in ("reading", "sentences", "steps", "whole"):
+        yield answers_f1(reader, pool, [(example, (example.answer,)) for example in validation[pool]])
+    reading = validation["reading"]
+    yield answered_share(reader, "reading", reading, answered=True)
+    others = [made.unanswerable(example, pools.validation["reading"], draw) for example in reading]
+    yield answered_share(reader, "reading, another text", others, answered=False)
+    without = [one for one in map(made.without_answer, reading) if one]
+    yield answered_share(reader, "reading, without the answer", without, answered=False)
+    for kind in sorted({example.source for example in validation["yes_no"]}):
+        one_source = [example for example in pools.validation["yes_no"] if example.source == kind][:limit]
+        if {example.verdict for example in one_source} >= {Verdict.YES, Verdict.NO}:
+            yield balanced_accuracy(reader, kind, one_source)
+    yield helps_order(reader, "passages of one question's context", validation["helps"], draw)
+    rows = [made.row(pools.kinds, draw) for _ in range(limit)]
+    answerable = [row for row in rows if row.answered]
+    yield answers_f1(reader, "made rows", [(row, (row.answer,)) for row in answerable])
+    yield answered_share(reader, "made rows", [row for row in rows if not row.answered], answered=False)
+
+
+def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
+    """All that is measured, one figure after another.
+
+    Raises:
+        DataError: a question that would be asked was learned from.
+    """
+    reader, trained = Reader(weights), read_trained(weights / TRAINED)
+    steps = sub_questions(data / "musique")[: limit or None]
+    hotpotqa = [
+        one for one in sources.whole_questions(sources.read_multi_hop(data / "hotpotqa")) if one.verdict is not None
+    ]
+    strategyqa = strategy_questions(data / "strategyqa")[: limit or None]
+    asked = [*(example for example, _ in steps), *hotpotqa, *strategyqa]
+    trained.refuse((example.question for example in asked), (example.text for example in asked))
+    yield answers_f1(reader, "musique sub-questions, gold passage", steps)
+    in_words = [one for one in steps if ">>" not in one[0].question]
+    yield answers_f1(reader, "musique sub-questions in words, gold passage", in_words)
+    yield balanced_accuracy(reader, "hotpotqa yes/no, gold sentences", hotpotqa)
+    yield balanced_accuracy(reader, "strategyqa, facts", strategyqa)
+    yield from kept_back(reader, read_pools(data, 0), limit or 1000)
+
+
+def main() -> int:
+    """See the module."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--weights", type=Path, default=PACKAGE)
+    arguments.add_argument("--data", type=Path, default=DATA)
+    arguments.add_argument("--limit", type=int, default=0, help="examples of each kind at most")
+    arguments.add_argument("--out", type=Path)
+    given = arguments.parse_args()
+    began, found = time.monotonic(), []
+    for figure in figures(given.weights, given.data, given.limit):
+        found.append(figure)
+        print(
+            f"{time.monotonic() - began:5.0f} s  {figure.value:.3f}  {figure.measure}, {figure.what} ({figure.count})"
+        )
+    if given.out:
+        given.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What the reader learns from: a question, a block of text, and what is right to say about them.
+
+Everything else in this folder makes examples (`sources`, `made`), turns them into numbers (`batches`) or learns from them
+(`model`, `reader`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Verdict(IntEnum):
+    """What a text says about a yes/no question or a claim (yes: supported, no: refuted)."""
+
+    YES = 0
+    NO = 1
+    NEITHER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question and one text; `None` where nothing is known of that judgement, so that nothing is learned of it.
+
+    `answered` says whether the text holds the answer, which then is `text[start:end]`; `verdict` what the text says about a
+    yes/no question; `helps` whether the text brings the answer nearer, after `before`, which was read earlier.
+    """
+
+    source: str
+    question: str
+    text: str
+    before: str = ""
+    answered: bool | None = None
+    start: int = 0
+    end: int = 0
+    verdict: Verdict | None = None
+    helps: bool | None = None
+
+    @property
+    def answer(self) -> str:
+        """The answer's words; empty where the text does not answer."""
+        return self.text[self.start : self.end]
+
+    def unanswered_by(self, text: str, source: str) -> Example:
+        """The same question beside a text that does not answer it."""
+        verdict = None if self.verdict is None else Verdict.NEITHER
+        answered = None if self.verdict is not None else False
+        return Example(source, self.question, text, answered=answered, verdict=verdict, helps=False)
+
+
+def answered_at(source: str, question: str, text: str, start: int, end: int) -> Example:
+    """An example whose answer is `text[start:end]`."""
+    return Example(source, question, text, answered=True, start=start, end=end, helps=True)
+
+
+def under_title(title: str, text: str) -> str:
+    """The text as a unit of an index shows it: the title's line, then the text."""
+    return f"{title}\n{text}" if title else text
+
+
+def fingerprint(text: str) -> int:
+    """64 bits of the SHA-256 of a text without case and runs of spaces: the same for the same words."""
+    digest = hashlib.sha256(" ".join(text.lower().split()).encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def is_kept_for_validation(text: str) -> bool:
+    """Whether what is asked of this text serves validation: one text in twenty, by its content."""
+    return fingerprint(text) % 20 == 0

@@ -1,0 +1,99 @@
+"""Which examples are learned from when: pools of examples, and how much of each a round holds.
+
+A round is a function of the seed and its number alone, so that a run that was stopped goes on with the same examples.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from training import made, sources
+from training.examples import Example, fingerprint, is_kept_for_validation
+
+ROUND = 1000
+"""Examples of a round."""
+
+SHARES: Mapping[str, float] = {
+    "reading": 0.34,
+    "sentences": 0.20,
+    "steps": 0.10,
+    "whole": 0.03,
+    "yes_no": 0.13,
+    "helps": 0.03,
+    "rows": 0.07,
+    "unanswerable": 0.06,
+    "without_answer": 0.04,
+}
+"""Of a round, by pool; those after `helps` are made from the others."""
+
+EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
+"""The sets that are measured: what is a passage there is not learned from."""
+
+MULTI_HOP = ("hotpotqa_train", "2wiki_train", "musique_train")
+READING = "reading_train"
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Examples that were read, by pool and in an order of the seed's; those for validation apart; what rows are made of."""
+
+    training: Mapping[str, Sequence[Example]]
+    validation: Mapping[str, Sequence[Example]]
+    kinds: made.Kinds
+    seed: int
+
+    def round(self, number: int) -> list[Example]:
+        """The examples of round `number`, from 0."""
+        draw = random.Random(f"{self.seed}:{number}")
+        drawn: list[Example] = []
+        for pool, share in SHARES.items():
+            count = round(ROUND * share)
+            drawn += (self._make(pool, place, draw) for place in range(number * count, (number + 1) * count))
+        draw.shuffle(drawn)
+        return [made.as_typed(example, draw) for example in drawn]
+
+    def _make(self, pool: str, place: int, draw: random.Random) -> Example:
+        if pool == "rows":
+            return made.row(self.kinds, draw)
+        if pool == "unanswerable":
+            origin = draw.choices(("reading", "sentences", "yes_no"), (3, 2, 2))[0]
+            return made.unanswerable(draw.choice(self.training[origin]), self.training[origin], draw)
+        if pool == "without_answer":
+            example = draw.choice(self.training["reading"])
+            return made.without_answer(example) or made.unanswerable(example, self.training["reading"], draw)
+        return self.training[pool][place % len(self.training[pool])]
+
+
+def read_pools(data: Path, seed: int) -> Pools:
+    """All that is learned from, out of the folder with the training sets."""
+    read: dict[str, list[Example]] = {
+        pool: [] for pool in ("reading", "sentences", "steps", "whole", "yes_no", "helps")
+    }
+    for pool, example in sources.spans(data / READING):
+        read[pool].append(example)
+    read["yes_no"] += sources.judgements(data / READING)
+    names: list[str] = []
+    held_out = {fingerprint(passage["text"]) for name in EVALUATED for passage in sources.corpus_of(data / name)}
+    for folder in MULTI_HOP:
+        multi_hop = sources.read_multi_hop(data / folder, held_out)
+        read["steps"] += sources.steps(multi_hop)
+        read["helps"] += sources.helping(multi_hop)
+        whole = list(sources.whole_questions(multi_hop))
+        read["whole"] += (example for example in whole if example.verdict is None)
+        read["yes_no"] += (example for example in whole if example.verdict is not None)
+        names += (str(passage["title"]) for passage in multi_hop.passages.values())
+    for pool, examples in read.items():
+        random.Random(f"{seed}:{pool}").shuffle(examples)
+    training, validation = (
+        {pool: _split(examples, kept=kept) for pool, examples in read.items()} for kept in (False, True)
+    )
+    kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
+    return Pools(training, validation, kinds, seed)
+
+
+def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:
+    return [example for example in examples if is_kept_for_validation(example.text) == kept]

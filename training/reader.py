@@ -1,0 +1,197 @@
+"""Trains the reader; goes on where it stopped.
+
+    python -m training.reader [--work DIR] [--data DIR] [--minutes N] [--cool-minutes N] [--rate R] [--budget N] [--longest N]
+        [--frozen N] [--seed N] [--threads N]
+
+Learns at an even rate for `--minutes`, then at a falling one for `--cool-minutes`. `DIR/even.pt` is kept every few minutes
+and is what the next run goes on from; `DIR/cooled.pt` is what is exported (`python -m training.export`). Learning again from
+an even checkpoint for longer needs no new schedule (Hu et al. 2024, MiniCPM, section 4: warm up, stay, decay). The first
+`--frozen` layers stay as they are, which makes a step cheaper (two of six: by a fifth); another run may free them.
+
+An accelerator is used when there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+
+from hoptrail.models.folder import read_folder
+from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.weights import read_weights
+from training.batches import Batch, Limits, batches
+from training.mixture import Pools, read_pools
+from training.model import WORDS, Reader, loss_of, on_device
+from training.sources import DATA
+
+EVEN, COOLED = "even.pt", "cooled.pt"
+_WARM_UP = 100  # steps
+_SAVED_EVERY = 180.0  # seconds
+_TOLD_EVERY = 20  # steps
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the reader learns. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
+
+    rate: float = 1.5e-4
+    budget: int = 1024
+    longest: int = 112
+    seed: int = 0
+    decay: float = 0.01
+    largest_gradient: float = 1.0
+    frozen: int = 0
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far learning has come: rounds finished, steps, examples and word pieces seen."""
+
+    round: int = 0
+    step: int = 0
+    examples: int = 0
+    pieces: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """A reader that learns."""
+
+    reader: Reader
+    optimiser: torch.optim.Optimizer
+    device: torch.device
+    settings: Settings
+    progress: Progress
+
+    def learn(self, batch: Batch, rate: float) -> float:
+        """One step; returns the loss."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * min(1.0, (self.progress.step + 1) / _WARM_UP)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            loss = loss_of(self.reader, on_device(batch, self.device))
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.reader.parameters(), self.settings.largest_gradient)
+        self.optimiser.step()
+        self.progress.step += 1
+        self.progress.examples += len(batch.ids)
+        self.progress.pieces += int(batch.mask.sum())
+        return float(loss.detach())
+
+    def save(self, path: Path) -> None:
+        """All that is needed to go on, without the word embeddings, which are the encoder's."""
+        weights = {name: values for name, values in self.reader.state_dict().items() if name != WORDS}
+        kept = {
+            "reader": weights,
+            "optimiser": self.optimiser.state_dict(),
+            "progress": asdict(self.progress),
+            "settings": asdict(self.settings),
+        }
+        unfinished = path.with_suffix(".unfinished")
+        torch.save(kept, unfinished)
+        unfinished.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from a checkpoint; the rounds that it had begun are begun again."""
+        kept: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+        self.reader.load_state_dict(kept["reader"], strict=False)
+        self.optimiser.load_state_dict(kept["optimiser"])
+        self.progress = Progress(**kept["progress"])
+
+
+def new_reader() -> Reader:
+    """A reader with the encoder's trunk and heads that know nothing."""
+    model = read_folder(packaged_folder())
+    return Reader(model.sizes, read_weights(model.weights))
+
+
+def tokenizer() -> Tokenizer:
+    """The encoder's tokeniser, without a limit of its own."""
+    found = Tokenizer.from_file(str(read_folder(packaged_folder()).tokenizer))
+    found.no_truncation()
+    found.no_padding()
+    return found
+
+
+def start_run(settings: Settings) -> Run:
+    """A run that has learned nothing yet."""
+    torch.manual_seed(settings.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    reader = new_reader().to(device)
+    learned = [values for values in reader.parameters() if values.requires_grad]
+    reader.freeze(settings.frozen)  # the optimiser knows them all, so that a run that frees layers takes over its state
+    decayed = {"params": [values for values in learned if values.ndim > 1], "weight_decay": settings.decay}
+    others = {"params": [values for values in learned if values.ndim == 1], "weight_decay": 0.0}
+    return Run(reader, torch.optim.AdamW([decayed, others], settings.rate, fused=True), device, settings, Progress())
+
+
+def rounds(run: Run, pools: Pools, pieces: Tokenizer) -> Iterator[Batch]:
+    """Batches of one round after another, from where the run stands, without end."""
+    while True:
+        number = run.progress.round
+        draw = random.Random(f"{run.settings.seed}:{number}:batches")
+        limits = Limits(run.settings.budget, run.settings.longest)
+        yield from batches(pools.round(number), pieces, limits, draw)
+        run.progress.round += 1
+
+
+def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_minutes: float) -> None:
+    """Learn for as long as said; the checkpoints are the result."""
+    began = saved = time.monotonic()
+    cooling_from, until = began + 60 * minutes, began + 60 * (minutes + cool_minutes)
+    losses: list[float] = []
+    cooling = False
+    while (now := time.monotonic()) < until:
+        if not cooling and (now >= cooling_from or now - saved > _SAVED_EVERY):
+            run.save(work / EVEN)
+            saved, cooling = now, now >= cooling_from
+        left = min(1.0, (until - now) / (until - cooling_from)) if cooling else 1.0
+        losses.append(run.learn(next(supply), run.settings.rate * left))
+        if run.progress.step % _TOLD_EVERY == 0:
+            speed = run.progress
+            print(
+                f"{now - began:6.0f} s  step {speed.step}  round {speed.round}  examples {speed.examples}  "
+                f"pieces {speed.pieces}  rate {left:.2f}  loss {sum(losses) / len(losses):.3f}",
+                flush=True,
+            )
+            losses.clear()
+    run.save(work / COOLED)
+
+
+def main() -> int:
+    """See the module."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
+    arguments.add_argument("--data", type=Path, default=DATA)
+    arguments.add_argument("--minutes", type=float, default=240.0)
+    arguments.add_argument("--cool-minutes", type=float, default=45.0)
+    arguments.add_argument("--rate", type=float, default=Settings().rate)
+    arguments.add_argument("--budget", type=int, default=Settings().budget)
+    arguments.add_argument("--longest", type=int, default=Settings().longest)
+    arguments.add_argument("--frozen", type=int, default=0, help="layers from the lowest on that are not learned")
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--threads", type=int, default=0, help="0: one for each core")
+    given = arguments.parse_args()
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    given.work.mkdir(parents=True, exist_ok=True)
+    run = start_run(Settings(given.rate, given.budget, given.longest, given.seed, frozen=given.frozen))
+    if (given.work / EVEN).exists():
+        run.load(given.work / EVEN)
+    supply = rounds(run, read_pools(given.data, given.seed), tokenizer())
+    train(run, supply, given.work, given.minutes, given.cool_minutes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Reads the training sets, in the layout of `../shared/data` (its README says what the files hold), as examples.
+
+    reading     questions with answers in a paragraph (SQuAD, its shifts, Natural Questions)
+    sentences   questions with answers in one sentence (QAMR, QA-SRL)
+    yes_no      claims and yes/no questions (FEVER, BoolQ, StrategyQA, HotpotQA, 2WikiMultiHopQA)
+    steps       answered sub-questions beside the passage that answers them (MuSiQue, 2WikiMultiHopQA)
+    whole       whole questions beside the sentences that settle them (HotpotQA, MuSiQue)
+    helps       whole questions beside passages that help or do not, after those read before
+
+Answers are found in passages by their words alone, so a passage that names the answer for another reason teaches something
+slightly wrong; passages that do not name it are left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.examples import Example, Verdict, answered_at, fingerprint, under_title
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+"""Where the sets lie, beside the repository."""
+
+_ONE_SENTENCE = ("qamr", "qasrl")
+_CLOSED = {"yes": Verdict.YES, "no": Verdict.NO}
+_WHOLE = 1200  # characters of passages read together
+
+
+@dataclass(frozen=True, slots=True)
+class MultiHop:
+    """A set of questions over several passages: its lines, and its passages by id."""
+
+    name: str
+    questions: tuple[Mapping[str, Any], ...]
+    passages: Mapping[str, Mapping[str, Any]]
+
+    def shown(self, passage: str) -> str:
+        """The passage under its title."""
+        return under_title(self.passages[passage]["title"], self.passages[passage]["text"])
+
+
+def read_multi_hop(folder: Path, held_out: Set[int] = frozenset()) -> MultiHop:
+    """The set in `folder`, without passages whose text is `held_out` and without questions that rest on one of them."""
+    name = "questions.dev.jsonl" if (folder / "questions.dev.jsonl").exists() else "questions.jsonl"
+    passages = {line["id"]: line for line in corpus_of(folder) if fingerprint(line["text"]) not in held_out}
+    questions = (line for line in read_lines(folder / name) if passages.keys() >= set(line["supporting"]))
+    return MultiHop(folder.name, tuple(questions), passages)
+
+
+def corpus_of(folder: Path) -> Iterator[Any]:
+    """The passages of a set, packed or not."""
+    return read_lines(next(path for path in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if path.exists()))
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """The values of a file of JSON lines, packed or not."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def spans(folder: Path) -> Iterator[tuple[str, Example]]:
+    """Questions with answers in their text, each with the pool it belongs to."""
+    for line in read_lines(folder / "spans.jsonl.gz"):
+        pool = "sentences" if line["source"].startswith(_ONE_SENTENCE) else "reading"
+        end = line["start"] + len(line["answer"])
+        question = line["question"].strip()
+        yield pool, answered_at(line["source"], question, line["text"], line["start"], end)
+
+
+def judgements(folder: Path) -> Iterator[Example]:
+    """Claims and yes/no questions with the text that settles them."""
+    for line in read_lines(folder / "yes_no.jsonl.gz"):
+        if "claim" in line:
+            verdict = Verdict.YES if line["supported"] else Verdict.NO
+            yield Example(line["source"], line["claim"], line["text"], verdict=verdict, helps=True)
+        else:
+            yield Example(line["source"], line["question"], line["text"], verdict=_CLOSED[line["answer"]], helps=True)
+
+
+def steps(data: MultiHop) -> Iterator[Example]:
+    """Answered sub-questions, earlier answers filled in, each beside a passage that names the answer."""
+    for line in data.questions:
+        answers: list[str] = []
+        for step in line["decomposition"]:
+            question = fill_in(step["question"], answers)
+            answers.append(step["answer"] or "")
+            if answers[-1].lower() in _CLOSED or not answers[-1]:
+                continue
+            named = [step["supporting"]] if step["supporting"] else _named_in(question, line["supporting"], data)
+            yield from _first_found(data, question, answers[-1], named)
+
+
+def fill_in(question: str, answers: list[str]) -> str:
+    """A sub-question with `#1`, `#2` … replaced by the earlier answers."""
+    return re.sub(r"#(\d)", lambda found: (answers[int(found[1]) - 1 :] or [found[0]])[0], question)
+
+
+def _named_in(question: str, passages: list[str], data: MultiHop) -> list[str]:
+    """Those of the passages whose title, without what stands in brackets, the question names."""
+    titles = {passage: re.sub(r" \(.*\)$", "", data.passages[passage]["title"]).lower() for passage in passages}
+    return [passage for passage, title in titles.items() if title in question.lower()]
+
+
+def _first_found(data: MultiHop, question: str, answer: str, passages: list[str]) -> Iterator[Example]:
+    for passage in passages:
+        text = data.shown(passage)
+        if found := find_answer(text, answer):
+            yield answered_at(f"{data.name}.steps", question, text, *found)
+            return
+
+
+def find_answer(text: str, answer: str) -> tuple[int, int] | None:
+    """Where the answer stands as whole words, letters of either case; its first place."""
+    found = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) if answer else None
+    return found.span() if found else None
+
+
+def whole_questions(data: MultiHop) -> Iterator[Example]:
+    """Questions beside all that settles them: the gold sentences under their titles, or the gold passages where short."""
+    for line in data.questions:
+        text = "\n".join(_gold_parts(line, data))
+        if len(text) > _WHOLE:
+            continue
+        answer = line["answers"][0]
+        if verdict := _verdict(answer):
+            yield Example(f"{data.name}.whole", line["question"], text, verdict=verdict, helps=True)
+        elif found := find_answer(text, answer):
+            yield answered_at(f"{data.name}.whole", line["question"], text, *found)
+
+
+def _verdict(answer: str) -> Verdict | None:
+    return _CLOSED.get(answer.lower())
+
+
+def _gold_parts(line: Mapping[str, Any], data: MultiHop) -> Iterator[str]:
+    for passage in line["supporting"]:
+        chosen = [number for name, number in line["supporting_sentences"] if name == passage]
+        sentences = data.passages[passage].get("sentences") or []
+        said = " ".join(sentences[number] for number in chosen if number < len(sentences))
+        yield under_title(data.passages[passage]["title"], said) if said else data.shown(passage)
+
+
+def helping(data: MultiHop) -> Iterator[Example]:
+    """Whole questions beside each gold passage after those before it, and beside two other passages of their own context.
+
+    Where the answer stands is taught by `steps`.
+    """
+    for line in data.questions:
+        before = ""
+        others = [
+            passage for passage in line["candidates"] if passage in data.passages and passage not in line["supporting"]
+        ]
+        for number, passage in enumerate(line["supporting"]):
+            yield _judged(data, line["question"], passage, before, helps=True)
+            for other in others[2 * number : 2 * number + 2]:
+                yield _judged(data, line["question"], other, before, helps=False)
+            before = f"{before}\n{data.shown(passage)}".strip()
+
+
+def _judged(data: MultiHop, question: str, passage: str, before: str, *, helps: bool) -> Example:
+    return Example(f"{data.name}.helps", question, data.shown(passage), before=before, helps=helps)
