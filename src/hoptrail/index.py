@@ -10,9 +10,12 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TypeVar, cast
 
+from hoptrail.corpus.copying import copy_index
+from hoptrail.corpus.repairing import damage, files_of_index
+from hoptrail.corpus.schema import FORMAT
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of as files_in
-from hoptrail.errors import DocumentError, IndexUnavailable, UsageError
+from hoptrail.errors import DocumentError, IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
@@ -24,12 +27,9 @@ from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
-from hoptrail.store.files import copy_files, files_of
-from hoptrail.store.head import FORMAT
-from hoptrail.store.integrity import nothing_committed, verify
 from hoptrail.store.place import Place
 from hoptrail.store.register import Withdrawn
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.snapshot import Shared, Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
@@ -88,7 +88,7 @@ class Index:
         self.folder = self.place.beside
         self.settings = settings or Settings()
         self._opening = Lock()
-        self._opened: Snapshot | None = None
+        self._shared: Shared | None = None
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -134,7 +134,6 @@ class Index:
             watcher or Watcher(),
             performer,
             on,
-            self.settings.storage,
             keep_lines=keep_lines,
         )
         self._forget_replies()
@@ -177,7 +176,7 @@ class Index:
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.place):
-                copy_files(files_of(self.place), copy, lambda name: not name.startswith(FILE))
+                copy_index(self.folder, copy)
             watcher = watcher or Watcher()
             performer = Performer(rehearsal, rebuild=rebuild)
             return update_index(copy, sources, self.encoder, structures, self.settings.reading, watcher, performer)
@@ -213,24 +212,23 @@ class Index:
         self._snapshot()
         structures = self._structures(())
         self._close()
-        language, storage = self._free_language, self.settings.storage
         withdrawn = remove_documents(
-            self.place, _one_or_several(documents), self.encoder, structures, language, storage
+            self.place, _one_or_several(documents), self.encoder, structures, self._free_language
         )
         self._forget_replies()
         return withdrawn
 
-    def sweep(self) -> bool:
-        """Remove from the folder what only earlier states needed, deleted text included.
+    def clean(self) -> bool:
+        """See that nothing that was removed is left in any file.
 
-        Every commit does so, unless somebody reads at that moment; False where that is so now.
+        Every removal does so, unless somebody reads an earlier state for long; False where that is so now.
 
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         self._close()
-        with writing_to(self.place, self.encoder.identity, self.settings.storage) as writer:
-            return writer.sweep()
+        with writing_to(self.place, self.encoder.identity) as writer:
+            return writer.clean()
 
     def recipe(
         self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
@@ -245,7 +243,7 @@ class Index:
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         name = name or self.settings.recipe
         needed = needed_structures([name], self.settings.recipes)
-        corpus = Corpus(self._snapshot(), lambda: self.encoder, self.settings.structures)
+        corpus = self.corpus()
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(
@@ -255,6 +253,14 @@ class Index:
         if language is None or isinstance(language, str):
             language = self.language(language)
         return open_recipe(name, corpus, language, self.settings.recipes, limit)
+
+    def corpus(self) -> Corpus:
+        """What recipes search: the last committed state, as long as it is held on to.
+
+        Raises:
+            IndexUnavailable: there is no index here.
+        """
+        return Corpus(self._snapshot(), lambda: self.encoder, self.settings.structures)
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
@@ -287,23 +293,18 @@ class Index:
         return contents_of(self._snapshot())
 
     def verify(self) -> int:
-        """Compare every file of the index with its checksum; how many were compared.
+        """Read every file of the index and compare it with its checksums; how many files were compared.
 
         Raises:
-            IndexDamaged: names the first that is missing or altered.
-            IndexUnavailable: there are no checksums, because nothing was committed yet or the last commit was not finished with.
+            IndexDamaged: names the first that is missing or altered, or does not belong.
+            IndexUnavailable: there is no index here.
         """
-        head = self._snapshot().head
-        if not head.tables:
-            raise nothing_committed(self.place)
-        checksums = head.checksums
-        if checksums is None:
-            raise IndexUnavailable(
-                f"{self.place} cannot be verified: a writer is still at work, or was cut short after its commit, before it "
-                f"wrote the checksums. Wait for it to end, or run `hoptrail index` with the same sources once more."
+        found = damage(self.folder)
+        if found:
+            raise IndexDamaged(
+                f"{self.place}: {found[0]}. Run `hoptrail repair --index {self.place}` to rebuild what the stored documents allow."
             )
-        verify(self.place, checksums, limit=None)
-        return len(checksums)
+        return files_of_index(self.folder)
 
     def repair(self, watcher: Watcher | None = None) -> list[str]:
         """Rebuild what is damaged from the stored documents; the names of the files that were.
@@ -315,8 +316,7 @@ class Index:
         """
         structures = structures_by_name(self.settings.passages, self.settings.structures)
         self._close()
-        language, storage = self._free_language, self.settings.storage
-        return repair_index(self.place, self.encoder, structures, watcher or Watcher(), language, storage)
+        return repair_index(self.place, self.encoder, structures, watcher or Watcher(), self._free_language)
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
@@ -336,17 +336,16 @@ class Index:
         replies.close()
 
     def _snapshot(self) -> Snapshot:
-        """The last committed state; opened anew only when it has changed, since that reads every vector again."""
+        """The last committed state; what was made of the same one before is taken over."""
         with self._opening:
-            if self._opened is None or not self._opened.is_current():
-                self._opened = None
-                self._opened = Snapshot.open(self.place, self.settings.storage)
-            return self._opened
+            snapshot = Snapshot.open(self.place, self._shared)
+            self._shared = snapshot.shared
+            return snapshot
 
     def _close(self) -> None:
-        """Let go of the snapshot before writing, so that the writer may sweep away what only it kept."""
+        """Let go of what was made of the last state before writing the next."""
         with self._opening:
-            self._opened = None
+            self._shared = None
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hoptrail.corpus.repairing import repair
 from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.executing.executor import HERE, Executor, batched
@@ -19,9 +20,14 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.place import Place
-from hoptrail.store.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, Withdrawn, withdraw
-from hoptrail.store.repairing import set_damage_aside
-from hoptrail.store.tables import StorageSettings
+from hoptrail.store.register import (
+    BATCH_CHARACTERS,
+    BATCH_DOCUMENTS,
+    Register,
+    Withdrawn,
+    remove_unsourced,
+    withdraw,
+)
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
 from hoptrail.types import Document, Usage, content_id
@@ -79,7 +85,6 @@ def update_index(
     watcher: Watcher,
     performer: Performer | None = None,
     executor: Executor = HERE,
-    storage: StorageSettings | None = None,
     *,
     keep_lines: bool = False,
 ) -> IndexingReport:
@@ -97,7 +102,7 @@ def update_index(
     """
     started = time.perf_counter()
     account = Account(tell=watcher.spent)
-    with writing_to(where, encoder.identity, storage) as writer:
+    with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
         workshop = Workshop(
@@ -116,11 +121,10 @@ def update_index(
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(spent(), settled)
-        elif writer.head.tables:
+        elif writer.committed:
             if settled != writer.head.settled:
                 writer.settle(settled)
-            if writer.head.checksums is None:  # the sweep after the last publish was cut short
-                writer.sweep()
+            writer.clean()  # where a run before was stopped between its commit and that
         report.documents = writer.snapshot().count_documents()
     report.notes += account.notes
     report.usage = account.usage
@@ -139,10 +143,12 @@ def build(
     of one, and of all that it is built from, it is told what has happened to the documents since, and left alone if nothing
     has: working out that nothing is to be done can take as long as doing it. Gives the same of the state it leaves.
     """
-    change = workshop.writer.change()
     followed: set[str] = set()
     now: dict[str, str] = {}
     for structure in structures:
+        if structure.built_from:  # what replaces them has passages now
+            remove_unsourced(workshop.writer)
+        change = workshop.writer.change()
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
         try:
             hangs_on = _hangs_on(structure, maker)
@@ -168,6 +174,7 @@ def build(
         whole = since is not None or not (waits or as_built)
         if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
+    remove_unsourced(workshop.writer)
     return now
 
 
@@ -218,7 +225,6 @@ def remove_documents(
     encoder: Encoder,
     structures: Sequence[Structure],
     language: Language | None = None,
-    storage: StorageSettings | None = None,
 ) -> list[Withdrawn]:
     """Remove documents by id, path or title, with everything derived from them alone; gives what became of those meant.
 
@@ -230,12 +236,16 @@ def remove_documents(
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
     started = time.perf_counter()
-    with writing_to(where, encoder.identity, storage) as writer:
+    with writing_to(where, encoder.identity) as writer:
         withdrawn = withdraw(writer, names)
-        workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint, _sole_maker(writer, language))
+        workshop = Workshop(writer, encoder, report_nothing, _go_on, _sole_maker(writer, language))
         settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
         writer.publish(Usage(seconds=time.perf_counter() - started), settled)
     return withdrawn
+
+
+def _go_on() -> None:
+    """Removing is one commit: where it is stopped, nothing has been removed."""
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
@@ -249,33 +259,29 @@ def repair_index(
     structures: Mapping[str, Structure],
     watcher: Watcher,
     language: Language | None = None,
-    storage: StorageSettings | None = None,
 ) -> list[str]:
-    """Make damaged tables anew from the stored documents; the names of the files that were damaged.
+    """Make damaged files anew from the stored documents; the names of the files that were damaged.
 
-    A damaged keyword index is made again from its rows; a table with any other damage is dropped, and the structures that
-    the index holds bring themselves up to date, as far as `language` has made them. What an earlier run has left
-    unfinished is gone on with.
+    Where rows were lost, the structures that the index holds bring themselves up to date, as far as `language` has made them.
+    What an earlier run has left unfinished is gone on with.
 
     Raises:
-        IndexDamaged: the documents themselves, or the head, are damaged; nothing is touched.
+        IndexUnavailable: there is no index.
+        IndexDamaged: the documents themselves are damaged; nothing is touched.
         Interrupted: the watcher asked to stop; what was finished is kept.
     """
     started = time.perf_counter()
-    damage = set_damage_aside(where, storage)
-    with writing_to(where, encoder.identity, storage) as writer:
-        for table in damage.stale:
-            writer.renew_index(table)
+    repaired = repair(Place.of(where).folder, encoder.encode)
+    with writing_to(where, encoder.identity) as writer:
         unfinished = writer.head.unfinished
-        if damage.files or damage.stale or unfinished:
+        if repaired.lost or unfinished:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
             workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
             with _spending(workshop, started) as spent:
                 build([structure for name, structure in structures.items() if name in held], workshop, {})
-            if damage.files or damage.stale or unfinished.keys() & writer.structures.keys():
-                writer.publish(spent())
-    return list(damage.files)
+            writer.publish(spent())
+    return list(repaired.files)
 
 
 def _read_all(

@@ -27,7 +27,6 @@ from hoptrail.models.opening import check_encoder
 from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings, recipe_settings
 from hoptrail.recipes.papers import PREFIX, paper_named
 from hoptrail.server_limits import ServerLimits
-from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ class Settings:
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
-    storage: StorageSettings = field(default_factory=StorageSettings)
     server: ServerLimits = field(default_factory=ServerLimits)
 
 

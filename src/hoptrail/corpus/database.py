@@ -187,6 +187,10 @@ class Database:
                 self._connection.set_busy_timeout(0)
         return True
 
+    def backup_to(self, other: apsw.Connection) -> apsw.Backup:
+        """What copies the state that is read here."""
+        return other.backup("main", self._connection, "main")
+
     @property
     def log_size(self) -> int:
         """Bytes of the log."""

@@ -45,6 +45,16 @@ class LinkWriter:
                 touched = np.concatenate([leaving(segment, numbers), entering(segment, numbers)])
                 self._segments.mark_gone(segment, touched)
 
+    def ends(self) -> Numbers:
+        """The units that some link leads from or to, rising."""
+        segments = [
+            edges_at(segment, segment.living())
+            for kind in self._segments.kinds(Family.LINKS)
+            for segment in self._segments.of(Family.LINKS, kind)
+        ]
+        whole = Edges.joined(segments)
+        return np.unique(np.concatenate([whole.sources, whole.targets]))
+
     def flush(self) -> None:
         for kind, waiting in sorted(self._waiting.items()):
             edges = _latest(Edges.joined(waiting))

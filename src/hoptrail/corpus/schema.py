@@ -63,6 +63,20 @@ CREATE TABLE units (
     text TEXT NOT NULL
 );
 CREATE INDEX units_document ON units (document);
+CREATE INDEX units_title ON units (title) WHERE kind IN ('passage', 'profile');
+
+CREATE TABLE reserved ( -- numbers of units that links lead from or to, and that are not there (yet, or for now)
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX reserved_number ON reserved (number);
+
+CREATE TABLE terms ( -- names and words of a large corpus
+    id TEXT PRIMARY KEY,
+    passages INTEGER NOT NULL,
+    owners TEXT NOT NULL, -- lists as JSON
+    namers TEXT NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE further_sources (
     unit INTEGER NOT NULL,

@@ -191,11 +191,7 @@ class SegmentWriter(Segments):
 
     def sweep(self) -> None:
         """Step 5 of `durable.py`: remove the files that the last commit does not name, in a transaction that writes."""
-        if not self._folder.is_dir():
-            return
-        named = self.database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
-        kept = {file_name(segment, name) for segment, name in named}
-        remove_files(path for path in sorted(self._folder.iterdir()) if path.name not in kept)
+        remove_files(unknown_arrays(self.database))
 
     def _write(self, segment: int, name: str, array: Array) -> None:
         make_folder(self._folder)
@@ -207,20 +203,51 @@ def file_name(segment: int, name: str) -> str:
     return f"{segment}-{name}.npy"
 
 
-def checked(database: Database) -> Iterator[str]:
-    """What is wrong with the arrays of a snapshot, by their checksums: it reads all of them."""
-    for segment, name, type_, shape, checksum, data in database.each(
-        "SELECT segment, name, type, shape, checksum, data FROM arrays ORDER BY segment, name"
+@dataclass(frozen=True, slots=True)
+class DamagedSegment:
+    """A segment some of whose arrays are missing or altered; `files` name them."""
+
+    number: int
+    family: Family
+    kind: str
+    files: tuple[str, ...]
+
+
+def damaged_segments(database: Database) -> list[DamagedSegment]:
+    """The segments of a commit that are not as they were written, by their checksums: it reads all arrays."""
+    found: dict[tuple[int, str, str], list[str]] = {}
+    for number, family, kind, name, type_, shape, checksum, data in database.rows(
+        "SELECT s.number, s.family, s.kind, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
+        "JOIN arrays a ON a.segment = s.number ORDER BY s.number, a.name"
     ):
         sizes = tuple(map(int, shape.split()))
+        path = database.folder / ARRAYS / file_name(number, name)
         try:
-            path = database.folder / ARRAYS / file_name(segment, name)
             array = _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_)
-        except IndexDamaged as error:
-            yield str(error)
-            continue
-        if _checksum(array) != checksum:
-            yield f"array {name} of segment {segment} is altered"
+            whole = _checksum(array) == checksum and (data is not None or _is_whole(path, array))
+        except IndexDamaged:
+            whole = False
+        if not whole:
+            place = f"{ARRAYS}/{file_name(number, name)}" if data is None else f"array {name} of segment {number}"
+            found.setdefault((number, family, kind), []).append(place)
+    return [DamagedSegment(number, Family(family), kind, tuple(files)) for (number, family, kind), files in found.items()]
+
+
+def unknown_arrays(database: Database) -> list[Path]:
+    """The files of arrays that the commit does not name."""
+    folder = database.folder / ARRAYS
+    if not folder.is_dir():
+        return []
+    named = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
+    kept = {file_name(segment, name) for segment, name in named}
+    return [path for path in sorted(folder.iterdir()) if path.name not in kept]
+
+
+def _is_whole(path: Path, array: Array) -> bool:
+    """Whether the header and the length of a file are as they were written."""
+    expected = bytes(next(_npy(array)))
+    with path.open("rb") as file:
+        return file.read(len(expected)) == expected and path.stat().st_size == len(expected) + array.nbytes
 
 
 def _npy(array: Array) -> Iterator[bytes | memoryview]:

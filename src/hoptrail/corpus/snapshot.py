@@ -5,17 +5,21 @@ It is opened in milliseconds, closed at the end of the request, and never carrie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Self
+
+import apsw
 
 from hoptrail.corpus.database import Database, telling
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.segments import MissingFile, Segments, checked
+from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.state import State, commit_number, read_state
+from hoptrail.corpus.terms import Term
 from hoptrail.corpus.texts import Documents, Texts
 from hoptrail.corpus.vectors import Vectors
 
@@ -28,7 +32,7 @@ class Snapshot:
 
     def __init__(self, database: Database, segments: Segments, *, borrowed: bool = False) -> None:
         self._borrowed = borrowed
-        self._database = database
+        self.database = database
         self.documents = Documents(database)
         self.texts = Texts(database, segments)
         self.vectors = Vectors(segments, self.texts)
@@ -67,25 +71,39 @@ class Snapshot:
     @property
     def state(self) -> State:
         """What the index says of itself."""
-        return read_state(self._database)
+        return read_state(self.database)
 
     @property
     def commit(self) -> int:
         """How many commits came before this state, and it: the same number is the same state."""
-        return commit_number(self._database)
+        return commit_number(self.database)
 
-    def verify(self) -> Iterator[str]:
-        """What is wrong with the files, in words; nothing where all is well. It reads all of them."""
-        yield from (str(found) for (found,) in self._database.rows("PRAGMA integrity_check") if found != "ok")
-        yield from checked(self._database)
+    def terms(self, ids: Collection[str] | None = None) -> list[Term]:
+        """What is known of names and words, all or those of `ids`."""
+        columns = "SELECT t.id, t.passages, t.owners, t.namers FROM"
+        if ids is None:
+            found = self.database.rows(f"{columns} terms t")
+        elif ids:
+            found = self.database.rows(
+                f"{columns} carray(?) c CROSS JOIN terms t ON t.id = c.value", apsw.carray(tuple(ids))
+            )
+        else:
+            return []
+        return [Term(id_, count, tuple(json.loads(owners)), tuple(json.loads(namers))) for id_, count, owners, namers in found]
 
     def close(self) -> None:
         """Give up the connection, but for a writer's."""
         if not self._borrowed:
-            self._database.close()
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def has_commit(folder: Path) -> bool:
+    """Whether anything was ever committed to the database of a folder."""
+    with Snapshot.open(folder) as snapshot:
+        return snapshot.commit > 0

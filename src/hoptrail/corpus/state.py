@@ -26,11 +26,14 @@ class StructureState:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`encoder` is None where nothing has vectors yet."""
+    """`encoder` is None where nothing has vectors yet. `whole` says that the last run came to its end: else the structures do not
+    stand for all documents yet.
+    """
 
     encoder: EncoderIdentity | None = None
     structures: tuple[StructureState, ...] = ()
     spent: Usage = field(default_factory=Usage)
+    whole: bool = True
 
 
 _TOKENS = ("calls", "prompt_tokens", "completion_tokens")
@@ -50,11 +53,12 @@ def read_state(database: Database) -> State:
             for name, fingerprint, language, finished, settled in structures
         ),
         Usage(calls, prompt, completion, float(settings.get("spent.seconds", 0))),
+        "stopped" not in settings,
     )
 
 
 def write_state(database: Database, state: State) -> None:
-    settings = {
+    settings: dict[str, object] = {
         "spent.calls": state.spent.calls,
         "spent.prompt_tokens": state.spent.prompt_tokens,
         "spent.completion_tokens": state.spent.completion_tokens,
@@ -68,6 +72,8 @@ def write_state(database: Database, state: State) -> None:
             "encoder.dimension": state.encoder.dimension,
         }
     )
+    if not state.whole:
+        settings["stopped"] = 1
     database.run("DELETE FROM settings WHERE name NOT IN ('commit', 'unclean')")
     database.run_each(
         "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]

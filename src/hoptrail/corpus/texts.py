@@ -88,6 +88,11 @@ class Documents:
             "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = c.value", apsw.carray(tuple(titles))
         )
 
+    def unsourced(self) -> list[str]:
+        """Ids of the documents that have no source, by rising number."""
+        sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
+        return [id_ for (id_,) in self._database.rows(sql)]
+
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of documents that there are, in the order asked for."""
         return _ids(self._database, "documents", numbers)
@@ -127,16 +132,50 @@ class Texts:
         order = np.argsort(whole[0], kind="stable")
         return Origins(*(column[order] for column in whole))
 
-    def numbers(self, ids: Sequence[str]) -> Numbers:
-        """The numbers of units by their ids, in the same order; 0 where there is none."""
+    def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
+        """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved` also of units that links
+        lead from or to, and that are not there.
+        """
         if not ids:
             return NONE
-        found: dict[str, int] = dict(
-            self._database.rows(
-                "SELECT u.id, u.number FROM carray(?) c CROSS JOIN units u ON u.id = c.value", apsw.carray(tuple(ids))
+        found: dict[str, int] = {}
+        for table in ("units", "reserved") if reserved else ("units",):
+            found |= dict(
+                self._database.rows(
+                    f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = c.value",
+                    apsw.carray(tuple(ids)),
+                )
             )
-        )
         return numbers_of([found.get(id_, 0) for id_ in ids])
+
+    def names(self, numbers: Numbers) -> dict[int, str]:
+        """Ids by number, also of units that links lead from or to, and that are not there."""
+        wanted = np.unique(numbers_of(numbers))
+        if not len(wanted):
+            return {}
+        return {
+            number: id_
+            for table in ("units", "reserved")
+            for number, id_ in self._database.rows(
+                f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value",
+                apsw.carray(wanted),
+            )
+        }
+
+    def titled(
+        self, kind: Kind, titles: Collection[str], documents: Collection[str] | None = None
+    ) -> list[tuple[str, str, str]]:
+        """Title, document of the first source and id of the passages or profiles with one of these titles, letter by letter;
+        `documents` limits it to those of a few.
+        """
+        if not titles:
+            return []
+        found = self._database.rows(
+            "SELECT u.title, d.id, u.id FROM carray(?) c CROSS JOIN units u ON u.title = c.value AND u.kind = ? "
+            "AND u.kind IN ('passage', 'profile') JOIN documents d ON d.number = u.document ORDER BY u.number",
+            *(apsw.carray(tuple(dict.fromkeys(titles))), kind.value),
+        )
+        return found if documents is None else [row for row in found if row[1] in documents]
 
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of units that there are, in the order asked for."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers, numbers_of
+from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.postings import PostingWriter
 from hoptrail.corpus.segments import Array, Family, SegmentWriter
 from hoptrail.corpus.texts import Texts
@@ -21,6 +21,9 @@ SEARCHED = frozenset({Kind.PASSAGE})
 
 WAITING = 1 << 26
 """Bytes of vectors, and letters of passages, that wait for a segment at the most."""
+
+_COMPLETED = 512
+"""Units that are encoded again at a time."""
 
 Origin = tuple[int, int, int, int]
 """Numbers of a unit and of a document, start and end."""
@@ -86,8 +89,9 @@ class UnitWriter:
         documents = self._documents({span.document for unit in units for span in unit.sources})
         first = self._next("units")
         numbers = []
+        reserved = self._take_reserved([unit.id for unit in units])
         for unit in units:
-            number = self._freed.pop(unit.id, 0)
+            number = self._freed.pop(unit.id, 0) or reserved.get(unit.id, 0)
             numbers.append(number or first)
             first += not number
         self._insert(units, numbers, documents)
@@ -120,6 +124,75 @@ class UnitWriter:
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
             self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", wanted)
 
+    def reserve(self, ids: Sequence[str]) -> Numbers:
+        """Numbers of units by their ids, also of those that are not there, which get theirs when they come; in the same order."""
+        numbers = self._texts.numbers(ids, reserved=True)
+        if not numbers.all():
+            missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
+            freed = [(id_, self._freed[id_]) for id_ in missing if id_ in self._freed]
+            new = [id_ for id_ in missing if id_ not in self._freed]
+            first = self._next("units")
+            self._database.run_each(
+                "INSERT INTO reserved (id, number) VALUES (?, ?)",
+                [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
+            )
+            if new:
+                self._draw("units", first + len(new) - 1)
+            numbers = self._texts.numbers(ids, reserved=True)
+        return numbers
+
+    def keep_numbers(self, numbers: Numbers) -> None:
+        """Before units are removed: whoever of them comes again, in whatever commit, has its number, and so its links."""
+        if not len(numbers):
+            return
+        self._database.run(
+            "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
+            "CROSS JOIN units u ON u.number = c.value",
+            apsw.carray(numbers_of(numbers)),
+        )
+
+    def release(self, linked: Numbers) -> None:
+        """Forget the reserved numbers that are not among `linked`."""
+        found = self._database.rows("SELECT number FROM reserved")
+        idle = np.setdiff1d(numbers_of([number for (number,) in found]), linked)
+        if len(idle):
+            self._database.run(
+                "DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", apsw.carray(numbers_of(idle))
+            )
+
+    def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
+        if not ids or self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
+            return {}
+        wanted = apsw.carray(tuple(ids))
+        found: dict[str, int] = dict(
+            self._database.rows(
+                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = c.value", wanted
+            )
+        )
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT value FROM carray(?))", wanted)
+        return found
+
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:
+        """Make the arrays and postings of units that have none: those of segments that were lost."""
+        for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
+            for units in self._portions(Family.UNITS, kind):
+                documents = self._documents({span.document for unit in units.values() for span in unit.sources})
+                origins = [_origin(number, unit, documents) for number, unit in units.items()]
+                self._wait(kind, origins, encode([unit.searchable for unit in units.values()]))
+            if kind in SEARCHED:
+                for units in self._portions(Family.KEYWORDS, kind):
+                    for number, unit in units.items():
+                        self._postings.add(kind, number, unit.searchable)
+            self.flush()
+
+    def _portions(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
+        """The units of a kind that have no row in a segment of some family, by number, some at a time."""
+        every = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        there = [segment.arrays["numbers"][segment.living()] for segment in self._segments.of(family, kind)]
+        lacking = np.setdiff1d(numbers_of([number for (number,) in every]), np.concatenate([NONE, *there]))
+        for start in range(0, len(lacking), _COMPLETED):
+            yield rows.units(self._database, numbers_of(lacking[start : start + _COMPLETED]))
+
     def flush(self) -> None:
         """Make segments of what waits."""
         self._postings.flush()
@@ -151,6 +224,11 @@ class UnitWriter:
     def _next(self, table: str) -> int:
         row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
         return int(row[0]) + 1 if row else 1
+
+    def _draw(self, table: str, last: int) -> None:
+        """Numbers up to `last` are given."""
+        self._database.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
+        self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
     def _documents(self, ids: Collection[str]) -> Mapping[str, int]:
         found: dict[str, int] = dict(

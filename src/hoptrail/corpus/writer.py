@@ -6,7 +6,8 @@ before. What was removed is out of all files when `commit` returns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.relations import LinkWriter, NameWriter
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.terms import Term
 from hoptrail.corpus.state import State, count_commit, is_unclean, mark_unclean, write_state
 from hoptrail.corpus.units import UnitWriter
 from hoptrail.errors import IndexBusy
@@ -91,13 +93,29 @@ class Writer:
             self.remove_units(replaced)
         return self._units.put(units, vectors)
 
-    def remove_units(self, numbers: Numbers) -> None:
+    def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
         """Remove units with what was found in them, their names and their links. The links stay where units of the same ids come
-        again before the commit.
+        again before the commit, or, to `keep_links`, ever.
         """
         wanted = numbers_of(numbers)
+        if keep_links:
+            self._units.keep_numbers(wanted)
         self._units.remove(wanted)
         self._remove(wanted)
+
+    def reserve(self, ids: Sequence[str]) -> Numbers:
+        """Numbers for links of units by their ids, also of those that are still to come; in the same order."""
+        return self._units.reserve(ids)
+
+    def release(self) -> None:
+        """Forget the numbers kept for units that no link leads from or to any more."""
+        self._links.flush()
+        self._units.release(self._links.ends())
+
+    def remove_links_of(self, numbers: Numbers) -> None:
+        """Remove the links of all kinds that lead from or to some units."""
+        self._links.flush()
+        self._links.forget(numbers_of(numbers))
 
     def put_links(self, kind: str, edges: Edges) -> None:
         """Add links, or replace those between the same two units with the same kind."""
@@ -123,18 +141,44 @@ class Writer:
             [rows.extraction_row(number, found) for number, found in extractions.items()],
         )
 
+    def remove_extractions(self) -> None:
+        """Remove what was found in all units."""
+        self._database.run("DELETE FROM extractions")
+        self._unclean = True
+
+    def put_terms(self, terms: Iterable[Term]) -> None:
+        """Add terms, or replace those of the same id."""
+        self._database.run_each(
+            "INSERT OR REPLACE INTO terms (id, passages, owners, namers) VALUES (?, ?, ?, ?)",
+            [(term.id, term.passages, json.dumps(term.owners), json.dumps(term.namers)) for term in terms],
+        )
+
+    def remove_terms(self, ids: Collection[str] | None = None) -> None:
+        """Remove all terms, or those of some ids."""
+        if ids is None:
+            self._database.run("DELETE FROM terms")
+        elif ids:
+            self._database.run("DELETE FROM terms WHERE id IN (SELECT value FROM carray(?))", apsw.carray(tuple(ids)))
+        self._unclean = True
+
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:
+        """Make vectors and keyword postings of units whose segments were lost."""
+        self._units.complete(encode)
+
     def put_state(self, state: State) -> None:
         """What the index says of itself."""
         write_state(self._database, state)
 
-    def commit(self) -> None:
-        """Make everything written so far the state that readers see; what was removed is gone then.
+    def commit(self, *, clean: bool = True) -> None:
+        """Make everything written so far the state that readers see; what was removed is gone then, unless a later commit or
+        `clean` is to see to that.
 
         Raises:
             StillRead: it is committed, but a process reads the state before, and the log keeps the removed text for it.
         """
         self._flush()
-        self._links.forget(self._absent())
+        if len(absent := self._absent()):
+            self._links.forget(absent)
         self._units.merge()
         self._links.merge()
         self._names.merge()
@@ -144,7 +188,13 @@ class Writer:
         self._database.commit()
         self._gone = NONE
         self._units.end()
-        self._empty_log()
+        self._empty_log(clean=clean)
+
+    def roll_back(self) -> None:
+        """Forget what is not committed."""
+        self._database.roll_back()
+        self._database.begin()
+        self._start()
 
     def clean(self) -> None:
         """See that nothing is left in the log and in files of what was removed, also by a writer that was stopped. What is not
@@ -154,7 +204,7 @@ class Writer:
             StillRead: see `commit`.
         """
         self._database.roll_back()
-        self._empty_log()
+        self._empty_log(clean=True)
         self._start()
 
     def close(self) -> None:
@@ -166,9 +216,9 @@ class Writer:
                 self._segments.sweep()
                 self._database.roll_back()
 
-    def _empty_log(self) -> None:
+    def _empty_log(self, *, clean: bool) -> None:
         """Steps 4 and 5 of `durable.py`, and the next transaction. Where text was removed they are waited for."""
-        if not self._unclean:
+        if not (self._unclean and clean):
             emptied = self._database.log_size > LOG and self._database.empty_log()
             self._database.begin()
             if emptied:
@@ -196,10 +246,12 @@ class Writer:
         self._unclean = True
 
     def _absent(self) -> Numbers:
-        """Of the units that went those that have not come again."""
+        """Of the units that went those that have not come again, and whose numbers are not kept."""
         if not len(self._gone):
             return NONE
         back = self._database.rows(
-            "SELECT u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value", apsw.carray(self._gone)
+            "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.number = c.value UNION ALL "
+            "SELECT r.number FROM carray(?1) c CROSS JOIN reserved r ON r.number = c.value",
+            apsw.carray(self._gone),
         )
         return np.setdiff1d(self._gone, numbers_of([number for (number,) in back]))

@@ -17,9 +17,11 @@ from hoptrail.errors import DocumentError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
-_SIGNS_OF_AN_INDEX = frozenset({"writer.lock", "head.lance"})
-"""The first is there from the moment on that an index is made, and goes where one is copied without its locks."""
-_OF_AN_INDEX = re.compile(r".+\.lance|(writer|readers)\.lock|writer\.json|replies\.sqlite.*")
+_SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
+"""Of today's format, and of that of version 0.1."""
+_OF_AN_INDEX = re.compile(
+    r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from hoptrail.retrieval.path_candidates import (
     names_written,
 )
 from hoptrail.retrieval.path_queries import PathQueries
-from hoptrail.store.layout import Term
+from hoptrail.corpus.terms import Term
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import HeldNames, TitleScanner, possible_names
 from hoptrail.structures.keyword_statistics import PartialKeywords

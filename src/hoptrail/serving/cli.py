@@ -47,7 +47,6 @@ from hoptrail.serving.options import (
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
-from hoptrail.store.allocator import few_pools
 from hoptrail.store.place import Place as IndexPlace
 from hoptrail.store.snapshot import Snapshot
 
@@ -84,7 +83,6 @@ def index(
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
-    few_pools()
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
@@ -115,7 +113,6 @@ def remove(
     settings: SettingsFile = None,
 ) -> None:
     """Remove documents and everything derived from them alone."""
-    few_pools()
     for withdrawn in open_index(folder, settings).withdraw(documents):
         console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
 
@@ -177,7 +174,6 @@ def verify(folder: IndexFolder, settings: SettingsFile = None) -> None:
 @app.command()
 def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Rebuild what is damaged in an index from its stored documents."""
-    few_pools()
     with watching() as watcher:
         index = open_index(folder, settings)
         damaged, unfinished = index.repair(watcher), ", ".join(index.unfinished())

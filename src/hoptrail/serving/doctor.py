@@ -23,9 +23,8 @@ from hoptrail.models.paying import PaidChat, Unremembering
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
-from hoptrail.store.head import ever_committed, read_head
 from hoptrail.store.place import Place
-from hoptrail.store.tables import connect, reading
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100
@@ -68,7 +67,7 @@ def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
     """Look at everything that the settings name, the chat endpoint first. At `place` is the index whose ledger is used; where
     none is, nothing is asked: what is asked would be entered in a folder made for it.
     """
-    if place and place.is_local and not ever_committed(place) and not (place.beside / FILE).exists():
+    if place and not Snapshot.exists(place) and not (place.beside / FILE).exists():
         says = f"there is no index at {place}, and no reply is kept there"
         yield Check("index", works=False, says=says, advice="check --index, or leave it out: nothing is entered then")
         return
@@ -81,8 +80,6 @@ def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
         else:
             yield from _chat_checks(chat, settings.chat)
     yield _embeddings(settings.encoder)
-    if place and not place.is_local:
-        yield _index(place)
     yield _estimate(settings)
 
 
@@ -133,18 +130,6 @@ def _embeddings(name: str) -> Check:
     except HoptrailError as error:
         return Check("embeddings", works=False, says=str(error))
     return Check("embeddings", works=True, says=f"{name}, {vectors.shape[1]} dimensions")
-
-
-def _index(place: Place) -> Check:
-    """Whether an object store can be reached and read, with the environment's credentials."""
-    try:
-        with reading(place):
-            there = ever_committed(place) and read_head(connect(place), place) is not None
-    except HoptrailError as error:
-        return Check("index", works=False, says=str(error))
-    return Check(
-        "index", works=True, says=f"{place} can be read; {'an index is there' if there else 'nothing is there yet'}"
-    )
 
 
 def _estimate(settings: Settings) -> Check:

@@ -7,10 +7,8 @@ file that are no longer in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from pathlib import Path
 
 from hoptrail.documents.walking import shown
@@ -36,17 +34,12 @@ class Entered:
 
 
 class Register:
-    """For one run of reading. Changes are gathered and written together, because documents that go take a walk over all.
-
-    It holds 8 bytes an id, 8 a source, and 8 more once that is read: what these do not know is new, what they do is looked up.
-    """
+    """For one run of reading. Changes are gathered and written together."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._ids, self._sources, self._read = (writer.scratch.digests() for _ in range(3))
-        for ids, sources in writer.snapshot().ids_and_sources():
-            self._ids.add(map(hash, ids))
-            self._sources.add(map(hash, sources))
+        self._read: set[str] = set()
+        """Sources that were read in this run."""
         self._noted = _Noted()
 
     def enter(self, documents: Sequence[Document]) -> Entered:
@@ -55,32 +48,24 @@ class Register:
         self._look_up(documents)
         new: list[Document] = []
         repeated: list[str] = []
-        read_here: set[str] = set()
-        read_before = self._read.holding(hash(document.sources[0]) for document in documents)
-        for document, before in zip(documents, read_before, strict=True):
+        for document in documents:
             source = document.sources[0]
-            if (before or source in read_here) and not noted.stands(document.id, source):
+            if source in self._read and not noted.stands(document.id, source):
                 repeated.append(source)
                 continue
-            read_here.add(source)
+            self._read.add(source)
             if noted.enter(document):
                 new.append(document)
-        self._ids.add(hash(document.id) for document in documents)
-        self._sources.add(hash(source) for document in documents for source in document.sources)
-        self._read.add(map(hash, read_here))
         noted.forget_unchanged()
         return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
 
     def unread(self, files: Collection[str]) -> Iterator[str]:
-        """The sources of lines that these JSONL files have had, but not in this run. They wait in a file of their own."""
-        if not files or len(self._read) == len(self._sources):
-            return
-        with self._writer.scratch.records() as unread:
-            for _, sources in self._writer.snapshot().ids_and_sources():
-                for source in compress(sources, ~self._read.holding(map(hash, sources))):
-                    if any(source[: mark.start()] in files for mark in re.finditer("#", source)):
-                        unread.put(source)
-            yield from unread
+        """The sources of lines that these JSONL files have had, but not in this run."""
+        snapshot = self._writer.snapshot()
+        for file in sorted(files):
+            lines = f"{file}#"
+            for entry in snapshot.entries_under(lines):
+                yield from (source for source in entry.sources if source.startswith(lines) and source not in self._read)
 
     def clear(self, sources: Sequence[str]) -> None:
         """Note that nothing stands at these sources any more, for `write`."""
@@ -94,23 +79,28 @@ class Register:
         return len(self._noted), sum(len(document.text) for document in self._noted.new.values())
 
     def write(self) -> int:
-        """Store the new documents and all that has been noted; how many documents went because they have no source left.
+        """Store the new documents and all that has been noted; how many documents have no source left. These stay, without a
+        source, until `remove_unsourced`: so that they are found until what replaces them is.
 
-        After it, every source has one document, so that a checkpoint here is a state that may be published.
+        After it, every source has one document, so that this is a state that may be committed.
         """
-        removed = self._noted.write(self._writer)
+        removed = self._noted.write(self._writer, keep=True)
         self._noted = _Noted()
         return removed
 
     def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""
-        noted = self._noted
-        ids = [document.id for document in documents]
-        if known := list(compress(ids, self._ids.holding(map(hash, ids)))):
-            noted.remember(self._writer.snapshot().entries_of(known))
+        noted, snapshot = self._noted, self._writer.snapshot()
+        noted.remember(snapshot.entries_of([document.id for document in documents]))
         elsewhere = [source for document in documents for source in document.sources if not noted.knows(source)]
-        if taken := list(compress(elsewhere, self._sources.holding(map(hash, elsewhere)))):
-            noted.remember(self._writer.snapshot().entries_at(taken))
+        noted.remember(snapshot.entries_at(elsewhere))
+
+
+def remove_unsourced(writer: Writer) -> None:
+    """Remove the documents that have no source left, also those that a stopped run has left."""
+    gone = writer.snapshot().view.documents.unsourced()
+    if gone:
+        writer.remove_documents(gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +180,7 @@ class _Noted:
             self._before.setdefault(document.id, known.sources)
         else:
             self.new[document.id] = document
-        self._entries[document.id] = DocumentEntry(document.id, document.title, sources)
+        self._entries[document.id] = DocumentEntry(known.number if known else 0, document.id, document.title, sources)
         for source in document.sources:
             for other in self._documents_at.get(source, ()):
                 if other != document.id:
@@ -209,17 +199,21 @@ class _Noted:
         for document in self._documents_at.get(source, ()):
             self.withdraw(document, source)
 
-    def write(self, writer: Writer) -> int:
-        """Write new documents and all that has been noted; how many documents went because they have no source left."""
-        writer.add_documents(self._as_noted(self.new.values()))
+    def write(self, writer: Writer, *, keep: bool = False) -> int:
+        """Write new documents and all that has been noted; how many documents have no source left. They go, unless they are to
+        be kept for now.
+        """
+        writer.put_documents(self._as_noted(self.new.values()))
         new = self.new.keys()
         gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
-        moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - gone - new
+        moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - new
+        if not keep:
+            moved -= gone
         if moved:
             standing = writer.snapshot().documents(moved)
             for some in batched(standing, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
                 writer.put_documents(self._as_noted(some))
-        if gone:
+        if gone and not keep:
             writer.remove_documents(gone)
         return len(gone)
 

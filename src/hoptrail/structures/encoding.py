@@ -27,15 +27,18 @@ COMMITS = 100
 """A build keeps its work about so many times, until memory allows no more at once: what a commit costs grows with those
 before it."""
 
+HELD = 64 << 20
+"""Bytes of units that wait to be kept."""
+
 TEXT = 1500
 """Bytes that a unit takes, without its vector."""
 
 
 def kept_at_once(workshop: Workshop, total: int, least: int) -> int:
     """How many of `total` units to encode before they are kept: at least `least`, and the hundredth part of a large build, but
-    no more than the settings let memory hold.
+    no more than memory should hold.
     """
-    most = workshop.writer.storage.share // (TEXT + 4 * workshop.encoder.identity.dimension)
+    most = HELD // (TEXT + 4 * workshop.encoder.identity.dimension)
     return min(max(1, most), max(least, total // COMMITS))
 
 

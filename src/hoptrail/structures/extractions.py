@@ -103,7 +103,7 @@ def _missing(workshop: Workshop) -> Iterator[tuple[str, Span]]:
 
 
 def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
-    writer.add_extractions({unit.id: extraction for unit, extraction in got})
+    writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
 
 def _file(settings: ExtractionSettings) -> LinesFile:
@@ -119,7 +119,7 @@ def _import(workshop: Workshop, file: LinesFile) -> None:
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
     for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):
-        workshop.writer.add_extractions({unit.id: found for unit, found in some if found is not None})
+        workshop.writer.put_extractions({unit.id: found for unit, found in some if found is not None})
         workshop.pause()
         lacking = [unit for unit, found in some if found is None]
         without += len(lacking)

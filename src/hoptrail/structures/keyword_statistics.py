@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
 from hoptrail.store.columns import ID, Rows, id_rows
-from hoptrail.store.layout import STOP_WORDS
+from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.sparse import ENTRIES, Growing, places_of, transposed

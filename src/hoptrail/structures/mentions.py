@@ -104,7 +104,7 @@ def _follow_links(workshop: Workshop, renaming: Renaming, scanner: TitleScanner)
     writer, titled = workshop.writer, renaming.titled
     documents = renaming.now.documents(renaming.change.came)
     for sentences in batched((unit for document in documents for unit in sentence_units(document)), BATCH):
-        writer.add_links([link for one in sentences for link in _links(one, scanner.find(one.text), titled)])
+        writer.put_links([link for one in sentences for link in _links(one, scanner.find(one.text), titled)])
         workshop.pause()
     for sentences in batched(renaming.naming, BATCH):
         wanted = {link for one in sentences for link in _links(one, scanner.find(one.text), titled)}
@@ -119,7 +119,7 @@ def _follow_links(workshop: Workshop, renaming: Renaming, scanner: TitleScanner)
             elif link not in stored:
                 again.append(link)
         writer.put_links(again)
-        writer.add_links(new)
+        writer.put_links(new)
         workshop.pause()
 
 
@@ -145,7 +145,7 @@ def _renew_links(workshop: Workshop, titled: Titled, tell: Callable[[Unit, Seque
         if len(missing) >= BATCH or done == total:
             workshop.pause()
             missing.sort(key=lambda link: (link.source, link.target))
-            writer.add_links([link for link in missing if hash((link.source, link.target)) not in known])
+            writer.put_links([link for link in missing if hash((link.source, link.target)) not in known])
             writer.put_links([link for link in missing if hash((link.source, link.target)) in known])
             workshop.report("linking mentions", done, total)
             missing.clear()

@@ -386,7 +386,7 @@ def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: D
     changed = np.unique(np.setxor1d(_keys(before, size), _keys(after, size)) // size)
     gone = np.unique(before.sources[is_among(before.sources, changed)])
     writer.remove_links(name, {ids[row] for row in gone.tolist()})
-    writer.add_link_rows(ids, {name: after.where(is_among(after.sources, changed))})
+    writer.put_link_rows(ids, {name: after.where(is_among(after.sources, changed))})
 
 
 def _keys(edges: Directed, size: int) -> NDArray[np.int64]:

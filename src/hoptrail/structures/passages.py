@@ -55,7 +55,7 @@ class Passages:
             return
         split = _mapped(workshop.executor, partial(_split, self.limits), missing())
         for batch, vectors in encode_batches(workshop, _batches(split, kept_at_once(workshop, total, BATCH)), total):
-            workshop.writer.add_units(batch, vectors)  # their documents have no passages yet
+            workshop.writer.put_units(batch, vectors)  # their documents have no passages yet
 
 
 def _missing(workshop: Workshop, snapshot: Snapshot) -> Callable[[], Iterator[Document]]:

@@ -57,7 +57,7 @@ def append_units(workshop: Workshop, wanted: Iterable[Unit]) -> None:
         for unit in wanted:
             units.put(hash(unit.id), unit, new=True)
         for batch, vectors in _encoded(workshop, units):
-            workshop.writer.add_units(batch, vectors)
+            workshop.writer.put_units(batch, vectors)
 
 
 def _encoded(workshop: Workshop, units: Sifted[Unit]) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
@@ -68,7 +68,7 @@ def _encoded(workshop: Workshop, units: Sifted[Unit]) -> Iterator[tuple[Sequence
 
 def write_units(writer: Writer, units: Sequence[Unit], vectors: FloatMatrix, old: NDArray[np.bool_]) -> None:
     """Replace the `old` ones, whose ids are stored, and add the others, which costs less."""
-    for rows, write in ((np.flatnonzero(~old), writer.add_units), (np.flatnonzero(old), writer.put_units)):
+    for rows, write in ((np.flatnonzero(~old), writer.put_units), (np.flatnonzero(old), writer.put_units)):
         write([units[row] for row in rows.tolist()], vectors[rows])
 
 

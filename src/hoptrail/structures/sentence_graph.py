@@ -324,7 +324,7 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
         workshop.pause()
         links = {kind: Directed(pairs.first, pairs.second, pairs.weights) for kind, pairs in due.items()}
         # Each has an end that no link of its kind touched, or was found missing: none is there yet.
-        workshop.writer.add_link_rows(ids, links)
+        workshop.writer.put_link_rows(ids, links)
 
 
 def _turns(rows: Rows, order: Rows, size: int, count: int, scratch: Scratch) -> Rows:

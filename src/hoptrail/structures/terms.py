@@ -19,7 +19,7 @@ from operator import itemgetter
 
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.layout import Term
+from hoptrail.corpus.terms import Term
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
@@ -144,7 +144,7 @@ def follow_terms(writer: Writer, renaming: Renaming, scanner: TitleScanner) -> b
             return False
         wanted.append(Term(term.id, count, tuple(renaming.titled.called(key)), namers))
     kept = [term for term in wanted if term.passages or term.owners or term.id == ALL_WORDS]
-    writer.add_terms([term for term in kept if term.id not in stored])
+    writer.put_terms([term for term in kept if term.id not in stored])
     writer.put_terms([term for term in kept if stored.get(term.id, term) != term])
     writer.remove_terms(stored.keys() - {term.id for term in kept})
     return True
@@ -173,7 +173,7 @@ def renew_terms(writer: Writer, wanted: Iterable[Term]) -> None:
     for batch in batched(wanted, BATCH):
         kept.add(map(hash, batch))
         changed = [term for term in batch if hash(term) not in stored]
-        writer.add_terms([term for term in changed if hash(term.id) not in known])
+        writer.put_terms([term for term in changed if hash(term.id) not in known])
         writer.put_terms([term for term in changed if hash(term.id) in known])
     if stored:
         writer.remove_terms([term.id for term in writer.snapshot().terms() if hash(term) not in kept])

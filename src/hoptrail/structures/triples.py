@@ -291,8 +291,8 @@ def _write(
         places = np.array([[rows[name] for name in three] for three in slots])
         parts = (places[first : first + BATCH] for first in range(0, len(places), BATCH))
         vectors = np.concatenate([vectors_of_slots(known.matrix[part]) for part in parts])
-        workshop.writer.add_units([found.unit for found in batch], vectors)
-        workshop.writer.add_links(
+        workshop.writer.put_units([found.unit for found in batch], vectors)
+        workshop.writer.put_links(
             [link for found, three in zip(batch, slots, strict=True) for link in _links(found, three)]
         )
         done += len(batch)

@@ -217,7 +217,7 @@ class Jobs:
         if self._closed:
             return True
         try:
-            return self._workspace.sweep()
+            return self._workspace.clean()
         except HoptrailError:  # somebody else writes: what he commits sweeps, too
             return True
         except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever
@@ -242,7 +242,6 @@ class Jobs:
         else:
             self._end(job, State.DONE)
         finally:
-            self._workspace.renew()
 
     def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
         for item in job.items:
@@ -288,7 +287,6 @@ class Jobs:
             else:
                 self._over(item, State.DONE)
                 _displace(job.items[: job.items.index(item)], item)
-        self._workspace.renew()
 
     def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
         """Read one document; False if it could not be."""

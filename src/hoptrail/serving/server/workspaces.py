@@ -1,13 +1,12 @@
 """Workspaces: named indexes that many people read while one job at a time writes.
 
-A workspace holds one snapshot of its index, warm, for everybody who asks. Questions under way keep the one they began with;
-after a commit, by a job here or by another process, the next question gets the new one.
+Every question opens a snapshot of its own and closes it with its end; what was made of the commit in memory is shared. After a
+commit, by a job here or by another process, the next question gets the new state.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
@@ -25,9 +24,6 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-FRESH_SECONDS = 1.0
-"""How long a look at the index folder counts: another process may have committed since."""
-
 
 class Workspace:
     """One index under a name. Safe to call from several threads."""
@@ -39,9 +35,7 @@ class Workspace:
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
         self._opening = Lock()
-        self._corpus: Corpus | None = None
         self._languages: dict[str, Language] = {}
-        self._looked = 0.0
 
     @property
     def is_empty(self) -> bool:
@@ -55,41 +49,17 @@ class Workspace:
             Refusal: nothing was indexed yet.
             IndexUnavailable: the index cannot be used.
         """
-        with self._opening:
-            now = time.monotonic()
-            if self._corpus is None or now - self._looked > FRESH_SECONDS:
-                if self.is_empty:
-                    self._corpus = None
-                    raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
-                if self._corpus is None or not self._corpus.snapshot.is_current():
-                    self._corpus = None
-                    self._corpus = Corpus(
-                        Snapshot.open(self.index.place, self.index.settings.storage),
-                        lambda: self.index.encoder,
-                        self.index.settings.structures,
-                    )
-                self._looked = now
-            return self._corpus
+        if self.is_empty:
+            raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
+        return self.index.corpus()
 
-    def renew(self) -> None:
-        """Look at the index folder again with the next question: something was committed."""
-        with self._opening:
-            self._looked = -FRESH_SECONDS
-
-    def sweep(self) -> bool:
-        """Clear the folder of what only earlier states needed; False while somebody reads: a question that is under way here,
-        or another process. What is warm stays so while another reads.
+    def clean(self) -> bool:
+        """See that nothing that was removed is left in any file; False while somebody reads an earlier state.
 
         Raises:
             IndexBusy: another process is writing.
         """
-        if self.is_empty:
-            return True
-        with self._opening:  # nobody opens the index meanwhile
-            if self._corpus is not None and not self._corpus.snapshot.is_read_alone():
-                return False
-            self._corpus = None
-            return self.index.sweep()
+        return self.is_empty or self.index.clean()
 
     def warm(self) -> None:
         """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.

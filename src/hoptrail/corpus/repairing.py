@@ -1,0 +1,145 @@
+"""Making damaged files of an index anew, from what is whole: texts from the database, vectors by the encoder.
+
+Arrays of vectors and keywords are made from the texts of their units; links and names are made again by their structures. A
+database that is damaged is replaced by a new one with the same documents, if all of them can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hoptrail.corpus import rows
+from hoptrail.corpus.database import Database, absent, telling
+from hoptrail.corpus.durable import remove_files, sync_folder
+from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, unknown_arrays
+from hoptrail.corpus.state import State, read_state
+from hoptrail.corpus.writer import writing_to
+from hoptrail.errors import IndexDamaged
+from hoptrail.models.encoder import FloatMatrix
+
+Encode = Callable[[Sequence[str]], FloatMatrix]
+
+_NEW = f"{DATABASE}.new"
+"""The folder in which a new database is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """`files` were damaged, or did not belong. With `lost`, structures have to make rows again."""
+
+    files: tuple[str, ...]
+    lost: bool
+
+
+def damage(folder: Path) -> list[str]:
+    """What is wrong with the files of an index, in words: it reads all of them.
+
+    Raises:
+        IndexUnavailable: there is no index.
+    """
+    if not (folder / DATABASE).is_file():
+        raise absent(folder)
+    try:
+        with telling(folder), _reading(folder) as database:
+            found = [f"{DATABASE}: {what}" for (what,) in database.rows("PRAGMA integrity_check") if what != "ok"]
+            found += [f"{file} is missing or altered" for one in damaged_segments(database) for file in one.files]
+            return found + [f"{ARRAYS}/{path.name} does not belong to the index" for path in unknown_arrays(database)]
+    except IndexDamaged as error:
+        return [str(error)]
+
+
+def files_of_index(folder: Path) -> int:
+    """How many files an index has: its database, and the arrays that the last commit names."""
+    with telling(folder), _reading(folder) as database:
+        ((arrays,),) = database.rows("SELECT count(*) FROM arrays WHERE data IS NULL")
+        return 1 + int(arrays)
+
+
+def repair(folder: Path, encode: Encode) -> Repaired:
+    """Make the index in a folder whole again; structures whose rows were lost are unfinished afterwards.
+
+    Raises:
+        IndexUnavailable: there is no index.
+        IndexDamaged: documents are damaged; nothing has been touched.
+        IndexBusy: another process is writing.
+    """
+    if not (folder / DATABASE).is_file():
+        raise absent(folder)
+    if _is_damaged(folder):
+        _replace_database(folder)
+        return Repaired((DATABASE,), lost=True)
+    with telling(folder):
+        database = Database.to_write(folder)
+        try:
+            lost = damaged_segments(database)
+            left = tuple(f"{ARRAYS}/{path.name}" for path in unknown_arrays(database))
+            _drop(database, lost)
+            database.commit()
+        finally:
+            database.close()
+    files = tuple(file for one in lost for file in one.files) + left
+    again = any(one.family in (Family.LINKS, Family.NAMES) for one in lost)
+    with writing_to(folder) as writer:
+        writer.complete(encode)
+        if again:
+            writer.put_state(unfinished(writer.snapshot().state))
+        if lost:
+            writer.commit()
+        writer.clean()
+    return Repaired(files, again)
+
+
+def unfinished(state: State) -> State:
+    """All structures are to be looked at again."""
+    structures = tuple(replace(one, finished=False, settled="") for one in state.structures)
+    return replace(state, structures=structures, whole=False)
+
+
+def _reading(folder: Path) -> closing[Database]:
+    """The database of a folder without its arrays."""
+    return closing(Database.to_read(folder))
+
+
+def _is_damaged(folder: Path) -> bool:
+    try:
+        with telling(folder), _reading(folder) as database:
+            return database.rows("PRAGMA integrity_check") != [("ok",)]
+    except IndexDamaged:
+        return True
+
+
+def _drop(database: Database, lost: Sequence[DamagedSegment]) -> None:
+    for one in lost:
+        database.run("DELETE FROM postings WHERE segment = ?", one.number)
+        for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
+            database.run(f"DELETE FROM {table} WHERE {column} = ?", one.number)
+
+
+def _replace_database(folder: Path) -> None:
+    """A database of the same documents, without anything that was made of them, in place of one that is damaged."""
+    new = folder / _NEW
+    if new.is_dir():
+        remove_files(path for path in new.iterdir() if path.is_file())
+    try:
+        with telling(folder), _reading(folder) as database:
+            state = read_state(database)
+            numbers = [number for (number,) in database.rows("SELECT number FROM documents ORDER BY number")]
+            documents = list(rows.documents(database, numbers))
+    except (IndexDamaged, KeyError, ValueError) as error:
+        raise IndexDamaged(
+            f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "
+            f"sources into a new folder."
+        ) from error
+    with writing_to(new) as writer:
+        writer.put_documents(documents)
+        writer.put_state(unfinished(state))
+        writer.commit()
+    remove_files([folder / f"{DATABASE}-wal", folder / f"{DATABASE}-shm"])
+    (new / DATABASE).replace(folder / DATABASE)
+    sync_folder(folder)
+    remove_files(path for path in new.iterdir() if path.is_file())
+    new.rmdir()
