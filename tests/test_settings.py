@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hoptrail.store.tables import StorageSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
 from hoptrail.retrieval.hybrid import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml
-from hoptrail.store.tables import StorageSettings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hoptrail.store.repairing import set_damage_aside
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -13,7 +14,6 @@ from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.place import Place
-from hoptrail.store.repairing import set_damage_aside
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Structure, Workshop

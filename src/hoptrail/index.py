@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import TypeVar, cast
 
 from hoptrail.corpus.copying import copy_index
@@ -29,7 +28,8 @@ from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
 from hoptrail.store.place import Place
 from hoptrail.store.register import Withdrawn
-from hoptrail.store.snapshot import Shared, Snapshot
+from hoptrail.store.sharing import SharedSnapshot
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
@@ -87,8 +87,7 @@ class Index:
         self.place = Place.of(where)
         self.folder = self.place.beside
         self.settings = settings or Settings()
-        self._opening = Lock()
-        self._shared: Shared | None = None
+        self._shared = SharedSnapshot(self.place)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -124,7 +123,7 @@ class Index:
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
-        self._close()
+        self._shared.forget()
         report = update_index(
             self.place,
             _one_or_several(sources),
@@ -209,9 +208,10 @@ class Index:
             UsageError: a name fits no document or several.
             IndexUnavailable: there is no index here.
         """
-        self._snapshot()
+        with self._shared.reading():
+            pass  # there is an index
         structures = self._structures(())
-        self._close()
+        self._shared.forget()
         withdrawn = remove_documents(
             self.place, _one_or_several(documents), self.encoder, structures, self._free_language
         )
@@ -226,7 +226,7 @@ class Index:
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        self._close()
+        self._shared.forget()
         with writing_to(self.place, self.encoder.identity) as writer:
             return writer.clean()
 
@@ -260,7 +260,8 @@ class Index:
         Raises:
             IndexUnavailable: there is no index here.
         """
-        return Corpus(self._snapshot(), lambda: self.encoder, self.settings.structures)
+        lease = self._shared.lease()
+        return Corpus(lease.snapshot, lambda: self.encoder, self.settings.structures, lease)
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
@@ -290,7 +291,8 @@ class Index:
 
     def contents(self) -> Contents:
         """What is in the index."""
-        return contents_of(self._snapshot())
+        with self._shared.reading() as snapshot:
+            return contents_of(snapshot)
 
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.
@@ -302,7 +304,8 @@ class Index:
         found = damage(self.folder)
         if found:
             raise IndexDamaged(
-                f"{self.place}: {found[0]}. Run `hoptrail repair --index {self.place}` to rebuild what the stored documents allow."
+                f"{self.place}: {found[0]}. Run `hoptrail repair --index {self.place}` to rebuild what the stored documents "
+                f"allow."
             )
         return files_of_index(self.folder)
 
@@ -315,12 +318,13 @@ class Index:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
         structures = structures_by_name(self.settings.passages, self.settings.structures)
-        self._close()
+        self._shared.forget()
         return repair_index(self.place, self.encoder, structures, watcher or Watcher(), self._free_language)
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
-        return tuple(self._snapshot().head.unfinished)
+        with self._shared.reading() as snapshot:
+            return tuple(snapshot.head.unfinished)
 
     @cached_property
     def _language_context(self) -> LanguageContext:
@@ -331,28 +335,18 @@ class Index:
         replies = RememberedReplies(self.folder / FILE)
         mentioned = replies.documents()
         if mentioned:
-            replies.forget(mentioned - {entry.id for entry in self._snapshot().entries})
-            self._close()
+            with self._shared.reading() as snapshot:
+                replies.forget(mentioned.difference(snapshot.document_ids()))
+            self._shared.forget()
         replies.close()
-
-    def _snapshot(self) -> Snapshot:
-        """The last committed state; what was made of the same one before is taken over."""
-        with self._opening:
-            snapshot = Snapshot.open(self.place, self._shared)
-            self._shared = snapshot.shared
-            return snapshot
-
-    def _close(self) -> None:
-        """Let go of what was made of the last state before writing the next."""
-        with self._opening:
-            self._shared = None
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
         self.check(recipes)
         wanted = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.place):
-            wanted |= set(self._snapshot().head.structures)
+            with self._shared.reading() as snapshot:
+                wanted |= set(snapshot.head.structures)
         return self._with_foundations(wanted)
 
     def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
@@ -376,7 +370,10 @@ class Index:
         """Whether building for these recipes is a chat model's affair."""
         if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
-        makers = set(self._snapshot().head.languages.values()) if Snapshot.exists(self.place) else set()
+        makers = set[str]()
+        if Snapshot.exists(self.place):
+            with self._shared.reading() as snapshot:
+                makers = set(snapshot.head.languages.values())
         wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
         return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
 

@@ -179,7 +179,7 @@ def test_files_are_mapped_by_name_and_told_of_when_they_are_missing_or_altered(t
     assert np.array_equal(np.load(file).shape, (2500, 8))
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + b"x")
-    with Snapshot.open(tmp_path) as snapshot:
+    with Snapshot.open(tmp_path):
         assert damage(tmp_path) == [f"arrays/{file.name} is missing or altered"]
     for damaged, said in ((whole[:1000], "too short"), (b"", "too short"), (None, "missing")):
         file.unlink()

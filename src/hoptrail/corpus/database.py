@@ -9,6 +9,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -34,6 +35,9 @@ Row = tuple[Any, ...]
 
 WAIT = 5.0
 """Seconds that a removal waits for readers of what it removes."""
+
+_CHECKSUM = 8
+"""Bytes at the end of each page."""
 
 _READ_AHEAD = 1024
 """Rows of a stream that are fetched at a time."""
@@ -91,7 +95,7 @@ class Database:
         with telling(folder):
             make_folder(folder)
             check_file_system(folder)
-            database = cls(folder, apsw.Connection(str(folder / DATABASE)))
+            database = cls(folder, _connected(str(folder / DATABASE)))
             try:
                 database._prepare()
             except BaseException:
@@ -101,6 +105,8 @@ class Database:
 
     def _prepare(self) -> None:
         _set_up(self._connection)
+        reserved = ctypes.c_int(_CHECKSUM)
+        self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
         self._connection.execute(_CACHE)
@@ -187,6 +193,18 @@ class Database:
                 self._connection.set_busy_timeout(0)
         return True
 
+    def end_reading(self) -> None:
+        """Let go of the view, which keeps writers from clearing the log."""
+        self.roll_back()
+
+    def resume_reading(self) -> bool:
+        """A view of the last commit, which may be another than before; False where the file is gone."""
+        if not (self.folder / DATABASE).is_file():
+            return False
+        self.run("BEGIN")
+        self.check_format()
+        return True
+
     def backup_to(self, other: apsw.Connection) -> apsw.Backup:
         """What copies the state that is read here."""
         return other.backup("main", self._connection, "main")
@@ -222,14 +240,14 @@ class Database:
             raise RuntimeError(
                 f"the index {self.folder} was opened before this process was forked: open it again in the child"
             )
-        with self._turn:
+        with self._turn, telling(self.folder):
             yield
 
 
 def _opened(path: Path) -> apsw.Connection:
     """A connection that only reads. On a medium that nobody can write to, the file is all there is."""
     if not is_read_only(path.parent):
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
         _set_up(connection)
         return connection
     log = path.with_name(f"{path.name}-wal")
@@ -239,7 +257,22 @@ def _opened(path: Path) -> apsw.Connection:
             f"Copy the folder to a disk, or copy it to the medium again after `hoptrail verify` has ended."
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"file:{quote(str(path.absolute()))}?immutable=1", flags=flags)
+    return _connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)
+
+
+def _connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+    return apsw.Connection(name, flags=flags, vfs=_checking())
+
+
+@cache
+def _checking() -> str:
+    """The file layer of SQLite that keeps a checksum in each page, and refuses a page that does not match."""
+    import apsw.sqlite_extra
+
+    connection = apsw.Connection(":memory:")
+    apsw.sqlite_extra.load(connection, "cksumvfs")
+    connection.close()
+    return "cksmvfs"
 
 
 def _set_up(connection: apsw.Connection) -> None:
@@ -250,6 +283,14 @@ def _set_up(connection: apsw.Connection) -> None:
     keep = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
     connection.execute(_SETTINGS).fetchall()  # some answer with a row, after which the rest waits
+
+
+def text_array(texts: Iterable[str]) -> apsw.carray:
+    """Some texts, at least one, as a parameter `c` of a query, which compares with `CAST(c.value AS TEXT)`: a text that contains
+    a null character can only be given as bytes.
+    """
+    every = tuple(texts)
+    return apsw.carray(tuple(text.encode() for text in every) if any("\0" in text for text in every) else every)
 
 
 def absent(folder: Path) -> IndexUnavailable:
@@ -265,6 +306,10 @@ def still_read(folder: Path) -> StillRead:
     )
 
 
+def _damaged(folder: Path, error: Exception) -> IndexDamaged:
+    return IndexDamaged(f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`.")
+
+
 @contextmanager
 def telling(folder: Path) -> Iterator[None]:
     """Refusals of SQLite and of the disk, as ours. What was not committed is as if it had never been written."""
@@ -273,9 +318,7 @@ def telling(folder: Path) -> Iterator[None]:
     except HoptrailError:
         raise
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise IndexDamaged(
-            f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`."
-        ) from error
+        raise _damaged(folder, error) from error
     except apsw.BusyError as error:
         raise IndexBusy(f"{folder} is being written by {writer_of(folder)}. Wait for it to end, or stop it.") from error
     except (
@@ -286,6 +329,8 @@ def telling(folder: Path) -> Iterator[None]:
         apsw.PermissionsError,
         OSError,
     ) as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
+            raise _damaged(folder, error) from error
         raise StorageError(
             f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "
             f"permissions, then run the same command again."

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.database import Database
+from hoptrail.corpus.database import Database, telling
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.numbers import Places
 from hoptrail.errors import IndexDamaged
@@ -186,16 +186,19 @@ class SegmentWriter(Segments):
     def settle(self) -> None:
         """Steps 1 and 2 of `durable.py` are done."""
         if self._unsettled:
-            sync_folder(self._folder)
+            with telling(self._database.folder):
+                sync_folder(self._folder)
             self._unsettled = False
 
     def sweep(self) -> None:
         """Step 5 of `durable.py`: remove the files that the last commit does not name, in a transaction that writes."""
-        remove_files(unknown_arrays(self.database))
+        with telling(self._database.folder):
+            remove_files(unknown_arrays(self.database))
 
     def _write(self, segment: int, name: str, array: Array) -> None:
-        make_folder(self._folder)
-        write_file(self._folder / file_name(segment, name), _npy(array))
+        with telling(self._database.folder):
+            make_folder(self._folder)
+            write_file(self._folder / file_name(segment, name), _npy(array))
         self._unsettled = True
 
 
@@ -230,7 +233,9 @@ def damaged_segments(database: Database) -> list[DamagedSegment]:
         if not whole:
             place = f"{ARRAYS}/{file_name(number, name)}" if data is None else f"array {name} of segment {number}"
             found.setdefault((number, family, kind), []).append(place)
-    return [DamagedSegment(number, Family(family), kind, tuple(files)) for (number, family, kind), files in found.items()]
+    return [
+        DamagedSegment(number, Family(family), kind, tuple(files)) for (number, family, kind), files in found.items()
+    ]
 
 
 def unknown_arrays(database: Database) -> list[Path]:

@@ -10,9 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
-import apsw
-
-from hoptrail.corpus.database import Database, telling
+from hoptrail.corpus.database import Database, telling, text_array
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
@@ -85,11 +83,14 @@ class Snapshot:
             found = self.database.rows(f"{columns} terms t")
         elif ids:
             found = self.database.rows(
-                f"{columns} carray(?) c CROSS JOIN terms t ON t.id = c.value", apsw.carray(tuple(ids))
+                f"{columns} carray(?) c CROSS JOIN terms t ON t.id = CAST(c.value AS TEXT)", text_array(ids)
             )
         else:
             return []
-        return [Term(id_, count, tuple(json.loads(owners)), tuple(json.loads(namers))) for id_, count, owners, namers in found]
+        return [
+            Term(id_, count, tuple(json.loads(owners)), tuple(json.loads(namers)))
+            for id_, count, owners, namers in found
+        ]
 
     def close(self) -> None:
         """Give up the connection, but for a writer's."""
@@ -103,7 +104,18 @@ class Snapshot:
         self.close()
 
 
+def newest_commit(folder: Path) -> int:
+    """The number of the last commit to the index in a folder, 0 before the first.
+
+    Raises: as `Snapshot.open` does.
+    """
+    database = Database.to_read(folder)
+    try:
+        return commit_number(database)
+    finally:
+        database.close()
+
+
 def has_commit(folder: Path) -> bool:
     """Whether anything was ever committed to the database of a folder."""
-    with Snapshot.open(folder) as snapshot:
-        return snapshot.commit > 0
+    return newest_commit(folder) > 0

@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import Database
+from hoptrail.corpus.database import Database, text_array
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.language.tasks import Extraction
@@ -65,7 +65,7 @@ class Documents:
         if not ids:
             return []
         return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = c.value", apsw.carray(tuple(ids))
+            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)", text_array(ids)
         )
 
     def at(self, sources: Collection[str]) -> list[DocumentEntry]:
@@ -73,7 +73,8 @@ class Documents:
         if not sources:
             return []
         return self._entries(
-            "SELECT s.document FROM carray(?) c CROSS JOIN sources s ON s.source = c.value", apsw.carray(tuple(sources))
+            "SELECT s.document FROM carray(?) c CROSS JOIN sources s ON s.source = CAST(c.value AS TEXT)",
+            text_array(sources),
         )
 
     def under(self, start: str) -> list[DocumentEntry]:
@@ -85,7 +86,8 @@ class Documents:
         if not titles:
             return []
         return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = c.value", apsw.carray(tuple(titles))
+            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = CAST(c.value AS TEXT)",
+            text_array(titles),
         )
 
     def unsourced(self) -> list[str]:
@@ -142,8 +144,8 @@ class Texts:
         for table in ("units", "reserved") if reserved else ("units",):
             found |= dict(
                 self._database.rows(
-                    f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = c.value",
-                    apsw.carray(tuple(ids)),
+                    f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)",
+                    text_array(ids),
                 )
             )
         return numbers_of([found.get(id_, 0) for id_ in ids])
@@ -171,9 +173,9 @@ class Texts:
         if not titles:
             return []
         found = self._database.rows(
-            "SELECT u.title, d.id, u.id FROM carray(?) c CROSS JOIN units u ON u.title = c.value AND u.kind = ? "
+            "SELECT u.title, d.id, u.id FROM carray(?) c CROSS JOIN units u ON u.title = CAST(c.value AS TEXT) AND u.kind = ? "
             "AND u.kind IN ('passage', 'profile') JOIN documents d ON d.number = u.document ORDER BY u.number",
-            *(apsw.carray(tuple(dict.fromkeys(titles))), kind.value),
+            *(text_array(dict.fromkeys(titles)), kind.value),
         )
         return found if documents is None else [row for row in found if row[1] in documents]
 
@@ -196,10 +198,10 @@ class Texts:
         if not documents:
             return NONE
         found = self._database.rows(
-            "WITH few AS (SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = c.value) "
+            "WITH few AS (SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)) "
             "SELECT u.number FROM few CROSS JOIN units u ON u.document = few.number UNION "
             "SELECT f.unit FROM few CROSS JOIN further_sources f ON f.document = few.number ORDER BY 1",
-            apsw.carray(tuple(documents)),
+            text_array(documents),
         )
         return numbers_of([number for (number,) in found])
 

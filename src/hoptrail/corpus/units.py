@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import Database
+from hoptrail.corpus.database import Database, text_array
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.postings import PostingWriter
 from hoptrail.corpus.segments import Array, Family, SegmentWriter
@@ -163,13 +163,13 @@ class UnitWriter:
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
         if not ids or self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
             return {}
-        wanted = apsw.carray(tuple(ids))
+        wanted = text_array(ids)
         found: dict[str, int] = dict(
             self._database.rows(
-                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = c.value", wanted
+                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)", wanted
             )
         )
-        self._database.run("DELETE FROM reserved WHERE id IN (SELECT value FROM carray(?))", wanted)
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", wanted)
         return found
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:
@@ -233,8 +233,8 @@ class UnitWriter:
     def _documents(self, ids: Collection[str]) -> Mapping[str, int]:
         found: dict[str, int] = dict(
             self._database.rows(
-                "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = c.value",
-                apsw.carray(tuple(ids)),
+                "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)",
+                text_array(ids),
             )
         )
         if lacking := sorted(set(ids) - found.keys()):

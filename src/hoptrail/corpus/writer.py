@@ -15,14 +15,14 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import WAIT, Database, still_read, telling
+from hoptrail.corpus.database import WAIT, Database, still_read, text_array
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.relations import LinkWriter, NameWriter
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.terms import Term
 from hoptrail.corpus.state import State, count_commit, is_unclean, mark_unclean, write_state
+from hoptrail.corpus.terms import Term
 from hoptrail.corpus.units import UnitWriter
 from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
@@ -46,10 +46,9 @@ def writing_to(folder: Path, wait: float = WAIT) -> Iterator[Writer]:
     """
     database = Database.to_write(folder)
     try:
-        with telling(folder):
-            writer = Writer(database, wait)
-            yield writer
-            writer.close()
+        writer = Writer(database, wait)
+        yield writer
+        writer.close()
     finally:
         database.close()
 
@@ -158,7 +157,9 @@ class Writer:
         if ids is None:
             self._database.run("DELETE FROM terms")
         elif ids:
-            self._database.run("DELETE FROM terms WHERE id IN (SELECT value FROM carray(?))", apsw.carray(tuple(ids)))
+            self._database.run(
+                "DELETE FROM terms WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", text_array(ids)
+            )
         self._unclean = True
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:

@@ -19,9 +19,7 @@ _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
 _SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
 """Of today's format, and of that of version 0.1."""
-_OF_AN_INDEX = re.compile(
-    r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json"
-)
+_OF_AN_INDEX = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import cached_property
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.store.head import check_encoder
+from hoptrail.store.sharing import Lease
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Document
@@ -22,8 +24,15 @@ class Corpus:
     """
 
     def __init__(
-        self, snapshot: Snapshot, open_encoder: Callable[[], Encoder], structures: StructureSettings | None = None
+        self,
+        snapshot: Snapshot,
+        open_encoder: Callable[[], Encoder],
+        structures: StructureSettings | None = None,
+        lease: Lease | None = None,
     ) -> None:
+        """A `lease` of the snapshot is given back when nobody holds on to this any more."""
+        if lease is not None:
+            weakref.finalize(self, lease.give_back)
         self.snapshot = snapshot
         self.structures = structures or StructureSettings()
         self._open_encoder = open_encoder
@@ -38,6 +47,11 @@ class Corpus:
         encoder = self._open_encoder()
         check_encoder(str(self.snapshot.place), self.snapshot.head.encoder, encoder.identity)
         return encoder
+
+    @cached_property
+    def unleased(self) -> Corpus:
+        """The same for what is derived from the snapshot, and must not keep it open."""
+        return Corpus(self.snapshot, self._open_encoder, self.structures)
 
     def documents(self, ids: set[str]) -> dict[str, Document]:
         return {document.id: document for document in self.snapshot.documents(ids)}

@@ -25,7 +25,7 @@ from hoptrail.retrieval.triples_around import triples_around
 from hoptrail.store.columns import Rows
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.nearest import Nearest
-from hoptrail.structures.triples import slot_id, vectors_of_slots
+from hoptrail.structures.triples import slot_id
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Hit, Kind, Ranking
 
@@ -74,7 +74,7 @@ class EntityGraph:
         triples = triples_around(corpus, texts, nearest)
         if not triples.whole:
             return cls(corpus, chosen, triples)
-        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus, chosen, triples))
+        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.unleased, chosen, triples))
 
     @cached_property
     def mentions(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
@@ -176,21 +176,9 @@ class EntityGraph:
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
-        """The vectors of triples, whose rows rise: shape (len(rows), dimension).
-
-        Where all triples are here and their vectors are not, they are made again from those of their slots: a famous name stands
-        in so many that looking them up takes far longer.
-        """
-        if self.triples.whole and self._corpus.snapshot.searches_vectors(Kind.TRIPLE):
-            return vectors_of_slots(self._slots.matrix[self._slot_rows[rows]])
+        """The vectors of triples, whose rows rise: shape (len(rows), dimension)."""
         ids = [self.triples.ids[row] for row in rows]
-        return self._corpus.snapshot.vectors_among(Kind.TRIPLE, ids).matrix
-
-    @cached_property
-    def _slot_rows(self) -> Rows:
-        """Of each triple the rows of its slots' vectors, where all are here: shape (n, 3)."""
-        rows = {name: row for row, name in enumerate(self._slots.ids)}
-        return np.array([[rows[slot_id(text)] for text in slots] for slots in self.triples.slots], dtype=np.int32)
+        return self._corpus.snapshot.vectors_of(Kind.TRIPLE, ids).matrix
 
     @cached_property
     def _passages(self) -> VectorMirror:

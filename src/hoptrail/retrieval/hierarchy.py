@@ -20,9 +20,9 @@ from hoptrail.retrieval.fuse import shares_of_best
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.titles import Title, TitleIndex, tied
-from hoptrail.retrieval.titles_around import names_in, titles_around
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profiles import profile_id
+from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -107,7 +107,7 @@ class HierarchicalSearch:
     def pages(self, asked: str) -> Pages:
         """The pages for a question: by likeness of title plus share of the best search score, then by title."""
         found = self._search(asked)
-        titles = self._titles(asked, found)
+        titles = TitleIndex.of(self._corpus.snapshot)
         matches = [(name, titles.like(name, self._settings.least_similarity)) for name in self._names(asked, titles)]
         ambiguous = tuple(name for name, equal in matches if tied(equal, self._settings.most_equal))
         likeness: defaultdict[Title, float] = defaultdict(float)
@@ -180,25 +180,17 @@ class HierarchicalSearch:
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]
 
-    def _titles(self, asked: str, found: Ranking) -> TitleIndex:
-        snapshot = self._corpus.snapshot
-        return titles_around(snapshot, asked, found) if self._looks_up else TitleIndex.of(snapshot)
-
     def _passages_of(self, page: Page) -> Sequence[str]:
-        """All passages of a page; where they are looked up, of one without a title what was found, because titles lead there."""
+        """All passages of a page."""
         snapshot, title = self._corpus.snapshot, page.title
-        if self._looks_up and not title.name:
-            return page.found
-        if self._looks_up:
-            names = set(snapshot.titles_of(title.documents).values())
-            return [id_ for *_, id_ in snapshot.titled(Kind.PASSAGE, names, title.documents)]
         passages = snapshot.derived(("passages", "by document"), lambda: _by_document(snapshot))
         return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
-    @property
-    def _looks_up(self) -> bool:
-        """Whether titles are too many to be held, as vectors are."""
-        return self._corpus.snapshot.searches_vectors(Kind.PASSAGE)
+
+def names_in(question: str, titles: list[str]) -> list[str]:
+    """What the rules take for names in a question in which these titles stand."""
+    mentions = find_mentions(question, titles, question=True)
+    return [mention.text for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
 
 
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from hoptrail.corpus.terms import Term
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.passage_graph import GraphParts, PassageGraph
-from hoptrail.corpus.terms import Term
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import PartialKeywords, WordCounts, keyword_words

@@ -38,8 +38,7 @@ class HybridScoring:
     def scorer(self, question: str) -> Scorer:
         snapshot = self.corpus.snapshot
         vector = self.corpus.encoder.encode([question])
-        keywords = _looked_up_keywords if snapshot.searches_vectors(Kind.PASSAGE) else _held_keywords
-        shares_of = keywords(snapshot, question)
+        shares_of = _keywords(snapshot, question)
 
         def score(names: Sequence[str]) -> list[float]:
             cosines = dict(snapshot.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
@@ -51,22 +50,11 @@ class HybridScoring:
         return score
 
 
-def _held_keywords(snapshot: Snapshot, question: str) -> Scorer:
+def _keywords(snapshot: Snapshot, question: str) -> Scorer:
     ids = snapshot.vectors(Kind.PASSAGE).ids
     scores = passage_keywords(snapshot).scores(question)
     highest = float(scores.max(initial=0)) or 1.0
     return lambda names: [float(scores[bisect_left(ids, name)]) / highest for name in names]
-
-
-def _looked_up_keywords(snapshot: Snapshot, question: str) -> Scorer:
-    best = snapshot.search_keywords(question, 1)
-    highest = best[0][1] if best else 1.0
-
-    def shares(names: Sequence[str]) -> list[float]:
-        found = snapshot.keyword_scores(question, names)
-        return [found.get(name, 0.0) / highest for name in names]
-
-    return shares
 
 
 @dataclass(frozen=True)

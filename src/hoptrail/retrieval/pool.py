@@ -115,9 +115,6 @@ def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool
 
 def _belonging(snapshot: Snapshot, summaries: Collection[str], pool: Pool) -> AbstractSet[str]:
     """Those that are in the pool."""
-    if snapshot.searches_vectors(Kind.SUMMARY):
-        found = ((tree, link.source) for tree in pool.trees for link in snapshot.links_from(summaries, tree))
-        return {group for tree, group in found if pool.has(tree, group)}
     return summaries_of(snapshot, pool).intersection(summaries)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hoptrail.corpus.terms import Term
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.known_passages import KnownPassages
@@ -33,7 +34,6 @@ from hoptrail.retrieval.path_candidates import (
     names_written,
 )
 from hoptrail.retrieval.path_queries import PathQueries
-from hoptrail.corpus.terms import Term
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import HeldNames, TitleScanner, possible_names
 from hoptrail.structures.keyword_statistics import PartialKeywords

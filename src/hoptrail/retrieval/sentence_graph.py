@@ -1,8 +1,7 @@
 """The sentence graph as retrieval walks it: who is next to whom, over the whole corpus or over one question's candidates.
 
 ChainRAG (arXiv 2502.14245), retrieval expansion on the sentence graph. Chooses no seeds, reranks nothing, and does not decide
-when to stop: whoever walks does that. Texts stay on disk. Links are held as arrays; where the corpus is so large that its
-vectors are searched by the store's index (`Snapshot.searches_vectors`) they are looked up step by step.
+when to stop: whoever walks does that. Texts stay on disk. Links are held as arrays.
 """
 
 from __future__ import annotations
@@ -178,33 +177,12 @@ class SentenceGraph:
         return row
 
 
-@dataclass(frozen=True)
-class LookedUpGraph:
-    """The graph of the whole corpus by look-ups, so that memory does not grow with it."""
-
-    snapshot: Snapshot
-    kinds: Sequence[str]
-
-    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """See `SentenceNeighbours`. An id that is no sentence has no links."""
-        frontier = set(ids)
-        strongest: dict[str, float] = {}
-        for kind in self.kinds:
-            leading = [(link.target, link.weight) for link in self.snapshot.links_from(frontier, kind)]
-            leading += [(link.source, link.weight) for link in self.snapshot.links_to(frontier, kind)]
-            for name, weight in leading:
-                strongest[name] = max(weight, strongest.get(name, 0.0))
-        return tuple(sorted(strongest.keys() - frontier, key=lambda name: (-strongest[name], name)))
-
-
 def open_sentence_graph(snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceNeighbours:
     """Whoever tells what is linked in the whole corpus.
 
     Raises:
         UsageError: there is no such kind of link.
     """
-    if snapshot.searches_vectors(Kind.SENTENCE):
-        return LookedUpGraph(snapshot, _checked(kinds))
     return SentenceGraph.of(snapshot, kinds)
 
 
@@ -240,5 +218,5 @@ def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[Sentenc
     documents = {document.id: document for document in snapshot.documents({unit.document for unit in passages})}
     sentences = (one for unit in passages for one in sentences_inside(unit, documents[unit.document]))
     spans = {one.id: one.sources[0] for one in sentences}
-    stored = snapshot.vectors_among(Kind.SENTENCE, spans)
+    stored = snapshot.vectors_of(Kind.SENTENCE, spans)
     return SentencePlaces((id_, spans[id_]) for id_ in stored.ids), stored.matrix

@@ -76,7 +76,7 @@ class TripleSpace:
         triples = triples_around(corpus, texts)
         if not triples.whole:
             return cls(corpus, settings, triples)
-        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus, settings, triples))
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.unleased, settings, triples))
 
     def _compared(self) -> set[str]:
         """Ids of all slots that the triples are compared by."""

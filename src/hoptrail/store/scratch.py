@@ -34,7 +34,7 @@ class Sorting(SetAside[R]):
     """Records that can be compared, to be read in rising order."""
 
     def __iter__(self) -> Iterator[R]:
-        self._held.sort()  # type: ignore[call-arg]  # whoever sorts puts what can be compared
+        self._held.sort()
         return iter(self._held)
 
 

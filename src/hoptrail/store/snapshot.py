@@ -1,7 +1,6 @@
-"""Reading an index by ids: an unchanging view of one commit, and what is made of it.
+"""Reading an index by ids: an unchanging view of one commit, and what is made of it (graphs, indexes in memory).
 
-What is made of a commit (graphs, indexes in memory) is `Shared` by all snapshots of it, so that a snapshot can be opened for
-one request, in milliseconds, and closed with it.
+A snapshot keeps later writers from clearing what they remove; parked, it does not, and is of no use until it is resumed.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.terms import Term
 from hoptrail.corpus.texts import DocumentEntry
-from hoptrail.errors import UsageError
+from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
-from hoptrail.store.columns import ID, LINK, SPAN, Directed, Origins, PackedIds, id_rows, packed, rows_among
+from hoptrail.store.columns import LINK, SPAN, Directed, Origins, PackedIds, id_rows
 from hoptrail.store.head import Head
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.vectors import Found, VectorMirror
 from hoptrail.types import Document, Kind, Link, Span, Unit, bound_of_ids
 
-__all__ = ["DocumentEntry", "Shared", "Snapshot"]
+__all__ = ["DocumentEntry", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -46,26 +45,17 @@ _ROWS = 1024
 """Units that are records at a time in a stream."""
 
 
-class Shared:
-    """What is made of one commit: made once, and kept as long as somebody opens snapshots of that commit with it."""
-
-    def __init__(self, commit: int) -> None:
-        self.commit = commit
-        self.made: dict[Hashable, object] = {}
-        self.making = RLock()
-
-
 class Snapshot:
     """One committed state of an index (or, inside a writer, the state it has reached)."""
 
-    def __init__(
-        self, place: Place, view: corpus.Snapshot, shared: Shared | None = None, head: Head | None = None
-    ) -> None:
+    def __init__(self, place: Place, view: corpus.Snapshot, head: Head | None = None) -> None:
         self.place = place
         self.head = head or Head.of(view.state, NOTHING)
         self.scratch = Scratch()
-        commit = view.commit
-        self.shared = shared if shared and shared.commit == commit else Shared(commit)
+        self.commit = view.commit
+        """How many commits came before this state, and it."""
+        self._derived: dict[Hashable, object] = {}
+        self._making = RLock()
         self._view = view
         self._texts = view.texts
         self._database: Database = view.database
@@ -77,8 +67,8 @@ class Snapshot:
         return corpus.Snapshot.exists(place.folder) and corpus.has_commit(place.folder)
 
     @classmethod
-    def open(cls, where: Path | Place, shared: Shared | None = None) -> Snapshot:
-        """The last commit of the index at a place; what was made of the same commit is taken over from `shared`.
+    def open(cls, where: Path | Place) -> Snapshot:
+        """The last commit of the index at a place.
 
         Raises:
             IndexUnavailable: there is none.
@@ -87,7 +77,25 @@ class Snapshot:
             StorageError: the disk refuses.
         """
         place = local(where)
-        return cls(place, corpus.Snapshot.open(place.folder), shared)
+        return cls(place, corpus.Snapshot.open(place.folder))
+
+    def park(self) -> None:
+        """Let writers clear what they remove; nothing may be asked until `resume`."""
+        self._database.end_reading()
+
+    def resume(self) -> bool:
+        """Go on after `park`; False where another commit has come since, after which it is closed."""
+        if self._database.resume_reading() and self._view.commit == self.commit:
+            return True
+        self.close()
+        return False
+
+    def is_current(self) -> bool:
+        """Whether no other commit has come since this one."""
+        try:
+            return corpus.newest_commit(self.place.folder) == self.commit
+        except IndexUnavailable:
+            return False
 
     def close(self) -> None:
         """Let go of the commit; it is of no use afterwards."""
@@ -98,11 +106,6 @@ class Snapshot:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def commit(self) -> int:
-        """How many commits came before this state, and it."""
-        return self.shared.commit
 
     @property
     def view(self) -> corpus.Snapshot:
@@ -300,7 +303,7 @@ class Snapshot:
         order = known[np.argsort(numbers[known], kind="stable")]
         return _between(self._view.links.all(kind), numbers[order], order)
 
-    def linkbatched_units(self, kind: str, ids: PackedIds) -> Iterator[Directed]:
+    def link_portions(self, kind: str, ids: PackedIds) -> Iterator[Directed]:
         """As `link_rows`, as a stream."""
         yield self.link_rows(kind, ids)
 
@@ -339,10 +342,6 @@ class Snapshot:
         """All vectors of a kind, read once."""
         return self.derived(("vectors", kind), lambda: self._all_vectors(kind))
 
-    def vectors_among(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
-        """The vectors of some units, of those that there are."""
-        return self.vectors_of(kind, ids)
-
     def nearest(
         self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
     ) -> list[Found]:
@@ -355,13 +354,12 @@ class Snapshot:
         return [list(zip(self._texts.ids(one.numbers), one.scores.tolist(), strict=True)) for one in found]
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this commit, made once; threads wait for one another. It must not hold on to a snapshot."""
-        shared = self.shared
-        if key not in shared.made:
-            with shared.making:  # re-entrant, because what is made may be made of what is derived
-                if key not in shared.made:
-                    shared.made[key] = make()
-        return cast("T", shared.made[key])
+        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another."""
+        if key not in self._derived:
+            with self._making:  # re-entrant, because what is made may be made of what is derived
+                if key not in self._derived:
+                    self._derived[key] = make()
+        return cast("T", self._derived[key])
 
     def search_keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
         """The `limit` passages with the highest BM25 score for `words`, by falling score, then rising id.
@@ -376,9 +374,7 @@ class Snapshot:
         """What `search_keywords` gives some passages as score; one that shares no word has none."""
         numbers = self._numbers(Kind.PASSAGE, ids)
         scores = self._view.keywords.scores(Kind.PASSAGE, words, numbers)
-        return {
-            id_: score for id_, score in zip(self._texts.ids(numbers), scores.tolist(), strict=True) if score > 0
-        }
+        return {id_: score for id_, score in zip(self._texts.ids(numbers), scores.tolist(), strict=True) if score > 0}
 
     def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
         """All vectors of a kind, or those of `ids`, as a stream."""
@@ -448,7 +444,9 @@ class Snapshot:
     def _links(self, kind: str, edges: Edges) -> Iterator[Link]:
         names = self._texts.names(np.concatenate([edges.sources, edges.targets]))
         columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
-        return (Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True))
+        return (
+            Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
+        )
 
     def _id_rows(self, edges: Edges) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         ends = np.unique(np.concatenate([edges.sources, edges.targets]))
@@ -468,6 +466,4 @@ def _between(edges: Edges, rising: Numbers, rows: NDArray[np.intp]) -> Directed:
     """The links with both ends among `rising` numbers, as the `rows` that belong to these."""
     sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
     whole = (sources >= 0) & (targets >= 0)
-    return Directed(
-        rows[sources[whole]].astype(np.int32), rows[targets[whole]].astype(np.int32), edges.weights[whole]
-    )
+    return Directed(rows[sources[whole]].astype(np.int32), rows[targets[whole]].astype(np.int32), edges.weights[whole])

@@ -90,7 +90,7 @@ class Writer:
 
     def snapshot(self) -> Snapshot:
         """What has been written so far, committed or not."""
-        return Snapshot(self.place, self._inner.snapshot(), head=self.head)
+        return Snapshot(self.place, self._inner.snapshot(), self.head)
 
     def change(self) -> Change | None:
         """What has happened to the documents since the last whole run; None where an earlier run was stopped, where there was
@@ -246,10 +246,7 @@ class Writer:
         Raises:
             StillRead: it is committed, but a process reads the state before, whose removed text stays for it.
         """
-        if self._before is not None:
-            self._before.close()
-            self._before = None
-        self._all_known = False
+        self._end_run()
         self._inner.release()
         self._commit(replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True))
 
@@ -257,24 +254,34 @@ class Writer:
         """Add what a run that was stopped has cost to what the index has; what it has not finished is forgotten. Nothing where
         nothing was ever committed.
         """
+        self._end_run()
         self._inner.roll_back()
         view = self._inner.snapshot()
         if spent.calls and view.commit:
             head = Head.of(view.state, self.head.encoder)
             self._inner.put_state(replace(head, spent=head.spent + spent).state())
-            self._inner.commit()
+            self._inner.commit(clean=False)
 
     def settle(self, settled: Mapping[str, str]) -> None:
         """Note what is settled where nothing was written."""
+        self._end_run()
         self._commit(replace(self.head, settled=dict(settled)))
 
     def clean(self) -> bool:
         """See that nothing that was removed is left in any file; False where a reader of an earlier state is in the way."""
+        self._end_run()
         try:
             self._inner.clean()
         except StillRead:
             return False
         return True
+
+    def _end_run(self) -> None:
+        """Let go of the state before, which would keep the log from being emptied."""
+        if self._before is not None:
+            self._before.close()
+            self._before = None
+        self._all_known = False
 
     def _now(self) -> Head:
         return replace(

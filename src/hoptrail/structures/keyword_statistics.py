@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.executing.executor import batched
 from hoptrail.store.columns import ID, Rows, id_rows
-from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.sparse import ENTRIES, Growing, places_of, transposed

@@ -17,9 +17,9 @@ from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 
+from hoptrail.corpus.terms import Term
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
-from hoptrail.corpus.terms import Term
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer

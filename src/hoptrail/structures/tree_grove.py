@@ -128,7 +128,7 @@ class Grove:
         """
         batch: Sequence[Link] = ()
         for batch in batched(self._links(tree, before, Grouped.gathered(changed, self.scratch), nodes), WRITTEN):
-            self._writer.add_links(batch)
+            self._writer.put_links(batch)
         if batch:
             self._regrouped(tree)
 

@@ -11,13 +11,14 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any
 
-from hoptrail.errors import DocumentError, HoptrailError, Interrupted
+from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
 from hoptrail.indexing import Watcher
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, as_refusal, not_found, stopping
@@ -236,12 +237,12 @@ class Jobs:
         job.state = State.INDEXING
         perform = self._add if job.kind == "add" else self._remove
         try:
-            perform(job)
+            with suppress(StillRead):  # it is done, and out of all files when `clean` has succeeded
+                perform(job)
         except Interrupted as stop:
             self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
         else:
             self._end(job, State.DONE)
-        finally:
 
     def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
         for item in job.items:

@@ -25,6 +25,7 @@ from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
+
 class Workspace:
     """One index under a name. Safe to call from several threads."""
 

@@ -1,0 +1,84 @@
+"""The last commit of an index, opened once for all who read it at the same time, and parked while nobody does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from hoptrail.store.place import Place
+from hoptrail.store.snapshot import Snapshot
+
+
+class _Opened:
+    """A snapshot and how many read it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.readers = 0
+
+
+class Lease:
+    """The right to read a snapshot, until it is given back."""
+
+    def __init__(self, owner: SharedSnapshot, opened: _Opened) -> None:
+        self.snapshot = opened.snapshot
+        self._owner = owner
+        self._opened: _Opened | None = opened
+
+    def give_back(self) -> None:
+        """More than once is as good as once."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            self._owner.release(opened)
+
+
+class SharedSnapshot:
+    """For one index and any number of threads. What is made of a commit in memory is kept until another is read."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._turn = Lock()
+        self._newest: _Opened | None = None
+
+    def lease(self) -> Lease:
+        """The last commit, to be read until the lease is given back.
+
+        Raises: as `Snapshot.open` does.
+        """
+        with self._turn:
+            opened = self._newest
+            if opened is not None and not (
+                opened.snapshot.is_current() if opened.readers else opened.snapshot.resume()
+            ):
+                opened = self._newest = None  # whoever still reads the one before closes it
+            if opened is None:
+                opened = self._newest = _Opened(Snapshot.open(self._place))
+            opened.readers += 1
+            return Lease(self, opened)
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """The last commit, until the end of `with`. Raises: as `lease` does."""
+        lease = self.lease()
+        try:
+            yield lease.snapshot
+        finally:
+            lease.give_back()
+
+    def release(self, opened: _Opened) -> None:
+        """One reader less."""
+        with self._turn:
+            opened.readers -= 1
+            if not opened.readers:
+                if opened is self._newest:
+                    opened.snapshot.park()
+                else:
+                    opened.snapshot.close()
+
+    def forget(self) -> None:
+        """Let go of what was made of the last commit, once nobody reads it."""
+        with self._turn:
+            opened, self._newest = self._newest, None
+            if opened is not None and not opened.readers:
+                opened.snapshot.close()
