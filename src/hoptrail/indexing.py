@@ -280,7 +280,8 @@ def repair_index(
             workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
             with _spending(workshop, started) as spent:
                 build([structure for name, structure in structures.items() if name in held], workshop, {})
-            writer.publish(spent())
+            if writer.changed:
+                writer.publish(spent())
     return list(repaired.files)
 
 

@@ -21,12 +21,6 @@ from world import make_document, make_passage
 LONG = "The Kestrel Mill grinds barley. A heron nests on its high roof. Jonas Pell owns this mill. It has four sails."
 
 
-@pytest.fixture(params=[False, True], ids=["held", "looked-up"], autouse=True)
-def looks_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Titles of a small corpus are held, those of a large one looked up."""
-    monkeypatch.setattr(HierarchicalSearch, "_looks_up", request.param)
-
-
 @pytest.fixture
 def site(tmp_path: Path, documents: list[Document]) -> Site:
     site = Site(tmp_path, limits=PassageLimits(12, 0))
@@ -149,8 +143,7 @@ def test_chunks_are_encoded_once(site: Site) -> None:
     assert CACHED_PAGES > 1
 
 
-def test_of_a_page_without_a_title_each_question_reads_what_it_found(site: Site) -> None:
-    """Where titles are looked up, its passages are those that the question found, cut or not."""
+def test_of_a_page_without_a_title_all_passages_are_read(site: Site) -> None:
     ferry, market = "A ferry crosses the Sound of Ommer twice.", "The market of Ommer sells amber and rope."
     untitled = make_document("", f"{ferry} {market}")
     site.build(add=[untitled])
@@ -159,8 +152,7 @@ def test_of_a_page_without_a_title_each_question_reads_what_it_found(site: Site)
     (first, second) = (tuple(id_ for id_, unit in found.items() if unit.text == text) for text in (ferry, market))
     pages = [Page(Title("", (untitled.id,)), 0.0, 1.0, some) for some in (first, second)]
     read = [[chunk.passage.text for chunk in chunks_of(search, page, "What is there?")] for page in pages]
-    both = [ferry, market]
-    assert [sorted(set(some)) for some in read] == ([[ferry], [market]] if search._looks_up else [both, both])
+    assert [sorted(set(some)) for some in read] == [[ferry, market]] * 2
 
 
 def test_a_page_without_passages_has_no_chunks(site: Site) -> None:

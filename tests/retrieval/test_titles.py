@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hoptrail.retrieval import titles_around as titles_around_module
 from hoptrail.retrieval.titles import TitleIndex, tied
-from hoptrail.retrieval.titles_around import titles_around
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profiles import Profiles, ProfileSettings
-from hoptrail.types import Hit, Kind
 from structures.site import Site
 from world import make_document
-
-Make = Callable[[Snapshot, str], TitleIndex]
 
 NAMES = [
     "Orla Finch",
@@ -130,23 +123,14 @@ def test_two_pages_may_share_a_further_name() -> None:
     assert tied(index.like("River", 0.8), 1)
 
 
-def held(snapshot: Snapshot, _question: str) -> TitleIndex:
-    return TitleIndex.of(snapshot)
-
-
-def looked_up(snapshot: Snapshot, question: str) -> TitleIndex:
-    return titles_around(snapshot, question, ())
-
-
-@pytest.mark.parametrize("make", [held, looked_up])
-def test_further_names_lead_to_their_document(make: Make, tmp_path: Path) -> None:
+def test_further_names_lead_to_their_document(tmp_path: Path) -> None:
     site = Site(tmp_path / "index")
     isk, song = make_document("Isk", "A river."), make_document("Isk song", "A song.")
     file = tmp_path / "profiles.jsonl"
     lines = [{"title": "Isk", "also": ["River Isk"]}, {"title": "Isk song", "also": ["Isk"]}]
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     site.build(Profiles(ProfileSettings(str(file))), add=[isk, song])
-    index = make(site.snapshot, "How long is the River Isk?")
+    index = TitleIndex.of(site.snapshot)
     assert [match.title.documents for match in index.like("River Isk", 1)] == [(isk.id,)]
     assert index.named_in("How long is the River Isk?") == ["River Isk"]
     assert index.page_of(song.id).documents == (song.id,), "a page goes by its own title, not by a further name"
@@ -155,54 +139,10 @@ def test_further_names_lead_to_their_document(make: Make, tmp_path: Path) -> Non
     assert tied(both, 1)
 
 
-@pytest.mark.parametrize("make", [held, looked_up])
 @pytest.mark.parametrize(("ambiguous", "expected"), [(True, True), (False, False)])
-def test_a_title_marked_ambiguous_is(make: Make, tmp_path: Path, ambiguous: bool, expected: bool) -> None:
+def test_a_title_marked_ambiguous_is(tmp_path: Path, ambiguous: bool, expected: bool) -> None:
     site = Site(tmp_path / "index")
     file = tmp_path / "profiles.jsonl"
     file.write_text(json.dumps({"title": "Isk (river)", "ambiguous": ambiguous}), encoding="utf-8")
     site.build(Profiles(ProfileSettings(str(file))), add=[make_document("Isk (river)", "A river.")])
-    assert tied(make(site.snapshot, "How long is the Isk?").like("Isk", 1), 1) is expected
-
-
-def test_what_is_looked_up_is_what_stands_in_the_question_is_found_by_its_words_or_was_found(tmp_path: Path) -> None:
-    site = Site(tmp_path / "index")
-    texts = {
-        "Isk": "A river.",
-        "Isk (song)": "A song.",
-        "Dunmere": "A port on the Isk.",
-        "Lund": "Far away.",
-        "": "Nothing.",
-    }
-    documents = [make_document(title, text) for title, text in texts.items()]
-    twins = [make_document("Isk", "The other Isk."), make_document("isk", "The third one.")]
-    site.build(add=[*documents, *twins])
-    passages = {unit.title: unit for unit in site.units(Kind.PASSAGE).values()}
-    index = looked_up(site.snapshot, "How long is the Isk?")
-    (song, isk) = sorted(index.like("Isk", 1), key=lambda match: len(match.title.documents))
-    assert song.title.documents == (documents[1].id,)
-    assert isk.title.documents == tuple(sorted([documents[0].id, *(twin.id for twin in twins)])), "in whatever case"
-    assert index.page_of(documents[2].id).name == "Dunmere"
-    with pytest.raises(KeyError):
-        index.page_of(documents[3].id)
-    more = titles_around(
-        site.snapshot, "How long is the Isk?", (Hit(passages["Lund"], 1, "x"), Hit(passages[""], 1, "x"))
-    )
-    assert more.page_of(documents[3].id).name == "Lund"
-    assert more.page_of(documents[4].id).documents == (documents[4].id,)
-
-
-def test_of_a_title_that_very_many_bear_some_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(titles_around_module, "BEARERS", 3)
-    monkeypatch.setattr(titles_around_module, "BY_QUESTION", 1)
-    monkeypatch.setattr(titles_around_module, "BY_NAME", 1)
-    site = Site(tmp_path / "index")
-    notes = [make_document("Notes", f"Number {number}.") for number in range(20)]
-    site.build(add=[*notes, *(make_document("Isk", f"River {number}.") for number in range(2))])
-    last = max(site.units(Kind.PASSAGE).values(), key=lambda unit: unit.id)
-    index = titles_around(site.snapshot, "What do the Notes say of the Isk?", (Hit(last, 1, "x"),))
-    (isk,) = index.like("Isk", 1)
-    assert len(isk.title.documents) == 2, "however many there are of another title"
-    (match,) = index.like("Notes", 1)
-    assert 3 <= len(match.title.documents) <= 5
-    assert last.document in match.title.documents
+    assert tied(TitleIndex.of(site.snapshot).like("Isk", 1), 1) is expected

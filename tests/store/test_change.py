@@ -1,4 +1,4 @@
-"""Documents that come, change and go are followed through all of indexing, on every kind of place and wherever it is stopped."""
+"""Documents that come, change and go are followed through all of indexing, wherever it is stopped."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 import hoptrail.store.writer
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
@@ -18,7 +21,7 @@ from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change, Writer, writing_to
+from hoptrail.store.writer import Change, writing_to
 from hoptrail.structures import mentions, renaming
 from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
@@ -27,6 +30,9 @@ from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
 ENCODER = HashingEncoder()
+
+WRITES = ((SegmentWriter, "add"), (Database, "commit"), (Database, "empty_log"), (SegmentWriter, "sweep"))
+"""Steps of writing before which a process may die: within transactions, and at every step of a commit."""
 
 
 def structures() -> list[Structure]:
@@ -47,14 +53,14 @@ def index(place: Place, sources: Path, watcher: Watcher | None = None) -> None:
 
 
 def contents(place: Place) -> dict[str, object]:
-    snapshot = Snapshot.open(place)
-    return {
-        "units": sorted(str(unit) for kind in snapshot.kinds for unit in snapshot.units(kind)),
-        "extractions": dict(snapshot.extractions()),
-        "links": sorted(map(str, snapshot.links())),
-        "terms": sorted(map(str, snapshot.terms())),
-        "settled": snapshot.head.settled,
-    }
+    with Snapshot.open(place) as snapshot:
+        return {
+            "units": sorted(str(unit) for kind in snapshot.kinds for unit in snapshot.units(kind)),
+            "extractions": dict(snapshot.extractions()),
+            "links": sorted(map(str, snapshot.links())),
+            "terms": sorted(map(str, snapshot.terms())),
+            "settled": snapshot.head.settled,
+        }
 
 
 def change(world: Path) -> None:
@@ -71,7 +77,7 @@ def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(renaming, "SHARE", 1.0)
 
 
-def test_what_came_changed_and_went_is_followed_wherever_the_index_is(
+def test_what_came_changed_and_went_is_followed(
     place: Place, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index(place, world)
@@ -119,22 +125,26 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
     change(world)
     index(Place.of(tmp_path / "anew"), world)
     expected = contents(Place.of(tmp_path / "anew"))
-    append = Writer._append
     for writes in count():
         dead = after(writes)
 
-        def dying(*arguments: Any, dead: Callable[[], bool] = dead) -> None:
-            append(*arguments)
-            if dead():
-                raise KeyboardInterrupt
+        def dying(do: Callable[..., Any], dead: Callable[[], bool] = dead) -> Callable[..., Any]:
+            def doing(*arguments: Any, **named: Any) -> Any:
+                if dead():
+                    raise KeyboardInterrupt
+                return do(*arguments, **named)
+
+            return doing
 
         place = Place.of(shutil.copytree(before, tmp_path / str(writes)))
-        monkeypatch.setattr(Writer, "_append", dying)
         try:
-            index(place, world)
+            with monkeypatch.context() as killing:
+                for part, name in WRITES:
+                    killing.setattr(part, name, dying(getattr(part, name)))
+                index(place, world)
             break
         except KeyboardInterrupt:
-            monkeypatch.setattr(Writer, "_append", append)
+            assert damage(place.folder) == []
             index(place, world)
         assert contents(place) == expected
     assert writes > 5
@@ -143,7 +153,7 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
 
 def publish(folder: Path, *documents: Document) -> None:
     with writing_to(folder, ENCODER.identity) as writer:
-        writer.add_documents(documents)
+        writer.put_documents(documents)
         writer.publish(Usage())
 
 
@@ -152,7 +162,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
 
     def change_after(*documents: Document, put: Sequence[Document] = ()) -> Change | None:
         with writing_to(tmp_path, ENCODER.identity) as writer:
-            writer.add_documents(documents)
+            writer.put_documents(documents)
             writer.put_documents(put)
             writer.checkpoint()
             return writer.change()
@@ -175,9 +185,9 @@ def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch
     monkeypatch.setattr(hoptrail.store.writer, "MOST_FOLLOWED", 2)
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
-        writer.add_documents([make_document(title, "Text.") for title in ("B", "C")])
+        writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])
         assert writer.change() is not None
-        writer.add_documents([make_document("D", "Text.")])
+        writer.put_documents([make_document("D", "Text.")])
         assert writer.change() is None
 
 
@@ -185,9 +195,9 @@ def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
     old, new = make_document("Old", "Text."), make_document("New", "Text.")
     publish(tmp_path, old)
     with writing_to(tmp_path, ENCODER.identity) as writer:
-        writer.add_documents([new])
+        writer.put_documents([new])
         writer.remove_documents([new.id, old.id])
-        writer.add_documents([old])
+        writer.put_documents([old])
         change = writer.change()
         assert change is not None
         assert (set(change.came), set(change.went)) == ({old.id}, {old.id})

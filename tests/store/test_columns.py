@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store import columns, layout
+from hoptrail.store import columns
 from hoptrail.store.columns import (
     SPAN,
     Digests,
@@ -21,7 +24,9 @@ from hoptrail.store.columns import (
     rows_among,
     unpaired,
 )
+from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind, Span, Unit
+from world import HashingEncoder, make_document
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=20), max_size=8), st.lists(st.text(max_size=3), max_size=20))
@@ -83,29 +88,33 @@ def test_rows_of_ids_are_their_places_among_those_that_rise(stored: set[str], as
     assert rows == [rising.index(id_) if id_ in stored else -1 for id_ in asked]
 
 
-def test_what_units_are_made_from_is_read_as_it_was_written() -> None:
+def test_what_units_are_made_from_is_read_as_it_was_written(tmp_path: Path) -> None:
+    documents = [replace(make_document(id_, "Some text."), id=id_) for id_ in ("d1", "ü2", f"d{'0' * 20}1", "d" * 25)]
     made_from = [
         [Span("d1", 0, 5)],
         [Span("ü2", 3, 9), Span("d1", 0, 5), Span(f"d{'0' * 20}1", 7, 8)],
-        [Span("", 1, 2)],
+        [Span("ü2", 1, 2)],
     ]
     units = [
         Unit(f"s2{at}", Kind.SUMMARY, "A title" * at, "two  words", tuple(spans)) for at, spans in enumerate(made_from)
     ]
-    [batch] = layout.units_to_rows(units, np.zeros((3, 2), np.float32)).to_batches()
-    for rows, expected in ((batch, units), (batch.slice(1, 1), units[1:2]), (batch.slice(0, 0), [])):
-        origins = layout.origins_from_rows(rows)
-        assert [id_.decode() for id_ in origins.ids.tolist()] == [unit.id for unit in expected]
-        assert origins.words.tolist() == [2] * len(expected)
-        assert origins.counts.tolist() == [len(unit.sources) for unit in expected]
-        spans = [span for unit in expected for span in unit.sources]
-        assert [(document.decode(), *ends) for document, *ends in origins.spans.tolist()] == [
-            (span.document, span.start, span.end) for span in spans
-        ]
     long = Unit("s2", Kind.SUMMARY, "", "a", (Span("d" * 25, 0, 1),))
-    [batch] = layout.units_to_rows([long], np.zeros((1, 2), np.float32)).to_batches()
-    with pytest.raises(ValueError, match="at most 24 bytes"):
-        layout.origins_from_rows(batch)
+    with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        writer.put_documents(documents)
+        writer.put_units([*units, long], HashingEncoder().encode(["a"] * 4))
+        snapshot = writer.snapshot()
+        for expected in (units, units[1:2]):
+            [origins] = snapshot.origins_among(Kind.SUMMARY, id_rows(unit.id for unit in expected))
+            assert [id_.decode() for id_ in origins.ids.tolist()] == [unit.id for unit in expected]
+            assert origins.words.tolist() == [2] * len(expected)
+            assert origins.counts.tolist() == [len(unit.sources) for unit in expected]
+            spans = [span for unit in expected for span in unit.sources]
+            assert [(document.decode(), *ends) for document, *ends in origins.spans.tolist()] == [
+                (span.document, span.start, span.end) for span in spans
+            ]
+        assert list(snapshot.origins_among(Kind.SUMMARY, id_rows(["absent"]))) == []
+        with pytest.raises(ValueError, match="at most 24 bytes"):
+            list(snapshot.origins_among(Kind.SUMMARY, id_rows(["s2"])))
 
 
 def test_rows_have_the_same_digest_where_they_are_the_same() -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store import layout
-from hoptrail.store.layout import extractions_to_rows
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import REMADE, Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
@@ -37,15 +35,23 @@ def unit(name: str, kind: Kind, *documents: Document) -> Unit:
     return Unit(name, kind, name, f"text of {name}", tuple(Span(document.id, 0, 5) for document in documents))
 
 
+def put_passages(writer: Writer, documents: list[Document], *names: str) -> None:
+    """Documents with their passages, and further passages of the first with these ids."""
+    writer.put_documents(documents)
+    put(writer, [*map(make_passage, documents), *(unit(name, Kind.PASSAGE, documents[0]) for name in names)])
+
+
 def links(writer: Writer) -> set[tuple[str, str, str]]:
     return {(link.source, link.target, link.kind) for link in writer.snapshot().links()}
 
 
 def test_extractions_are_read_back_as_they_were_put(tmp_path: Path, documents: list[Document]) -> None:
     found = {make_passage(document).id: extraction_of(document) for document in documents}
+    stated = Fact("a does b", (), Span("d", 0, 8), Triple("a", "does", "b"))
     found["nothing"] = Extraction((), ())
-    found["no entity"] = Extraction((), (Fact("It rains.", (), Span("d", 3, 12)),))
+    found["no entity"] = Extraction((), (Fact("It rains.", (), Span("d", 3, 12)), stated))
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
+        put_passages(writer, documents, "nothing", "no entity")
         writer.put_extractions(found)
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
@@ -54,26 +60,22 @@ def test_extractions_are_read_back_as_they_were_put(tmp_path: Path, documents: l
     assert dict(snapshot.extractions(["nothing", "unknown"])) == {"nothing": Extraction((), ())}
 
 
-def test_a_table_from_before_there_were_triples_is_read_and_gone_on_with(
-    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = {make_passage(document).id: extraction_of(document) for document in documents}
-    with monkeypatch.context() as before, writing_to(tmp_path, HashingEncoder().identity) as writer:
-        before.setattr(
-            layout, "extractions_to_rows", lambda found: extractions_to_rows(found).select(["id", "entities", "facts"])
-        )
-        writer.put_extractions(old)
-        writer.publish(Usage())
-    assert dict(Snapshot.open(tmp_path).extractions()) == old
-    stated = Fact("a does b", (), Span("d", 0, 8), Triple("a", "does", "b"))
-    new = {"p1": Extraction((), (stated, Fact("It rains.", (), Span("d", 9, 18))))}
-    with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        writer.put_extractions(new)
-        writer.publish(Usage())
-    assert dict(Snapshot.open(tmp_path).extractions()) == old | new
+def test_what_was_found_in_a_passage_that_is_not_stored_is_refused(writer: Writer, documents: list[Document]) -> None:
+    put_passages(writer, documents, "p1")
+    with pytest.raises(KeyError, match="not stored"):
+        writer.put_extractions({"p1": Extraction((), ()), "p2": Extraction((), ())})
+    assert list(writer.snapshot().extractions()) == []
 
 
-def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Writer) -> None:
+def test_what_was_found_in_a_passage_that_is_put_again_stays(writer: Writer, documents: list[Document]) -> None:
+    put_passages(writer, documents, "p1")
+    writer.put_extractions({"p1": Extraction(("a",), ())})
+    put_passages(writer, documents, "p1")
+    assert dict(writer.snapshot().extractions()) == {"p1": Extraction(("a",), ())}
+
+
+def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Writer, documents: list[Document]) -> None:
+    put_passages(writer, documents, "p1", "p2")
     writer.put_extractions({"p1": Extraction(("a",), ()), "p2": Extraction(("b",), ())})
     writer.put_extractions({"p1": Extraction(("c",), ())})
     assert dict(writer.snapshot().entities()) == {"p1": ("c",), "p2": ("b",)}
@@ -96,11 +98,11 @@ def test_an_index_without_extractions_has_none(writer: Writer) -> None:
 
 
 def test_dropped_extractions_are_gone_and_units_are_not(writer: Writer, documents: list[Document]) -> None:
-    put(writer, [make_passage(document) for document in documents])
+    put_passages(writer, documents, "p1")
     writer.put_extractions({"p1": Extraction(("a",), ())})
     writer.drop_extractions()
     assert set(writer.snapshot().extracted()) == set()
-    assert writer.snapshot().count(Kind.PASSAGE) == len(documents)
+    assert writer.snapshot().count(Kind.PASSAGE) == len(documents) + 1
 
 
 def test_a_removed_unit_takes_its_extraction_and_its_links_at_both_ends(
@@ -108,6 +110,7 @@ def test_a_removed_unit_takes_its_extraction_and_its_links_at_both_ends(
 ) -> None:
     passages = [make_passage(document) for document in documents[:3]]
     first, second, third = (passage.id for passage in passages)
+    writer.put_documents(documents)
     put(writer, passages)
     writer.put_extractions({name: Extraction(("a",), ()) for name in (first, second)})
     writer.put_links([Link(first, second, "SS", 1.0), Link(third, first, "SA", 1.0), Link(second, third, "SS", 0.5)])
@@ -127,6 +130,7 @@ def test_links_are_removed_by_kind_and_source_alone(writer: Writer) -> None:
 
 
 def test_a_kind_that_is_dropped_leaves_its_links_to_its_structure(writer: Writer, documents: list[Document]) -> None:
+    writer.put_documents(documents)
     put(writer, [unit("a1", Kind.AGGREGATE, documents[0]), unit("a2", Kind.AGGREGATE, documents[1])])
     put(writer, [unit("f1", Kind.FACT, documents[0])])
     writer.put_links([Link("s1", "a1", "tree", 1.0)])
@@ -139,6 +143,7 @@ def test_a_kind_that_is_dropped_leaves_its_links_to_its_structure(writer: Writer
 def test_only_what_is_made_again_keeps_its_links_when_a_document_goes(writer: Writer, kind: Kind) -> None:
     gone, staying = make_document("Gone", "It goes."), make_document("Staying", "It stays.")
     passages = [make_passage(gone), make_passage(staying)]
+    writer.put_documents([gone, staying])
     put(writer, passages)
     put(writer, [unit("both", kind, staying, gone), unit("other", kind, staying)])
     writer.put_extractions({passage.id: extraction_of(gone) for passage in passages})
@@ -168,8 +173,11 @@ def test_no_file_keeps_the_entities_of_a_removed_document(tmp_path: Path, encode
     assert [path for path in tmp_path.rglob("*") if path.is_file() and b"quoxleth" in path.read_bytes()] == []
 
 
-def test_extractions_after_the_last_checkpoint_are_undone(tmp_path: Path, encoder: HashingEncoder) -> None:
+def test_extractions_after_the_last_checkpoint_are_undone(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+) -> None:
     with writing_to(tmp_path, encoder.identity) as writer:
+        put_passages(writer, documents, "p1", "p2")
         writer.put_extractions({"p1": Extraction(("a",), ())})
         writer.checkpoint()
         writer.put_extractions({"p2": Extraction(("b",), ())})

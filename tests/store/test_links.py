@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.store import snapshot as snapshot_module
-from hoptrail.store import writer as writer_module
 from hoptrail.store.columns import Directed, PackedIds, joined
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
@@ -70,14 +68,13 @@ def test_an_index_without_links_has_none(tmp_path: Path, encoder: HashingEncoder
     assert list(Snapshot.open(tmp_path).links_from(["s3"], "names")) == []
 
 
-def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "LINKS_AT_ONCE", 2)
+def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
     ids = PackedIds.of(["s1", "s22", "s3"])
     rows = Directed(np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 2, 0]), np.array([0.5, 1, 0.25, 0.1, 0.2]))
     one = Directed(np.array([2]), np.array([1]), np.array([1.0]))
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        writer.add_link_rows(ids, {"SS": rows, "SA": one})
-        writer.add_link_rows(ids, {"EC": Directed(rows.sources[:0], rows.targets[:0], rows.weights[:0])})
+        writer.put_link_rows(ids, {"SS": rows, "SA": one})
+        writer.put_link_rows(ids, {"EC": Directed(rows.sources[:0], rows.targets[:0], rows.weights[:0])})
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     expected = {
@@ -97,19 +94,18 @@ def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path, monkeypat
     }
 
 
-def test_links_come_in_portions_with_both_ends_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_come_in_portions_with_both_ends_known(tmp_path: Path) -> None:
     names = [f"s{number:03}" for number in range(40)]
     chance = np.random.default_rng(0)
     pairs = {(int(a), int(b)) for a, b in chance.integers(40, size=(300, 2))}
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         for source, target in sorted(pairs):
-            writer.add_links(
+            writer.put_links(
                 [Link(names[source], names[target], "SS", source / 40), Link("a", names[target], "SA", 1.0)]
             )
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     known = PackedIds.of(names[::2])
-    monkeypatch.setattr(snapshot_module, "_LINK_BATCHES", 1)
     found = joined(list(snapshot.link_portions("SS", known)))
     expected = {(a // 2, b // 2, a / 40) for a, b in pairs if a % 2 == b % 2 == 0}
     assert set(zip(found.sources.tolist(), found.targets.tolist(), found.weights.tolist(), strict=True)) == expected

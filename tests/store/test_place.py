@@ -1,4 +1,4 @@
-"""Where an index may be, and what a refusal of an object store is told as."""
+"""Where an index may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.store.place import Place, endpoint, secrets, without_tls
-from hoptrail.store.refusals import first_line, kind_of, known_refusal, refusal
 
 
 @pytest.mark.parametrize(
@@ -95,39 +94,9 @@ def test_the_endpoint_is_shown_without_its_password(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://user:pass%20word@minio.local:9000/")
     assert endpoint() == "http://minio.local:9000"
     assert without_tls()
-    assert "pass" not in first_line(ValueError("no route to http://user:pass%20word@minio.local:9000, or pass word"))
+    assert {"pass word", "pass%20word"} <= set(secrets())
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://minio.local")
     assert not without_tls()
-
-
-WORDS = {
-    "no bucket": "Server returned non-2xx status code: 404 Not Found: <Error><Code>NoSuchBucket</Code>",
-    "wrong": "403 Forbidden: <Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIAQUITEPRIVATE</AWSAccessKeyId>",
-    "none": "Error performing PUT http://169.254.169.254/latest/api/token in 8ms - 403 Forbidden: denied",
-    "forbidden": "The operation lacked the necessary privileges to complete for path q/x: AKIAQUITEPRIVATE",
-    "unreachable": "Error performing GET http://127.0.0.1:9/bucket, after 4 retries - HTTP error: error sending request",
-    "failing": 'inner: Status { status: 503, body: Some("injected") }',
-}
-
-
-@pytest.mark.parametrize("kind", WORDS)
-def test_each_refusal_says_what_to_do_and_shows_no_key(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAQUITEPRIVATE")
-    place = Place.of("s3://bucket/index")
-    told = str(refusal(place, RuntimeError(WORDS[kind])))
-    assert kind_of(RuntimeError(WORDS[kind])) == kind
-    assert "bucket" in told
-    assert any(word in told for word in ("Make it", "check", "set AWS_", "rights", "Check", "run the same command"))
-    assert "AKIAQUITEPRIVATE" not in told
-    assert known_refusal(Place.of("folder"), RuntimeError(WORDS[kind])) is None
-
-
-def test_a_refusal_of_no_known_kind_is_told_in_the_libraries_own_words_without_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "quite-a-private-key")
-    error = RuntimeError("odd: quite-a-private-key, /root/.cargo/registry/x.rs:1\nmore")
-    assert str(refusal(Place.of("az://container"), error)) == "az://container: odd: (key)"
 
 
 @pytest.mark.parametrize("inline", [True, False])

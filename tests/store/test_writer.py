@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import tracemalloc
-from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-import lancedb
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
-from lancedb.table import Table
 
-from hoptrail.errors import IndexMismatch, IndexUnavailable
-from hoptrail.store import layout
+from hoptrail.errors import IndexMismatch, IndexUnavailable, StillRead
 from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import METADATA_CACHE, connect
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
-
-
-def test_versions_of_a_build_are_not_kept_in_mind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions: list[lancedb.Session] = []
-    opened = lancedb.Session
-
-    def session(**given: int) -> lancedb.Session:
-        sessions.append(opened(**given))
-        return sessions[-1]
-
-    monkeypatch.setattr(lancedb, "Session", session)
-    table = connect(tmp_path).create_table("some", pa.table({"id": ["0"]}))
-    for at in range(400):
-        table.add(pa.table({"id": [str(at)]}))
-    (kept,) = sessions
-    assert kept.size_bytes <= METADATA_CACHE
 
 
 def write(place: Place, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:
@@ -73,79 +49,35 @@ def test_what_is_published_is_read_back_as_it_was(
     assert snapshot.head.spent == Usage(calls=2, prompt_tokens=7, seconds=1.5)
 
 
-def test_long_documents_are_read_and_written_few_at_a_time(
-    tmp_path: Path, encoder: HashingEncoder, monkeypatch: pytest.MonkeyPatch
+def test_units_of_many_sources_are_read_back_as_they_were(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    chosen: list[tuple[int, int]] = []
-    choose = layout.rows_at_once
-
-    def noting(table: Table, rows: int, columns: Collection[str] | None = None) -> int:
-        fitting = choose(table, rows, columns)
-        if table.name == layout.DOCUMENTS and columns is None:
-            chosen.append((rows, fitting))
-        return fitting
-
-    monkeypatch.setattr(layout, "rows_at_once", noting)
-    for name, characters in (("long", 400_000), ("short", 400)):
-        texts = [random.Random(number).randbytes(characters // 2).hex() for number in range(40)]
-        documents = [make_document(name, text) for text in texts]
-        with writing_to(tmp_path / name, encoder.identity) as writer:
-            writer.add_documents(documents)
-            writer.publish(Usage())
-            writer.renew_index(layout.DOCUMENTS)
-            writer.publish(Usage())
-        assert {document.text for document in Snapshot.open(tmp_path / name).documents()} == set(texts)
-        if name == "long":
-            assert {rows for rows, _ in chosen} == {1024, 4096}
-            assert all(2 <= fitting <= 16 for _, fitting in chosen)
-        else:
-            assert all(rows == fitting for rows, fitting in chosen)
-        chosen.clear()
-
-
-def test_rows_of_long_documents_become_documents_one_after_the_other() -> None:
-    long = [make_document(f"T{number}", f"{number}" * 1_000_000) for number in range(1, 9)]
-    rows = layout.documents_to_rows([*long, *(make_document(f"S{number}", "Short.") for number in range(100))])
-    tracemalloc.start()
-    found = [document.id for document in layout.documents_from_rows(rows)]
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert found == rows["id"].to_pylist()
-    assert peak < 3_000_000
-    assert not list(layout.documents_from_rows(rows.slice(0, 0)))
-
-
-def test_summaries_are_written_and_read_by_their_sources(
-    tmp_path: Path, encoder: HashingEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(layout, "SOURCES_AT_ONCE", 200)
-    monkeypatch.setattr(layout, "SUMMARIES_AMONG", 120)
-    written: list[tuple[int, int]] = []
-    part = layout.small_parts
-
-    def noting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in part(batches):
-            written.append((batch.num_rows, pc.sum(pc.list_value_length(batch.column("sources"))).as_py()))
-            yield batch
-
-    monkeypatch.setattr(layout, "small_parts", noting)
     sizes = [*[1] * 30, *[250] * 6, *[40] * 4]
-    places = [tuple(Span("d", at, at + 1) for at in range(size)) for size in sizes]
+    places = [tuple(Span(documents[at % 2].id, at, at + 1) for at in range(size)) for size in sizes]
     units = [Unit(f"s{at:02}", Kind.SUMMARY, "", f"Text {at}.", spans) for at, spans in enumerate(places)]
     with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(documents)
         writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
         writer.publish(Usage())
-        writer.renew_index(layout.unit_table(Kind.SUMMARY))
-        written.clear()
-        writer.publish(Usage())
-    assert sum(rows for rows, _ in written) == len(units)
-    assert all(rows <= 3 and (rows == 1 or sources <= 200) for rows, sources in written)
     snapshot = Snapshot.open(tmp_path)
     assert {unit.id: unit for unit in snapshot.units(Kind.SUMMARY)} == {unit.id: unit for unit in units}
-    table = connect(tmp_path).open_table(layout.unit_table(Kind.SUMMARY))
-    assert layout.rows_at_once(table, 4096) == 3
-    assert layout.rows_at_once(table, 2) == 2
-    assert layout.rows_at_once(table, 4096, ["id", "title"]) == 4096
+    assert {unit.id for unit in snapshot.units_within(Kind.SUMMARY, [documents[1].id])} == {
+        f"s{at:02}" for at in range(30, 40)
+    }
+
+
+def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: HashingEncoder) -> None:
+    long = [make_document(f"T{number}", f"{number}" * 1_000_000) for number in range(1, 9)]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(long)
+        writer.publish(Usage())
+    with Snapshot.open(tmp_path) as snapshot:
+        tracemalloc.start()
+        found = [document.id for document in snapshot.documents()]
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert found == [document.id for document in long]
+    assert peak < 4_000_000
 
 
 def test_units_go_in_portions_while_they_are_read(
@@ -168,17 +100,21 @@ def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, docum
     assert Snapshot.open(place).head.spent == Usage(calls=5, completion_tokens=1)
 
 
-def test_readers_see_nothing_before_publish_and_their_snapshot_never_changes(
+def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
     place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents[:2])
     before = Snapshot.open(place)
     with writing_to(place, encoder.identity) as writer:
-        put(writer, encoder, documents[2:])
-        writer.checkpoint()
+        put(writer, encoder, documents[2:4])
         assert len(Snapshot.open(place).entries) == 2
+        writer.checkpoint()
+        assert len(Snapshot.open(place).entries) == 4
+        assert not Snapshot.open(place).head.whole
+        put(writer, encoder, documents[4:])
         writer.publish(Usage())
         assert len(Snapshot.open(place).entries) == len(documents)
+        assert Snapshot.open(place).head.whole
     assert before.search_keywords("harbour", 9) == []
     assert len(list(before.documents())) == 2
 
@@ -188,13 +124,18 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
 ) -> None:
     write(place, encoder, documents)
     before = Snapshot.open(place)
-    for document in documents[:4]:
-        with writing_to(place, encoder.identity) as writer:
-            writer.remove_documents([document.id])
+    with writing_to(place, encoder.identity) as writer:
+        writer.remove_documents([document.id for document in documents[:4]])
+        with pytest.raises(StillRead, match="an earlier state is being read"):
             writer.publish(Usage())
+    assert len(titles(place)) == len(documents) - 4
     assert len(list(before.documents())) == len(documents)
     assert len(before.vectors(Kind.PASSAGE).ids) == len(documents)
     assert [unit.title for unit, _ in before.search_keywords("born", 3)] == ["Orla Finch"]
+    before.close()
+    with writing_to(place, encoder.identity) as writer:
+        assert writer.clean()
+    assert not any(b"was born in" in path.read_bytes() for path in place.folder.rglob("*") if path.is_file())
 
 
 def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
@@ -212,7 +153,7 @@ def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
     assert Snapshot.open(place).count(Kind.PASSAGE) == 2
 
 
-def test_a_table_that_was_begun_but_never_committed_goes(
+def test_links_that_were_never_committed_are_gone(
     place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents)
@@ -269,17 +210,6 @@ def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: 
         assert [path for path in tmp_path.rglob("*") if path.is_file() and word in path.read_bytes()] == []
 
 
-def test_versions_that_nobody_needs_are_swept_away(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
-) -> None:
-    for document in documents:
-        write(Place.of(tmp_path), encoder, [document])
-    for table in tmp_path.glob("*.lance"):
-        # The head is written twice by the last publish, once before sweeping and once after.
-        assert len(list((table / "_versions").glob("*.manifest"))) <= 2, table
-        assert len(list((table / "data").iterdir())) <= 2, table
-
-
 def test_an_index_of_another_encoder_is_refused_and_both_are_named(
     place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
@@ -303,25 +233,78 @@ def test_structures_are_those_of_the_rows_written(
         writer.unfinished["sentences"] = "two"
         put(writer, encoder, documents)
         writer.checkpoint()
-        assert Snapshot.open(place).head.structures == {}
+        with Snapshot.open(place) as snapshot:
+            assert (snapshot.head.structures, snapshot.head.whole) == ({"passages": "one"}, False)
         writer.publish(Usage())
     head = Snapshot.open(place).head
-    assert (head.structures, head.unfinished) == ({"passages": "one"}, {"sentences": "two"})
+    assert (head.structures, head.unfinished, head.whole) == ({"passages": "one"}, {"sentences": "two"}, True)
 
 
-def test_what_was_built_and_not_published_is_unfinished_to_the_next_writer(
+def test_units_of_documents_that_are_not_stored_are_refused(place: Place, encoder: HashingEncoder) -> None:
+    unit = make_passage(make_document("Absent", "It is not there."))
+    with writing_to(place, encoder.identity) as writer, pytest.raises(KeyError, match="documents that are not stored"):
+        writer.put_units([unit], encoder.encode([unit.searchable]))
+
+
+def remade(writer: Writer, encoder: HashingEncoder, *documents: Document) -> None:
+    """A summary of some documents, which another summary is over."""
+    spans = tuple(Span(document.id, 0, 3) for document in documents)
+    units = [Unit("s1", Kind.SUMMARY, "", "Of all.", spans), Unit("s2", Kind.SUMMARY, "", "Over it.", spans)]
+    writer.put_units(units, encoder.encode([unit.text for unit in units]))
+
+
+def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
     place: Place, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    """Documents may come before it is published."""
-    for built in ("passages", "sentences"):
-        with writing_to(place, encoder.identity) as writer:
-            writer.structures[built] = "one"
-            put(writer, encoder, documents)
-            writer.checkpoint()
-            if built == "passages":
-                writer.publish(Usage())
     with writing_to(place, encoder.identity) as writer:
-        assert (writer.structures, writer.unfinished) == ({"passages": "one"}, {"sentences": "one"})
+        put(writer, encoder, documents)
+        remade(writer, encoder, *documents)
+        writer.put_links([Link("s2", "s1", "tree", 1.0)])
+        writer.publish(Usage())
+    with writing_to(place, encoder.identity) as writer:
+        writer.remove_documents([documents[0].id])
+        writer.checkpoint()
+        assert len(titles(place)) == len(documents)
+    with writing_to(place, encoder.identity) as writer:
+        writer.remove_documents([documents[0].id])
+        remade(writer, encoder, *documents[1:])
+        writer.publish(Usage())
+    with Snapshot.open(place) as snapshot:
+        assert len(snapshot.entries) == len(documents) - 1
+        assert [(link.source, link.target) for link in snapshot.links("tree")] == [("s2", "s1")]
+
+
+def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
+    place: Place, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    write(place, encoder, documents[:2], Usage(calls=2))
+    with writing_to(place, encoder.identity) as writer:
+        writer.remove_documents([documents[0].id])
+        put(writer, encoder, documents[2:3])
+        writer.checkpoint()
+        put(writer, encoder, documents[3:4])
+        writer.note_spent(Usage(calls=3))
+    with Snapshot.open(place) as snapshot:
+        assert {entry.title for entry in snapshot.entries} == {document.title for document in documents[1:3]}
+        assert (snapshot.head.spent, snapshot.head.whole) == (Usage(calls=5), False)
+
+
+def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
+    place: Place, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    with writing_to(place, encoder.identity) as writer:
+        writer.structures["passages"] = "one"
+        put(writer, encoder, documents)
+        writer.publish(Usage())
+    with Snapshot.open(place), writing_to(place, encoder.identity) as writer:
+        writer.remove_documents([documents[0].id])
+        with pytest.raises(StillRead):
+            writer.publish(Usage())
+    with writing_to(place, encoder.identity) as writer:
+        writer.settle({"passages": "as it is"})
+    assert Snapshot.open(place).head.settled == {"passages": "as it is"}
+    text = documents[0].text.encode()
+    assert not any(text in path.read_bytes() for path in place.folder.rglob("*") if path.is_file())
 
 
 def test_an_empty_index_can_be_published_and_searched(place: Place, encoder: HashingEncoder) -> None:

@@ -64,7 +64,7 @@ class Site:
         account = Account()
         with writing_to(self.folder, self.encoder.identity) as writer:
             writer.remove_documents([document.id for document in remove])
-            writer.add_documents(add)
+            writer.put_documents(add)
             workshop = Workshop(
                 writer,
                 self.encoder,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import renewing
@@ -41,10 +39,8 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
     return unit, Extraction((), found)
 
 
-def by_entity(
-    found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING, held: int = 1
-) -> list[Gathering]:
-    with TemporaryDirectory() as folder, (room := Scratch(Place.of(Path(folder) / "index"), held)).sorting() as said:
+def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
+    with (room := Scratch()).sorting() as said:
         entities = SaidOfEntities(said)
         for passage, extraction in found:
             entities.put(passage, extraction)
@@ -54,9 +50,7 @@ def by_entity(
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:
-    in_files, in_memory = (by_entity(found, settings, held) for held in (1, 1 << 20))
-    assert in_files == in_memory
-    return {gathering.title: list(gathering.facts) for gathering in in_memory}
+    return {gathering.title: list(gathering.facts) for gathering in by_entity(found, settings)}
 
 
 def build(site: Site, settings: AggregateSettings = EVERYTHING, add: Sequence[Document] = ()) -> None:
@@ -202,9 +196,9 @@ def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site,
 
 def test_a_second_run_writes_and_encodes_nothing(site: Site, documents: list[Document]) -> None:
     build(site, add=documents)
-    before, encoded = site.snapshot.head, len(site.encoder.texts)
+    before, encoded = site.snapshot.commit, len(site.encoder.texts)
     build(site)
-    assert (site.snapshot.head, len(site.encoder.texts)) == (before, encoded)
+    assert (site.snapshot.commit, len(site.encoder.texts)) == (before, encoded)
 
 
 @pytest.mark.parametrize("settings", [EVERYTHING, AggregateSettings()])

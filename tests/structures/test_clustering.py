@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.clustering import ClusteringSettings, capping, leiden, open_clusterer, parting
 from hoptrail.structures.clustering.capping import halves
@@ -351,10 +349,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("held", [1, 1 << 30])
-def test_many_rows_are_grouped_part_by_part(tmp_path: Path, held: int) -> None:
+def test_many_rows_are_grouped_part_by_part() -> None:
     vectors, words = np.concatenate([scattered(170), scattered(30)]), [40 + row % 9 for row in range(200)]
-    room = Scratch(Place.of(tmp_path), held).table
+    room = Scratch().table
     groups = tuple(open_clusterer(LEIDEN, room).cluster(vectors, words))
     check(groups, 200)
     assert groups == grouped(vectors)

@@ -65,10 +65,10 @@ def test_what_is_stored_is_not_asked_again_and_a_second_run_writes_nothing(
     language = Rules()
     site.build(Extractions(), add=documents[:4], language=language, workers=workers)
     site.build(Extractions(), add=documents, language=language, workers=workers)
-    before = site.snapshot.head
+    before = site.snapshot.commit
     account = site.build(Extractions(), language=language, workers=workers)
     assert sorted(language.asked) == sorted(document.title for document in documents)
-    assert site.snapshot.head == before
+    assert site.snapshot.commit == before
     assert account.usage == Usage()
 
 

@@ -40,9 +40,9 @@ def test_facts_come_and_go_with_documents_and_only_new_ones_are_encoded(
     assert len(site.encoder.texts) == encoded + 2  # the passage and its fact
     site.build(Extractions(), Facts(), remove=[twin])
     assert site.units(Kind.FACT) == before
-    head = site.snapshot.head
+    head = site.snapshot.commit
     site.build(Extractions(), Facts())
-    assert site.snapshot.head == head
+    assert site.snapshot.commit == head
 
 
 def test_discarding_takes_every_fact(tmp_path: Path, documents: list[Document]) -> None:

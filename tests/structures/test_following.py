@@ -178,9 +178,9 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
     site.build(*SMALL, add=[walk], language=OfflineLanguage())
     with writing_to(tmp_path, site.encoder.identity) as writer:
         hills = make_document("Grey Hills", "Hills.")
-        writer.add_documents([hills])
+        writer.put_documents([hills])
         passage = make_passage(hills)
-        writer.add_units([passage], site.encoder.encode([passage.text]))
+        writer.put_units([passage], site.encoder.encode([passage.text]))
         now, change = writer.snapshot(), writer.change()
         found = Renaming.of(now, change, titled_in(now)) if change else None
         assert found is not None

@@ -13,8 +13,6 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
-from hoptrail.store import scratch
-from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer
 from hoptrail.structures import extractions, imported, json_lines
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
@@ -275,26 +273,24 @@ def test_documents_without_a_line_get_theirs_when_the_file_has_it(
     lines = [line(str(number), triples=[["a", "b", f"{number}"]]) for number in range(3)]
     first = written(tmp_path, *lines[:1])
     account = site.build(first, add=world[:1])
-    before = site.snapshot.head
+    before = site.snapshot.commit
     assert account.notes == []
     assert site.build(first).notes == []
-    assert site.snapshot.head == before
+    assert site.snapshot.commit == before
     second = written(tmp_path, *lines)
     assert first.fingerprint == second.fingerprint  # the same path, whose content has changed
     site.build(second, add=world[:3])
     assert len(placed(site)) == 3
 
 
-def test_what_is_imported_is_the_same_however_little_is_held(
+def test_what_is_imported_is_the_same_however_little_is_read_at_a_time(
     world: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [line(str(number), triples=[["a", "b", f"{number}"]]) for number in (4, 0, 2, 9, 2)]
     structure = written(tmp_path, *lines, line(FINCH, triples=[[FINCH, "designed", BRIDGE]]), "{")
     made = []
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
-        monkeypatch.setattr(StorageSettings, "held", few)
         monkeypatch.setattr(imported, "READ", few)
-        monkeypatch.setattr(scratch, "READ_TOGETHER", min(few, 128))
         monkeypatch.setattr(extractions, "READ", few)
         site = Site(tmp_path / folder)
         account = site.build(structure, add=world)
@@ -309,7 +305,7 @@ def test_a_stopped_import_goes_on_where_it_was(
 ) -> None:
     monkeypatch.setattr(extractions, "kept_at_once", lambda *_: 2)
     kept: list[int] = []
-    add = Writer.add_extractions
+    add = Writer.put_extractions
 
     def stopping(writer: Writer, found: Mapping[str, Extraction]) -> None:
         if len(kept) == 1:
@@ -318,7 +314,7 @@ def test_a_stopped_import_goes_on_where_it_was(
         kept.append(len(found))
         add(writer, found)
 
-    monkeypatch.setattr(Writer, "add_extractions", stopping)
+    monkeypatch.setattr(Writer, "put_extractions", stopping)
     misplaced = line(
         min(document.id for document in world), facts=[{"text": "a", "entities": [], "start": 900, "end": 999}]
     )

@@ -6,13 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hoptrail.store.columns import Directed, Rows
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, linking, nearest
 from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, key_entities, mutual_pairs
@@ -126,16 +124,14 @@ def test_similar_pairs_are_those_among_the_best_of_both() -> None:
 
 
 @pytest.mark.parametrize("asked", [80, 60, 3])
-def test_pairs_found_and_read_in_parts_and_from_files_are_the_same(
-    asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(1).normal(size=(80, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
     whole = pairs_of(mutual(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
     for module, name in ((linking, "TOGETHER"), (nearest, "SORTED"), (nearest, "HELD"), (cells, "MOST_ROWS")):
         monkeypatch.setattr(module, name, 7)
-    small = Scratch(Place.of(tmp_path), 64)
+    small = Scratch(64)
     search = Nearest(vectors, 6, 100, 1, 0, scratch=small)
     portions = list(mutual_pairs(search.portions, some, 80, small))
     assert len(portions) > 1 or asked == 3

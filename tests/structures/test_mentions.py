@@ -94,9 +94,9 @@ def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents:
     before = set(grown.snapshot.links(MENTIONS))
     assert before == set(whole.snapshot.links(MENTIONS))
     assert before
-    head = grown.snapshot.head
+    head = grown.snapshot.commit
     grown.build(*structures)
-    assert grown.snapshot.head == head
+    assert grown.snapshot.commit == head
 
 
 def test_discarding_takes_all_links(tmp_path: Path, documents: list[Document]) -> None:

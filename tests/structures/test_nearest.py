@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, joined
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, nearest
 from hoptrail.structures.nearest import Nearest
@@ -106,7 +103,7 @@ def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
-def test_what_lies_in_files_is_the_same(exact_up_to: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With edges back, and of some rows only; vectors are put in the order of their cells."""
     monkeypatch.setattr(cells, "CELL", 20)
     vectors = around_centres(600, 5)
@@ -116,7 +113,7 @@ def test_what_lies_in_files_is_the_same(exact_up_to: int, tmp_path: Path, monkey
     small = ((nearest, "HELD", 100), (nearest, "SORTED", 64), (nearest, "PART", 50), (nearest, "PARTS", 1000))
     for module, name, value in (*small, (cells, "MOST_ROWS", 128)):
         monkeypatch.setattr(module, name, value)
-    search = Nearest(vectors, 5, exact_up_to, 3, 0, scratch=Scratch(Place.of(tmp_path), 64))
+    search = Nearest(vectors, 5, exact_up_to, 3, 0, scratch=Scratch(64))
     portions = list(search.portions(new, least))
     assert len(portions) > 3
     for portion in portions:  # all edges from a row come together

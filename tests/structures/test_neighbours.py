@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,9 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.retrieval.neighbourhood import LookedUpNeighbourhood, open_neighbourhood
+from hoptrail.retrieval.neighbourhood import open_neighbourhood
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import cells, neighbours
 from hoptrail.structures.building import Workshop, report_nothing
@@ -72,10 +72,7 @@ def built(folder: Path, graph: Graph, documents: list[Document]) -> Site:
 
 
 def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
-    """The neighbours of a passage as they are held, which must be those that are looked up."""
-    held = open_neighbourhood(site.snapshot, graph).around([name], most)
-    assert held == LookedUpNeighbourhood(site.snapshot, graph).around([name], most)
-    return held[name]
+    return open_neighbourhood(site.snapshot, graph).around([name], most)[name]
 
 
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
@@ -162,9 +159,9 @@ def test_only_those_change_that_are_concerned(tmp_path: Path) -> None:
 @pytest.mark.parametrize("graph", [dense(), bm25()])
 def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
     site = built(tmp_path, graph, [*make_documents(9), make_document("Alone", "Solitary.")])
-    head = site.snapshot.head
+    head = site.snapshot.commit
     site.build(graph)
-    assert site.snapshot.head == head
+    assert site.snapshot.commit == head
 
 
 @pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
@@ -295,7 +292,7 @@ def test_neighbours_that_are_found_in_files_are_the_same(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(cells.Cells, "arranged", counting)
     for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        monkeypatch.setattr(StorageSettings, "held", held)
+        monkeypatch.setattr("hoptrail.store.writer.Scratch", partial(Scratch, held))
         site = built(tmp_path / folder, graph, documents[:60])
         site.build(graph, add=documents[60:])
     assert arranged == [60, 80]
@@ -356,7 +353,7 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
     whole = links(site, graph)
     one = next(iter(whole))
     with writing_to(site.folder, site.encoder.identity) as writer:
-        writer.add_links([Link(one.source, "gone", graph.name, 1.0), Link("gone", one.target, graph.name, 1.0)])
+        writer.put_links([Link(one.source, "gone", graph.name, 1.0), Link("gone", one.target, graph.name, 1.0)])
         writer.publish(Usage())
     site.build(graph)
     assert links(site, graph) == whole
@@ -364,9 +361,8 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
 
 def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:
     site = built(tmp_path, dense(), make_documents(3))
-    for graph in (open_neighbourhood(site.snapshot, dense().name), LookedUpNeighbourhood(site.snapshot, dense().name)):
-        with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
-            graph.around(["stranger"], 1)
+    with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
+        open_neighbourhood(site.snapshot, dense().name).around(["stranger"], 1)
 
 
 def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
+from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import encoding, passages
 from hoptrail.structures.building import Workshop, report_nothing
@@ -71,11 +71,10 @@ def test_a_passage_is_its_span_of_the_document_and_its_vector_that_of_title_and_
     assert np.array_equal(mirror.matrix, expected)
 
 
-def test_no_more_units_are_held_than_the_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_units_are_held_than_memory_is_meant_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Counting()
-    storage = StorageSettings(memory_mb=512)
-    monkeypatch.setattr(encoding, "TEXT", storage.share // 3 - 4 * encoder.identity.dimension)
-    with writing_to(tmp_path, encoder.identity, storage) as writer:
+    monkeypatch.setattr(encoding, "TEXT", encoding.HELD // 3 - 4 * encoder.identity.dimension)
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.put_documents(many(10))
         Passages(PassageLimits()).update(Workshop(writer, encoder, report_nothing, writer.checkpoint))
         assert writer.snapshot().count(Kind.PASSAGE) == 10
@@ -154,13 +153,11 @@ def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:
     assert structures["passages"].fingerprint == Passages(PassageLimits(words=7)).fingerprint
 
 
-@pytest.mark.parametrize("id_size", [1, 1 << 40])
-def test_documents_without_passages_are_found_however_many_they_are(
-    tmp_path: Path, id_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(passages, "HELD_ID", id_size)
+@pytest.mark.parametrize("held", [1, 1 << 40])
+def test_documents_without_passages_are_found_however_many_they_are(tmp_path: Path, held: int) -> None:
     encoder = Counting()
     with writing_to(tmp_path, encoder.identity) as writer:
+        writer.scratch = Scratch(held)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
         for count in (4, 10, 10):
             writer.put_documents(many(count))

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.store import scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import profile_file
 from hoptrail.structures.extractions import Extractions
@@ -114,7 +112,9 @@ def test_many_faults_are_counted(site: Site, tmp_path: Path) -> None:
     assert account.notes[-1].endswith("5 more faults, in lines 21, 22, 23, 24, 25.")
 
 
-def test_what_a_file_says_is_the_same_however_little_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_file_says_is_the_same_however_little_is_read_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     twins = [make_document("Isk", f"Isk\nlength: {number} km") for number in range(3)]
     documents = [*twins, make_document("Alba", "Alba\nheight: 9 m"), make_document("", "No title.\nlength: 1 km")]
     structure = written(
@@ -127,9 +127,7 @@ def test_what_a_file_says_is_the_same_however_little_is_held(tmp_path: Path, mon
     )
     made = []
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
-        monkeypatch.setattr(StorageSettings, "held", few)
         monkeypatch.setattr(profile_file, "READ", few)
-        monkeypatch.setattr(scratch, "READ_TOGETHER", min(few, 128))
         site = Site(tmp_path / folder)
         account = site.build(structure, add=documents)
         made.append((account.notes, site.units(Kind.PROFILE)))
@@ -203,9 +201,9 @@ def test_only_what_changed_is_encoded_and_nothing_of_a_removed_document_stays(
 ) -> None:
     structures = (Extractions(), Profiles())
     site.build(*structures, add=documents, language=Rules())
-    before, encoded, head = site.units(Kind.PROFILE), len(site.encoder.texts), site.snapshot.head
+    before, encoded, head = site.units(Kind.PROFILE), len(site.encoder.texts), site.snapshot.commit
     site.build(*structures, language=Rules())
-    assert site.snapshot.head == head, "a run that finds nothing new writes nothing"
+    assert site.snapshot.commit == head, "a run that finds nothing new writes nothing"
     lake = make_document("Mere", "Mere is a lake.")
     site.build(*structures, add=[lake], language=Rules())
     assert len(site.encoder.texts) == encoded + 2, "the passage and the profile"

@@ -12,11 +12,13 @@ from hoptrail.structures import renewing
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.renewing import renew_units
 from hoptrail.types import Kind, Link, Span, Unit
-from world import Counting
+from world import Counting, make_document
+
+ISLE = make_document("Isle", "Text.")
 
 
 def unit(name: str, text: str = "", title: str = "Isle") -> Unit:
-    return Unit(name, Kind.SENTENCE, title, text or f"text of {name}", (Span("d", 0, 4),))
+    return Unit(name, Kind.SENTENCE, title, text or f"text of {name}", (Span(ISLE.id, 0, 4),))
 
 
 def renew(workshop: Workshop, wanted: list[Unit]) -> None:
@@ -30,6 +32,7 @@ def stored(writer: Writer) -> list[Unit]:
 def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path: Path) -> None:
     encoder = Counting()
     with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents([ISLE])
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
         first = [unit("a"), unit("b"), unit("c"), unit("d")]
         renew(workshop, first)
@@ -41,10 +44,11 @@ def test_what_is_new_or_differs_is_encoded_and_what_is_not_wanted_goes(tmp_path:
         assert stored(writer) == second
         assert sorted(encoder.texts) == ["Island\ntext of d", "Isle\nanother text", "Isle\ntext of e"]
         assert [link.source for link in writer.snapshot().links()] == ["c"]
-        versions = writer.head.newest
+        writer.checkpoint()
+        commit = writer.snapshot().view.commit
         renew(workshop, second)
         writer.checkpoint()
-        assert writer.head.newest == versions
+        assert writer.snapshot().view.commit == commit
 
 
 def test_a_stopped_run_goes_on_after_its_last_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +56,7 @@ def test_a_stopped_run_goes_on_after_its_last_batch(tmp_path: Path, monkeypatch:
     encoder = Counting()
     wanted = [unit(name) for name in "abcdefg"]
     with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents([ISLE])
         left = iter([None, None])
 
         def pause() -> None:

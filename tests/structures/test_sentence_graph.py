@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,6 @@ from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import StorageSettings
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import cells, linking, sentence_graph
 from hoptrail.structures.building import Structure, Workshop, report_nothing
@@ -139,20 +137,19 @@ def test_a_stopped_build_comes_to_the_same_end(tmp_path: Path, monkeypatch: pyte
     assert links(tmp_path / "parts") == links(tmp_path / "whole")
 
 
-def test_a_graph_that_is_made_in_files_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_that_is_made_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is brought up to date, and where neighbours are sought in cells."""
     settings = SentenceGraphSettings(exact_up_to=20, probes=3)
     monkeypatch.setattr(cells, "CELL", 20)
-    for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        monkeypatch.setattr(StorageSettings, "held", held)
+    for folder, together in (("whole", 1 << 16), ("parts", 50)):
         monkeypatch.setattr(sentence_graph, "BATCH", 32)
         for module in (linking, sentence_graph):
-            monkeypatch.setattr(module, "TOGETHER", 50 if held == 1 else 1 << 16)
+            monkeypatch.setattr(module, "TOGETHER", together)
         for some in (ISLANDS[:30], ISLANDS[30:]):
             update(tmp_path / folder, some, settings)
-    assert links(tmp_path / "files") == links(tmp_path / "memory")
-    assert {link.kind for link in links(tmp_path / "files")} == set(KINDS)
-    assert not update(tmp_path / "files", settings=settings)
+    assert links(tmp_path / "parts") == links(tmp_path / "whole")
+    assert {link.kind for link in links(tmp_path / "parts")} == set(KINDS)
+    assert not update(tmp_path / "parts", settings=settings)
 
 
 def test_a_new_document_brings_its_own_links_and_leaves_the_others(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ def test_only_what_is_missing_is_encoded_and_what_is_removed_goes(tmp_path: Path
     assert update(tmp_path, documents[:3])
     assert not update(tmp_path, documents[:3])
     assert update(tmp_path, documents)
-    snapshot = Snapshot.open(tmp_path)
     expected = {unit.id: unit for document in documents for unit in sentence_units(document)}
-    assert {unit.id: unit for unit in snapshot.units(Kind.SENTENCE)} == expected
-    mirror = snapshot.vectors(Kind.SENTENCE)
+    with Snapshot.open(tmp_path) as snapshot:
+        assert {unit.id: unit for unit in snapshot.units(Kind.SENTENCE)} == expected
+        mirror = snapshot.vectors(Kind.SENTENCE)
     assert (mirror.matrix == HashingEncoder().encode([expected[name].searchable for name in mirror.ids])).all()
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         writer.remove_documents([documents[0].id])

@@ -1,14 +1,11 @@
-"""Matrices that are made a part at a time, in files or in memory, are those that SciPy makes."""
+"""Matrices that are made a part at a time are those that SciPy makes."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random
 
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import keyword_statistics, sparse
 from hoptrail.structures.keyword_statistics import KeywordStatistics
@@ -21,12 +18,9 @@ def some_matrix(rows: int, columns: int) -> csr_matrix:
     return matrix
 
 
-@pytest.mark.parametrize("held", [1, 1 << 20])
-def test_a_matrix_is_made_of_its_rows_and_turned_round(
-    tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_matrix_is_made_of_its_rows_and_turned_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparse, "ROWS", 4)
-    room, whole = Scratch(Place.of(tmp_path), held), some_matrix(30, 11)
+    room, whole = Scratch(), some_matrix(30, 11)
     made = Growing(room)
     for first in range(0, 30, 7):
         part = whole[first : first + 7]
@@ -47,14 +41,12 @@ def test_entries_of_rows_are_found_in_any_order() -> None:
     assert places_of(starts, np.array([], dtype=np.intp)).tolist() == []
 
 
-def test_what_words_are_worth_does_not_hang_on_memory_or_portions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_words_are_worth_does_not_hang_on_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"amber zinc lime word{number % 7} word{number % 5} " * (1 + number % 3) for number in range(40)] + [""]
     whole = KeywordStatistics.of(texts)
     monkeypatch.setattr(keyword_statistics, "READ", 3)
     order = np.arange(len(texts), dtype=np.int32)[::-1]
-    parts = KeywordStatistics.of(texts, lambda: order, Scratch(Place.of(tmp_path), 1))
+    parts = KeywordStatistics.of(texts, lambda: order, Scratch())
     assert parts.words == whole.words
     assert np.array_equal(parts.matrix.toarray(), whole.matrix.toarray()[order])
     assert np.array_equal(parts.by_word.toarray(), parts.matrix.toarray().T)

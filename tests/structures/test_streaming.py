@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import streaming
 from hoptrail.structures.streaming import sifting
@@ -19,11 +16,7 @@ from hoptrail.structures.streaming import sifting
 def test_of_equal_records_the_first_counts_if_it_is_new(came: list[tuple[int, bool]], held: int) -> None:
     known = {digest for digest, new in came if not new}
     came = [(digest, digest not in known) for digest, _ in came]
-    with (
-        TemporaryDirectory() as folder,
-        patch.object(streaming, "TOGETHER", 4),
-        sifting(Scratch(Place.of(Path(folder)), held)) as sifted,
-    ):
+    with patch.object(streaming, "TOGETHER", 4), sifting(Scratch(held)) as sifted:
         for number, (digest, new) in enumerate(came):
             sifted.put(digest, (digest, number), new=new)
         total, records = sifted.new()

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.terms import Term
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.passage_graph import PassageGraph
-from hoptrail.store.layout import Term
-from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures.called import HeldNames, TitleScanner, name_key, possible_names
 from hoptrail.structures.extractions import Extractions
@@ -81,9 +80,9 @@ def test_terms_follow_the_documents_and_are_written_once(tmp_path: Path, documen
     assert terms(grown) != terms(whole)
     grown.build(*LARGE, remove=[extra], language=OfflineLanguage())
     assert terms(grown) == terms(whole)
-    head = grown.snapshot.head
+    head = grown.snapshot.commit
     grown.build(*LARGE, language=OfflineLanguage())
-    assert grown.snapshot.head == head
+    assert grown.snapshot.commit == head
 
 
 def test_a_small_corpus_has_no_terms_and_one_that_shrinks_loses_them(tmp_path: Path, documents: list[Document]) -> None:
@@ -96,8 +95,8 @@ def test_a_small_corpus_has_no_terms_and_one_that_shrinks_loses_them(tmp_path: P
         MentionSettings(-1)
 
 
-def test_a_name_that_many_have_is_counted_and_not_listed(tmp_path: Path) -> None:
-    room = Scratch(Place.of(tmp_path), 1 << 20)
+def test_a_name_that_many_have_is_counted_and_not_listed() -> None:
+    room = Scratch()
     titles = [("one", "p009"), ("one", "p008"), ("unsaid", "p001"), *(("heading", f"p{n:03}") for n in range(21))]
     with room.sorting() as pairs:
         found = Occurrences(pairs)
@@ -116,20 +115,21 @@ def test_a_name_that_many_have_is_counted_and_not_listed(tmp_path: Path) -> None
     }
 
 
-def test_names_are_the_same_however_little_memory_there_is(tmp_path: Path) -> None:
-    def counted(held: int) -> list[Term]:
-        room = Scratch(Place.of(tmp_path), held)
-        with room.sorting() as pairs:
-            found = Occurrences(pairs)
-            for number in range(200):
-                found.add([f"name {number % 17}", "élan"], f"p{number % 7}")
-            return list(name_terms(found, Titled.of([("élan", "p1"), ("name 3", "p2")], room)))
+def test_each_name_is_counted_by_the_passages_that_say_it() -> None:
+    room = Scratch()
+    with room.sorting() as pairs:
+        found = Occurrences(pairs)
+        for number in range(200):
+            found.add([f"name {number % 17}", "élan"], f"p{number % 7}")
+        counted = list(name_terms(found, Titled.of([("élan", "p1"), ("name 3", "p2")], room)))
+    assert len(counted) == 18
+    by_id = {term.id: term for term in counted}
+    assert {term.passages for term in counted} == {7}
+    assert by_id["name:élan"].owners == ("p1",)
+    assert by_id["name:name 3"].owners == ("p2",)
 
-    assert counted(1) == counted(1 << 20)
-    assert len(counted(1)) == 18
 
-
-def test_a_sentence_lies_in_the_passage_that_holds_all_of_it(tmp_path: Path) -> None:
+def test_a_sentence_lies_in_the_passage_that_holds_all_of_it() -> None:
     def unit(kind: Kind, document: str, start: int, end: int) -> Unit:
         return Unit(f"{document}{start}", kind, "", "", (Span(document, start, end),))
 
@@ -143,12 +143,11 @@ def test_a_sentence_lies_in_the_passage_that_holds_all_of_it(tmp_path: Path) -> 
         ("d", 0, 1): "",
         ("d3", 0, 1): "",
     }
-    for held in (1, 1 << 20):
-        places = PassagePlaces(passages, Scratch(Place.of(tmp_path), held))
-        assert {case: places.holding(unit(Kind.SENTENCE, *case)) for case in cases} == cases
-        assert list(places.firsts()) == ["p1", "p3"]
-        assert list(places.batches(2)) == [["p1", "p2"], ["p3"]]
-    assert PassagePlaces([], Scratch(Place.of(tmp_path), 1)).holding(unit(Kind.SENTENCE, "d1", 0, 1)) == ""
+    places = PassagePlaces(passages, Scratch())
+    assert {case: places.holding(unit(Kind.SENTENCE, *case)) for case in cases} == cases
+    assert list(places.firsts()) == ["p1", "p3"]
+    assert list(places.batches(2)) == [["p1", "p2"], ["p3"]]
+    assert PassagePlaces([], Scratch()).holding(unit(Kind.SENTENCE, "d1", 0, 1)) == ""
 
 
 TEXTS = [

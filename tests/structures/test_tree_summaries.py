@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.store import layout
+from hoptrail.store.columns import SPAN, Origins, id_rows
 from hoptrail.store.scratch import Scratch
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_memberships import Group, Grouped
@@ -22,8 +22,14 @@ def unit(id_: str, *places: int) -> Unit:
 
 
 def nodes(*units: Unit) -> Nodes:
-    rows = layout.units_to_rows(units, np.zeros((len(units), 2), np.float32))
-    return Nodes([(Kind.SUMMARY, layout.origins_from_rows(batch)) for batch in rows.to_batches()], ROOM)
+    spans = [(span.document, span.start, span.end) for unit in units for span in unit.sources]
+    origins = Origins(
+        id_rows(unit.id for unit in units),
+        np.array([len(unit.text.split()) for unit in units], np.uint32),
+        np.array([len(unit.sources) for unit in units], np.int64),
+        np.array(spans, SPAN),
+    )
+    return Nodes([(Kind.SUMMARY, origins)], ROOM)
 
 
 NODES = nodes(unit("c", 3, 1), unit("a", 5), unit("b", 1, 2), unit("e", 9))

@@ -11,8 +11,6 @@ import pytest
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store import layout
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures import tree_summaries
@@ -235,32 +233,10 @@ def test_a_passage_stays_on_its_level_when_others_come(tmp_path: Path) -> None:
     assert abstract <= {child for group, children in after.items() if group[1] == "3" for child in children}
 
 
-def test_all_trees_are_the_same_however_little_memory_there_is(grown: Path, tmp_path: Path) -> None:
-    def with_memory(held: int, put: Callable[[Writer], None]) -> Callable[[Writer], None]:
-        def prepare(writer: Writer) -> None:
-            put(writer)
-            writer.scratch = Scratch(writer.place, held)
-
-        return prepare
-
-    put = aggregates(range(24), facts=3)
-    grow(tmp_path / "little", Summariser(), TREES, add=DOCUMENTS, prepare=with_memory(1, put))
-    assert state(tmp_path / "little") == state(grown)
-    tree = SimilarityTree(
-        SimilarityTreeSettings(clustering=SMALL_GROUPS, leaf_placement=LeafPlacement.TWO_LEVEL, abstract=0.3)
-    )
-    for held in (1, 1 << 30):
-        put = extractions({at: ("Alba", "Bern", f"Town {at}")[: at % 4] for at in range(30)})
-        grow(tmp_path / f"{held}", Summariser(), [tree, ENTITIES], add=DOCUMENTS, prepare=with_memory(held, put))
-    assert state(tmp_path / "1") == state(tmp_path / f"{1 << 30}")
-
-
 def test_all_trees_are_the_same_however_few_sources_are_held(
     grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_summaries, "SOURCES", 1)
-    monkeypatch.setattr(layout, "SOURCES_AT_ONCE", 1)
-    monkeypatch.setattr(layout, "SUMMARIES_AT_ONCE", 1)
     kept: list[int] = []
     put_summaries = Grove.put_summaries
 

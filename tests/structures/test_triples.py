@@ -56,7 +56,7 @@ def test_a_triple_has_the_mean_of_its_slots_as_vector(site: Site) -> None:
 
 
 def test_triples_come_and_go_with_documents_and_only_new_slots_are_encoded(site: Site) -> None:
-    triples, slots, head = site.units(Kind.TRIPLE), site.units(Kind.SLOT), site.snapshot.head
+    triples, slots, head = site.units(Kind.TRIPLE), site.units(Kind.SLOT), site.snapshot.commit
     twin = make_document("Old Finch", "Orla Finch was born in Harrow.")
     before = len(site.encoder.texts)
     site.build(Extractions(), Triples(), add=[twin], language=Rules())
@@ -65,10 +65,10 @@ def test_triples_come_and_go_with_documents_and_only_new_slots_are_encoded(site:
     site.build(Extractions(), Triples(), remove=[twin])
     assert site.units(Kind.TRIPLE) == triples
     assert site.units(Kind.SLOT) == slots
-    changed = site.snapshot.head
+    changed = site.snapshot.commit
     assert changed != head
     site.build(Extractions(), Triples())
-    assert site.snapshot.head == changed
+    assert site.snapshot.commit == changed
 
 
 def test_a_removed_document_leaves_no_slot_of_its_own_and_takes_none_of_others(

@@ -216,8 +216,10 @@ class Database:
         return log.stat().st_size if log.exists() else 0
 
     def check_format(self) -> None:
-        """Raises: IndexMismatch: the database is of another format, or not ours."""
+        """Raises: IndexUnavailable, IndexMismatch, IndexDamaged: the database is empty, of another format, or not ours."""
         application, found = self.one("PRAGMA application_id"), self.one("PRAGMA user_version")
+        if (application, found) == ((0,), (0,)) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
+            raise absent(self.folder)  # as a process leaves it that was killed while it made the first tables
         if application != (APPLICATION,):
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
         if found != (FORMAT,):

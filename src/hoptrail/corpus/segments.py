@@ -255,6 +255,10 @@ def _is_whole(path: Path, array: Array) -> bool:
         return file.read(len(expected)) == expected and path.stat().st_size == len(expected) + array.nbytes
 
 
+_HEADER = 10
+"""Bytes before the description of an array in a file, the last two of which say how long that is."""
+
+
 def _npy(array: Array) -> Iterator[bytes | memoryview]:
     header = BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
@@ -275,7 +279,7 @@ def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
         raise MissingFile(f"{path} is missing. Run `hoptrail repair --index {path.parent.parent}`.") from error
     except ValueError:  # an empty file cannot be mapped
         mapped = b""  # type: ignore[assignment]
-    start = len(mapped) - prod(sizes) * type_.itemsize
-    if start < 0:
-        raise IndexDamaged(f"{path} is too short. Run `hoptrail repair --index {path.parent.parent}`.")
+    start = _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
+    if len(mapped) != start + prod(sizes) * type_.itemsize:
+        raise IndexDamaged(f"{path} is too short or too long. Run `hoptrail repair --index {path.parent.parent}`.")
     return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes)

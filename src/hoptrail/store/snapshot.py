@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus import snapshot as corpus
-from hoptrail.corpus.database import Database
+from hoptrail.corpus.database import Database, absent
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.terms import Term
@@ -27,7 +27,7 @@ from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
-from hoptrail.store.columns import LINK, SPAN, Directed, Origins, PackedIds, id_rows
+from hoptrail.store.columns import LINK, SPAN, Directed, Origins, PackedIds, id_bytes, id_rows
 from hoptrail.store.head import Head
 from hoptrail.store.place import Place
 from hoptrail.store.scratch import Scratch
@@ -64,7 +64,10 @@ class Snapshot:
     def exists(where: Path | Place) -> bool:
         """Whether something was ever committed to an index at this place."""
         place = local(where)
-        return corpus.Snapshot.exists(place.folder) and corpus.has_commit(place.folder)
+        try:
+            return corpus.newest_commit(place.folder) > 0
+        except IndexUnavailable:
+            return False
 
     @classmethod
     def open(cls, where: Path | Place) -> Snapshot:
@@ -77,7 +80,11 @@ class Snapshot:
             StorageError: the disk refuses.
         """
         place = local(where)
-        return cls(place, corpus.Snapshot.open(place.folder))
+        view = corpus.Snapshot.open(place.folder)
+        if not view.commit:
+            view.close()
+            raise absent(place.folder)
+        return cls(place, view)
 
     def park(self) -> None:
         """Let writers clear what they remove; nothing may be asked until `resume`."""
@@ -173,7 +180,7 @@ class Snapshot:
     def origins_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Origins]:
         """What the units of a kind with one of many ids are made from, as a stream."""
         for units in batched(self.units(kind, [id_.decode() for id_ in ids.tolist()]), _ROWS):
-            spans = [(span.document, span.start, span.end) for unit in units for span in unit.sources]
+            spans = [(id_bytes(span.document), span.start, span.end) for unit in units for span in unit.sources]
             yield Origins(
                 id_rows(unit.id for unit in units),
                 np.array([len(unit.text.split()) for unit in units], np.uint32),
