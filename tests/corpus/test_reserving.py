@@ -1,0 +1,89 @@
+"""Numbers that are kept for links: of units that are still to come, and of units that went and may come again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from corpus.worlds import add, made, vectors_of
+from hoptrail.corpus.links import Edges
+from hoptrail.corpus.numbers import numbers_of
+from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
+from world import make_passage
+
+
+def link(writer: Writer, source: int, target: int) -> None:
+    writer.put_links("tree", Edges(numbers_of([source]), numbers_of([target]), np.ones(1)))
+
+
+def linked(snapshot: Snapshot) -> list[tuple[str, str]]:
+    edges = snapshot.links.all("tree")
+    names = snapshot.texts.names(np.concatenate([edges.sources, edges.targets]))
+    return [(names[a], names[b]) for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)]
+
+
+def test_a_unit_that_comes_later_has_the_number_that_links_name(tmp_path: Path) -> None:
+    first, second = made(2)
+    late = make_passage(second)
+    with writing_to(tmp_path) as writer:
+        (number,) = add(writer, [first])
+        (reserved,) = writer.reserve([late.id]).tolist()
+        assert writer.reserve([late.id, make_passage(first).id]).tolist() == [reserved, number]
+        link(writer, number, reserved)
+        writer.commit()
+        assert writer.snapshot().texts.numbers([late.id]).tolist() == [0]
+        assert writer.snapshot().texts.numbers([late.id], reserved=True).tolist() == [reserved]
+        assert linked(writer.snapshot()) == [(make_passage(first).id, late.id)]
+        assert add(writer, [second]) == [reserved]
+        writer.commit()
+        assert linked(writer.snapshot()) == [(make_passage(first).id, late.id)]
+        assert writer._database.rows("SELECT * FROM reserved") == []
+    assert damage(tmp_path) == []
+
+
+def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> None:
+    documents = made(2)
+    passages = [make_passage(document) for document in documents]
+    for keep in (True, False):
+        folder = tmp_path / str(keep)
+        with writing_to(folder) as writer:
+            first, second = add(writer, documents)
+            link(writer, first, second)
+            writer.commit()
+            writer.remove_units(numbers_of([second]), keep_links=keep)
+            writer.commit()
+        with writing_to(folder) as writer:
+            assert writer.snapshot().texts.numbers([passages[1].id]).tolist() == [0]
+            assert linked(writer.snapshot()) == [(passages[0].id, passages[1].id)] * keep
+            (again,) = writer.put_units(passages[1:], vectors_of(passages[1:])).tolist()
+            assert (again == second) == keep
+            writer.commit()
+            assert linked(writer.snapshot()) == [(passages[0].id, passages[1].id)] * keep
+
+
+def test_numbers_that_no_link_names_are_released(tmp_path: Path) -> None:
+    with writing_to(tmp_path) as writer:
+        (number,) = add(writer, made(1))
+        kept, idle = writer.reserve(["kept", "idle"]).tolist()
+        link(writer, number, kept)
+        writer.release()
+        writer.commit()
+        assert writer._database.rows("SELECT id, number FROM reserved") == [("kept", kept)]
+        writer.remove_links_of(numbers_of([kept]))
+        writer.release()
+        writer.commit()
+        assert linked(writer.snapshot()) == []
+        assert writer._database.rows("SELECT id FROM reserved") == []
+        assert writer.reserve(["new"]).tolist()[0] > idle, "a number is never given again"
+
+
+def test_names_with_null_characters_are_looked_up_as_others(tmp_path: Path) -> None:
+    with writing_to(tmp_path) as writer:
+        add(writer, made(1))
+        odd, plain = writer.reserve(["a\0b", "a"]).tolist()
+        assert odd != plain
+        assert writer.snapshot().texts.numbers(["a\0b", "a", "b"], reserved=True).tolist() == [odd, plain, 0]
+        assert writer.snapshot().documents.at(["\0"]) == writer.snapshot().documents.titled(["\0", "x"]) == []
