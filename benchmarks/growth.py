@@ -1,19 +1,16 @@
 """How building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall, exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-        [--memory MB] [--limit MB] [--peer-python PYTHON] [--out FILE.json]
+        [--limit MB] [--peer-python PYTHON] [--out FILE.json]
 
 For each size a made corpus (`made_corpora.py`: its encoder hashes words, so that encoding is next to nothing) in DIR/N; what an
 earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
 
     built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
-               folder has grown by, with its indexes; peak memory is of the whole process, `own` without pages of files.
-               --memory is the setting storage.memory_mb; with --limit the system gives the process no more than that, pages of
-               files included
+               folder has grown by; peak memory is of the whole process, `own` without pages of files. With --limit the system
+               gives the process no more than that, pages of files included
     asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
                `recall` is the share of the gold passages among its hits
-    agreed     recall@10 of the store's approximate vector search against the exact product read in blocks; above
-               `exact_up_to` only
     peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be given twice): the same vectors
                by faiss, flat and HNSW, the same texts by tantivy, by one thread; ratios are ours to theirs by medians. Ours
                give units with texts and sources from disk, faiss and tantivy positions and ids
@@ -53,7 +50,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One structure over one corpus. `disk_megabytes` is what it added; `memory` and `limit` are what it was built with."""
+    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is the memory it was given."""
 
     passages: int
     structure: str
@@ -62,7 +59,6 @@ class Built:
     peak_megabytes: float
     own_megabytes: float
     disk_megabytes: float
-    memory: int
     limit: int
 
 
@@ -79,15 +75,6 @@ class Asked:
     recall: float
     peak_megabytes: float
     own_megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """The share of the ten nearest that approximate search finds, over the questions, and over passages with noise."""
-
-    passages: int
-    questions: float
-    passages_with_noise: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,31 +99,27 @@ class Exponent:
     exponent: float
 
 
-def build(structure: str, folder: Path, memory: int) -> None:
-    """In a process of its own, with so many MiB as storage.memory_mb."""
+def build(structure: str, folder: Path) -> None:
+    """In a process of its own."""
     from hoptrail.documents.reading import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
     from hoptrail.language.opening import OFFLINE, LanguageContext, open_language
-    from hoptrail.store.allocator import few_pools
-    from hoptrail.store.tables import StorageSettings
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
-    few_pools()
     encoder = WordHashes()
     performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
     sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]
     structures = with_foundations([structure], structures_by_name(PassageLimits()))
-    storage = StorageSettings(memory_mb=memory)
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer, storage=storage)
+    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
 
 
-def measure_building(size: int, structures: Iterable[str], folder: Path, memory: int, limit: int) -> list[Built]:
+def measure_building(size: int, structures: Iterable[str], folder: Path, limit: int) -> list[Built]:
     """Kept beside the index, and measured only once. `limit`: MB that the system gives, 0 for all there are."""
     kept = folder / "built.json"
     rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
-    if any((row.memory, row.limit) != (memory, limit) for row in rows):
-        sys.exit(f"{folder} was built with other --memory or --limit: give both, or another --work")
+    if any(row.limit != limit for row in rows):
+        sys.exit(f"{folder} was built with another --limit: give that, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "corpus.jsonl").exists():
         write_corpus(MadeCorpus(size), folder / "corpus.part")
@@ -145,7 +128,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, memory:
         if any(row.structure == structure for row in rows):
             continue
         before = size_of(folder / "index")
-        command = [sys.executable, "-m", "benchmarks.growth", "--build", structure, str(folder), str(memory)]
+        command = [sys.executable, "-m", "benchmarks.growth", "--build", structure, str(folder)]
         with limited_to(limit) as limited:
             done = run_measured([*limited, *command])
         disk = (size_of(folder / "index") - before) / 1e6
@@ -158,7 +141,6 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, memory:
                 done.peak_megabytes,
                 done.own_megabytes,
                 disk,
-                memory,
                 limit,
             )
         )
@@ -204,32 +186,6 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
             continue
         first, median, p95, cpu, recall = json.loads(done.output)
         yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
-
-
-def measure_agreement(size: int, folder: Path, number: int) -> Iterator[Agreed]:
-    from hoptrail.store.snapshot import Snapshot
-    from hoptrail.types import Kind
-
-    snapshot = Snapshot.open(folder / "index")
-    if not snapshot.searches_vectors(Kind.PASSAGE):
-        return
-    asked = WordHashes().encode([question.question for question in MadeCorpus(size).questions(number)])
-    places = np.random.default_rng(0).integers(0, size, number)
-    near = WordHashes().encode([MadeCorpus(size).passage(int(at)).searchable for at in places])
-    near += np.random.default_rng(1).standard_normal(near.shape, dtype=np.float32) * (0.5 / math.sqrt(near.shape[1]))
-    near /= np.linalg.norm(near, axis=1, keepdims=True)
-    shares = []
-    for vectors in (asked, near):
-        best = np.full((number, LIMIT), -1, dtype=np.float32)
-        for block in snapshot.vector_blocks(Kind.PASSAGE):
-            best = np.sort(np.concatenate([best, vectors @ block.matrix.T], axis=1), axis=1)[:, -LIMIT:]
-        found = snapshot.nearest(Kind.PASSAGE, vectors, LIMIT)
-        # What is as near as the last of the exact ones is as good, whichever of them is given.
-        hits = [
-            sum(score >= least - 1e-6 for _, score in pairs) for pairs, least in zip(found, best[:, 0], strict=True)
-        ]
-        shares.append(sum(hits) / (LIMIT * number))
-    yield Agreed(size, *shares)
 
 
 def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
@@ -280,18 +236,15 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
         yield Exponent(what, quantity, float(slope))
 
 
-def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed], peers: Sequence[Peer]) -> None:
+def show(built: Sequence[Built], asked: Sequence[Asked], peers: Sequence[Peer]) -> None:
     print("Building, each structure on what it stands on:\n")
-    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "memory_mb", "limit")
+    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
     print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds a question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
     print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
-    if agreed:
-        print("Recall@10 of approximate search against exact:\n")
-        print_table(("passages", "questions", "passages with noise"), [tuple(asdict(row).values()) for row in agreed])
     if peers:
         print("Other libraries, milliseconds a question:\n")
         header_peers = ("passages", "library", "built (s)", "median", "p95", "beside our", "ours to theirs")
@@ -299,8 +252,6 @@ def show(built: Sequence[Built], asked: Sequence[Asked], agreed: Sequence[Agreed
 
 
 def main() -> None:
-    from hoptrail.store.tables import StorageSettings
-
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR")
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
@@ -308,15 +259,12 @@ def main() -> None:
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
     arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
-    arguments.add_argument(
-        "--memory", type=int, default=StorageSettings().memory_mb, metavar="MB", help="storage.memory_mb"
-    )
     arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="what building gets from the system")
-    arguments.add_argument("--build", nargs=3, metavar=("STRUCTURE", "FOLDER", "MB"), help="build one and say nothing")
+    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
     arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
     given = arguments.parse_args()
     if given.build:
-        build(given.build[0], Path(given.build[1]), int(given.build[2]))
+        build(given.build[0], Path(given.build[1]))
         return
     if given.ask:
         ask(given.ask[0], Path(given.ask[1]), int(given.ask[2]), int(given.ask[3]))
@@ -325,17 +273,15 @@ def main() -> None:
         arguments.error("--work DIR says where the corpora and indexes are kept")
     built: list[Built] = []
     asked: list[Asked] = []
-    agreed: list[Agreed] = []
     peers: list[Peer] = []
     for size in map(int, given.sizes.split(",")):
         folder = given.work.resolve() / str(size)
-        built += measure_building(size, given.structures.split(","), folder, given.memory, given.limit)
+        built += measure_building(size, given.structures.split(","), folder, given.limit)
         asked += measure_asking(size, given.recipes.split(","), folder, given.questions)
-        agreed += measure_agreement(size, folder, given.questions)
         for python in given.peer_python:
             peers += measure_peers(size, folder, given.questions, python, asked)
-    show(built, asked, agreed, peers)
-    write_results(given.out, {"built": built, "asked": asked, "agreed": agreed, "peers": peers})
+    show(built, asked, peers)
+    write_results(given.out, {"built": built, "asked": asked, "peers": peers})
 
 
 if __name__ == "__main__":

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
 import pytest
-from hoptrail.store.repairing import set_damage_aside
 
+from hoptrail.corpus.repairing import repair
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Structure, Workshop
@@ -129,19 +129,28 @@ def test_a_run_that_was_stopped_leaves_nothing_settled(desk: Desk) -> None:
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
 
 
+def alter(index: Path) -> None:
+    """Damage the database where its units are."""
+    reader = apsw.Connection(str(index / "index.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
+    ((root,),) = reader.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'units'").fetchall()
+    size = reader.pragma("page_size")
+    reader.close()
+    content = bytearray((index / "index.sqlite").read_bytes())
+    content[root * size - 100] ^= 1
+    (index / "index.sqlite").write_bytes(content)
+
+
 def test_repairing_unsettles_what_was_lost(desk: Desk) -> None:
     structures: list[Structure] = [Passages(PassageLimits()), Sentences(), FIRST, SECOND]
     desk.updated(*structures[1:])
-    file = max((desk.index / "unit-sentence.lance" / "data").glob("*.lance"))
-    file.write_bytes(file.read_bytes()[:-7])
+    alter(desk.index)
     repair_index(desk.index, HashingEncoder(), {one.name: one for one in structures}, Watcher())
     assert desk.updated(*structures[1:]) == ["first", "second"]
 
 
 def test_setting_damage_aside_leaves_nothing_settled_should_repairing_be_stopped(desk: Desk) -> None:
-    file = max((desk.index / "unit-passage.lance" / "data").glob("*.lance"))
-    file.write_bytes(file.read_bytes()[:-7])
-    set_damage_aside(Place.of(desk.index))
+    alter(desk.index)
+    assert repair(desk.index, HashingEncoder().encode).lost
     assert Snapshot.open(desk.index).head.settled == {}
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
 

@@ -123,7 +123,6 @@ class Index:
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
-        self._shared.forget()
         report = update_index(
             self.place,
             _one_or_several(sources),
@@ -211,7 +210,6 @@ class Index:
         with self._shared.reading():
             pass  # there is an index
         structures = self._structures(())
-        self._shared.forget()
         withdrawn = remove_documents(
             self.place, _one_or_several(documents), self.encoder, structures, self._free_language
         )
@@ -226,7 +224,6 @@ class Index:
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        self._shared.forget()
         with writing_to(self.place, self.encoder.identity) as writer:
             return writer.clean()
 
@@ -318,7 +315,6 @@ class Index:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
         structures = structures_by_name(self.settings.passages, self.settings.structures)
-        self._shared.forget()
         return repair_index(self.place, self.encoder, structures, watcher or Watcher(), self._free_language)
 
     def unfinished(self) -> tuple[str, ...]:
@@ -337,7 +333,6 @@ class Index:
         if mentioned:
             with self._shared.reading() as snapshot:
                 replies.forget(mentioned.difference(snapshot.document_ids()))
-            self._shared.forget()
         replies.close()
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:

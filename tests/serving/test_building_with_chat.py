@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from command import Ended, Hoptrail
@@ -200,6 +201,17 @@ def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(
         assert path.is_dir() or b"Quillback" not in path.read_bytes(), path
 
 
+def damage(folder: Path, table: str) -> None:
+    """Alter a page of a table of the database."""
+    reader = apsw.Connection(str(folder / "index.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
+    ((root,),) = reader.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+    size = reader.pragma("page_size")
+    reader.close()
+    content = bytearray((folder / "index.sqlite").read_bytes())
+    content[root * size - 100] ^= 1
+    (folder / "index.sqlite").write_bytes(content)
+
+
 def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_makes_it(
     hoptrail: Hoptrail, fake: FakeAI, settings: Path, tmp_path: Path
 ) -> None:
@@ -207,8 +219,7 @@ def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_ma
     repairing = ("repair", "--index", folder, "--settings", settings)
     assert build(hoptrail, folder, settings).code == 0
     before, whole, paid = texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls
-    victim = next((folder / "extractions.lance" / "data").iterdir())
-    victim.write_bytes(victim.read_bytes()[:-7])
+    damage(folder, "extractions")
     ended = hoptrail(*repairing)
     assert ended.code == 0, ended.err
     said = " ".join(ended.err.split())
@@ -229,11 +240,7 @@ def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     assert stopped.code == 3, stopped.err
     assert 18 < fake.bill.calls <= 20, "all passages, and summaries begun"
     assert Snapshot.open(folder).head.spent.calls == fake.bill.calls, "also what a run cost that was stopped"
-    for looking in ("verify", "repair"):
-        looked = hoptrail(looking, "--index", folder, "--settings", few)
-        assert looked.code == 1, looked.err
-        assert f"nothing is committed to {folder} yet" in looked.err
-        assert "Run the same `hoptrail index` again" in looked.err
+    assert hoptrail("verify", "--index", folder, "--settings", few).code == 0
     enough = write_settings(tiny, tmp_path / "enough.toml")
     assert build(hoptrail, folder, enough).code == 0
     paid = fake.bill.calls

@@ -287,7 +287,7 @@ def _set_up(connection: apsw.Connection) -> None:
     connection.execute(_SETTINGS).fetchall()  # some answer with a row, after which the rest waits
 
 
-def text_array(texts: Iterable[str]) -> apsw.carray:
+def text_array(texts: Iterable[str]) -> apsw.Binding:
     """Some texts, at least one, as a parameter `c` of a query, which compares with `CAST(c.value AS TEXT)`: a text that contains
     a null character can only be given as bytes.
     """

@@ -170,9 +170,9 @@ class Writer:
         """What the index says of itself."""
         write_state(self._database, state)
 
-    def commit(self, *, clean: bool = True) -> None:
+    def commit(self, *, clean: bool = True, counted: bool = True) -> None:
         """Make everything written so far the state that readers see; what was removed is gone then, unless a later commit or
-        `clean` is to see to that.
+        `clean` is to see to that. One that is not `counted` has changed nothing that readers go by.
 
         Raises:
             StillRead: it is committed, but a process reads the state before, and the log keeps the removed text for it.
@@ -183,7 +183,8 @@ class Writer:
         self._units.merge()
         self._links.merge()
         self._names.merge()
-        count_commit(self._database)
+        if counted:
+            count_commit(self._database)
         mark_unclean(self._database, unclean=self._unclean)
         self._segments.settle()
         self._database.commit()

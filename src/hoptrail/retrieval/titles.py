@@ -1,7 +1,8 @@
 """The title index: which documents are called what, which titles a question names, which are like a name.
 
 HiRAG section 4.3, first layer: lexical matching of entity names with titles. Made of all titles of a snapshot when it is first
-asked for (for the 6,119 of 2WikiMultiHopQA that takes a fifth of a second and some 6 MB, both in proportion to their number). Knows nothing of what stands in a document,
+asked for (for the 6,119 of 2WikiMultiHopQA that takes a fifth of a second and some 6 MB, both in proportion to their number).
+Knows nothing of what stands in a document,
 and no translation; in scripts without spaces a title is found only where the whole name is given.
 """
 

@@ -75,10 +75,3 @@ class SharedSnapshot:
                     opened.snapshot.park()
                 else:
                     opened.snapshot.close()
-
-    def forget(self) -> None:
-        """Let go of what was made of the last commit, once nobody reads it."""
-        with self._turn:
-            opened, self._newest = self._newest, None
-            if opened is not None and not opened.readers:
-                opened.snapshot.close()
