@@ -10,7 +10,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.retrieval.sentence_graph import LookedUpGraph, SentenceGraph, open_sentence_graph
+from hoptrail.retrieval.sentence_graph import SentenceGraph, open_sentence_graph
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Workshop, report_nothing
@@ -58,12 +58,11 @@ def around(links: list[Link], frontier: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("kinds", [KINDS, (EC,), (SS,), (SA,), (SA, EC), ()])
 def test_neighbours_are_those_of_the_chosen_links_strongest_first(snapshot: Snapshot, kinds: tuple[str, ...]) -> None:
-    graph, looked_up = SentenceGraph.of(snapshot, kinds), LookedUpGraph(snapshot, kinds)
+    graph = SentenceGraph.of(snapshot, kinds)
     links = [link for kind in kinds for link in snapshot.links(kind)]
     for size, step in ((1, 1), (2, 3), (3, 29)):
         for frontier in islice(combinations(graph.ids, size), 0, None, step):
             assert list(graph.neighbours(frontier)) == around(links, list(frontier))
-            assert looked_up.neighbours(frontier) == graph.neighbours(frontier)
 
 
 def test_the_frontier_may_be_empty_repeated_or_everything(snapshot: Snapshot) -> None:
