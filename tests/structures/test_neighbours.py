@@ -292,7 +292,8 @@ def test_neighbours_that_are_found_in_files_are_the_same(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(cells.Cells, "arranged", counting)
     for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        monkeypatch.setattr("hoptrail.store.writer.Scratch", partial(Scratch, held))
+        for module in ("writer", "snapshot"):
+            monkeypatch.setattr(f"hoptrail.store.{module}.Scratch", partial(Scratch, held))
         site = built(tmp_path / folder, graph, documents[:60])
         site.build(graph, add=documents[60:])
     assert arranged == [60, 80]
