@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hoptrail.store.tables import StorageSettings
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -18,7 +19,6 @@ from hoptrail.retrieval import triples_around
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store import vectors
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.tables import StorageSettings
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
 from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES, TRIPLES

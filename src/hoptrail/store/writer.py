@@ -263,9 +263,11 @@ class Writer:
             self._inner.commit(clean=False)
 
     def settle(self, settled: Mapping[str, str]) -> None:
-        """Note what is settled where nothing was written."""
+        """Note what is settled where nothing was written: no news for readers."""
         self._end_run()
-        self._commit(replace(self.head, settled=dict(settled)))
+        self.head = replace(self.head, settled=dict(settled))
+        self._inner.put_state(self.head.state())
+        self._inner.commit(counted=False)
 
     def clean(self) -> bool:
         """See that nothing that was removed is left in any file; False where a reader of an earlier state is in the way."""
