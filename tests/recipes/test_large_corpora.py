@@ -1,4 +1,4 @@
-"""Where vectors are searched by the store's index, recipes find what they find in a small corpus, and hold no vectors."""
+"""Where names, words and triples are looked up around a question, recipes find what they find among all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hoptrail.store.tables import StorageSettings
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -17,29 +16,16 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import RecipeSettings, needed_structures, open_recipe
 from hoptrail.retrieval import triples_around
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store import vectors
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.mentions import MentionSettings
-from hoptrail.structures.names import SENTENCE_GRAPH, SENTENCES, TRIPLES
+from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import END
 from hoptrail.types import Hit, Kind
 from world import FACTS, HashingEncoder
 
-RECIPES = (
-    *("bm25", "dense", "hybrid", "selfask", "trail:frontier", "raptor", "sirerag", "sirerag:a"),
-    *(
-        "chainrag",
-        "chainrag:passages",
-        "chainrag:no-ss",
-        "chainrag:per-question",
-        "sunar",
-        "sunar:dense",
-        "sunar:rerank-only",
-    ),
-    *("hirag", "hirag:paper"),
-)
-"""Those whose memory does not grow with the corpus."""
+RECIPES = ("trail:frontier", "trail")
+"""Those that look up names and words."""
 
 OF_TRIPLES = (
     *(
@@ -83,7 +69,7 @@ WORDS = [
 ]
 
 
-def opened(folder: Path, exact_up_to: int, terms_above: int) -> Corpus:
+def opened(folder: Path, terms_above: int) -> Corpus:
     encoder = HashingEncoder()
     chance = random.Random(0)
     pages = dict(FACTS)
@@ -103,25 +89,18 @@ def opened(folder: Path, exact_up_to: int, terms_above: int) -> Corpus:
         ReadingLimits(),
         Watcher(),
         Performer(OfflineLanguage()),
-        storage=StorageSettings(exact_up_to=exact_up_to),
     )
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return opened(tmp_path_factory.mktemp("small"), 1000, 1000)
+    return opened(tmp_path_factory.mktemp("small"), 1000)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return opened(tmp_path_factory.mktemp("large"), 1, 0)
-
-
-@pytest.fixture(autouse=True)
-def _found_by_the_whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which of equals the index's bits prefer is drawn anew each time; how near it comes is measured elsewhere."""
-    monkeypatch.setattr(vectors, "MORE", 1000)
+    return opened(tmp_path_factory.mktemp("large"), 0)
 
 
 def found_by(name: str, corpus: Corpus, hits: int) -> list[list[Hit]]:
@@ -144,21 +123,8 @@ def test_where_all_triples_lie_around_a_question_it_finds_what_it_finds_among_al
     for limit in ("NEAREST", "NAMES", "A_NAME", "LOOKED_AT", "REACHED", "SPEAKING"):
         monkeypatch.setattr(triples_around, limit, 10_000)
     check_alike(found_by(name, large, 10), expected)
-    assert large.snapshot.searches_vectors(Kind.SLOT)
-    assert not large.snapshot._mirrors
     assert (TRIPLES, "stored") in small.snapshot._derived
     assert (TRIPLES, "stored") not in large.snapshot._derived
-
-
-@pytest.mark.parametrize("name", ["graphrag", "lightrag"])
-def test_vectors_of_triples_are_made_again_from_their_slots_where_only_they_are_too_many(
-    name: str, small: Corpus, large: Corpus
-) -> None:
-    held = Corpus(Snapshot.open(large.snapshot.place), lambda: large.encoder)
-    check_alike(found_by(name, held, 10), found_by(name, small, 10))
-    assert held.snapshot.searches_vectors(Kind.TRIPLE)
-    assert Kind.TRIPLE not in held.snapshot._mirrors
-    assert (TRIPLES, "stored") in held.snapshot._derived
 
 
 def test_few_triples_around_a_question_are_enough(large: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,20 +170,7 @@ def test_of_a_name_in_thousands_of_triples_a_share_is_read(large: Corpus, monkey
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_large_corpus_is_searched_like_a_small_one_without_its_vectors_in_memory(
-    name: str, small: Corpus, large: Corpus
-) -> None:
-    assert not small.snapshot.searches_vectors(Kind.SENTENCE)
+def test_a_large_corpus_is_searched_like_a_small_one(name: str, small: Corpus, large: Corpus) -> None:
+    assert large.snapshot.has_terms
+    assert not small.snapshot.has_terms
     check_alike(found_by(name, large, 20), found_by(name, small, 20))
-    assert all(large.snapshot.searches_vectors(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY))
-    assert not large.snapshot._mirrors
-    whole = {
-        ("neighbourhood", "dense-neighbours"),
-        (SENTENCES, "places"),
-        (SENTENCE_GRAPH, "EC"),
-        "keywords of passages",
-        ("TitleIndex",),
-        ("passages", "by document"),
-    }
-    assert whole & small.snapshot._derived.keys() or name not in {"chainrag", "sunar", "hirag"}
-    assert not whole & large.snapshot._derived.keys()
