@@ -68,7 +68,7 @@ def test_a_commit_that_removes_files_meanwhile_does_not_reach_the_copy(
 ) -> None:
     """The writer is told that somebody reads, and removes the files later."""
     folder = indexed(tmp_path / "index", OLD)
-    removed = []
+    removed: list[Path] = []
 
     def write(path: Path, parts: Iterable[bytes]) -> None:
         if not removed:

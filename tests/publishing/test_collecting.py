@@ -14,6 +14,7 @@ from hoptrail.errors import IndexBusy, StorageError
 from hoptrail.publishing import collecting
 from hoptrail.publishing.fetching import fetch
 from hoptrail.publishing.manifest import number_of
+from hoptrail.publishing.objects import Objects
 from hoptrail.publishing.sending import publish
 from object_store import Asked, Fault, FaultyStore, nth
 from publishing.indexes import commit, manifests_of, objects_of, pointer_of, stored, titles
@@ -106,17 +107,17 @@ def test_a_slow_collector_takes_nothing_from_later_publications(
     for number in range(3):
         commit(folder, made(1, seed=number + 1), remove=OLD[number : number + 1])
         publish(folder, address)
-    within = []
-    kept = collecting.Objects.delete
+    within: list[str] = []
+    kept = Objects.delete
 
-    def delete(objects: collecting.Objects, name: str) -> None:
+    def delete(objects: Objects, name: str) -> None:
         if len(within) < 3 and draw.random() < 0.5:
             within.append(name)
             publish(other if len(within) % 2 else folder, address, keep_hours=48)
         kept(objects, name)
 
     monkeypatch.setattr(collecting, "STREAMS", 1)
-    monkeypatch.setattr(collecting.Objects, "delete", delete)
+    monkeypatch.setattr(Objects, "delete", delete)
     publish(folder, address, keep_hours=0)
     assert len(within) == 3
     assert named(address) <= stored(address, "chunks")

@@ -13,7 +13,7 @@ import pytest
 
 from corpus.worlds import indexed, made
 from hoptrail.corpus import segments as segments_module
-from hoptrail.errors import HoptrailError, IndexBusy, IndexUnavailable, StorageError, UsageError
+from hoptrail.errors import IndexBusy, IndexUnavailable, StorageError, UsageError
 from hoptrail.publishing.fetching import fetch
 from hoptrail.publishing.manifest import number_of
 from hoptrail.publishing.sending import MOST_CHUNKS, SMALLEST_CHUNK, database_chunk, publish
@@ -127,7 +127,7 @@ def test_of_two_publishers_one_wins_and_the_other_is_told(
     ours, theirs = indexed(tmp_path / "ours", OLD), indexed(tmp_path / "theirs", NEW)
     if published:
         publish(indexed(tmp_path / "before", made(9)), any_address)
-    raced = []
+    raced: list[bool] = []
 
     def race(asked: Asked) -> None:
         if asked.method == "PUT" and asked.path.endswith("/current.json") and not raced:
@@ -151,7 +151,7 @@ def test_a_pointer_whose_answer_is_lost_counts_once(
     folder = indexed(tmp_path / "index", NEW)
     publish(folder, address)
     commit(folder, OLD[:2])
-    seen = []
+    seen: list[Asked] = []
 
     def lose(asked: Asked) -> Fault | None:
         if asked.method == "PUT" and asked.path.endswith("/current.json") and not seen:
@@ -195,7 +195,7 @@ def test_no_key_is_in_messages_or_objects(address: str, tmp_path: Path, store: F
         assert "forbids this" in str(refused.value)
         assert KEY not in str(refused.value)
         assert SECRET not in str(refused.value)
-    with store.failing(nth(0, Fault.REFUSED, again=True, method="GET")), pytest.raises(HoptrailError) as refused:
+    with store.failing(nth(0, Fault.REFUSED, again=True, method="GET")), pytest.raises(StorageError) as refused:
         fetch(address, tmp_path / "cache")
     assert KEY not in str(refused.value)
     publish(folder, address)

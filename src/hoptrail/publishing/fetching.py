@@ -66,6 +66,13 @@ class Copy:
         self.close()
 
 
+def usual_cache() -> Path:
+    """Where the system has programs keep what they can fetch again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("hoptrail", appauthor=False) / "published"
+
+
 def fetch(address: str, cache: Path) -> Copy:
     """The current publication of an address, fetched into the cache as far as it is not there.
 
