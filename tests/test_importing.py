@@ -56,6 +56,7 @@ ORDER = [
     {"language"},
     {"documents"},
     {"corpus"},
+    {"publishing"},
     {"store"},
     {"structures"},
     {"retrieval"},

@@ -14,6 +14,7 @@ names a file that is not there. This is the only module that syncs, renames or r
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,6 +36,15 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     new.replace(path)
 
 
+def sync_file(path: Path) -> None:
+    """Sync a file that something else has written."""
+    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, that are there after a power cut."""
     if not folder.is_dir():
@@ -52,6 +62,20 @@ def sync_folder(folder: Path) -> None:
         _sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def move_folder(folder: Path, to: Path) -> None:
+    """Give a folder, whose files are synced, its final name. There may be an empty folder of that name."""
+    if to.is_dir():
+        to.rmdir()
+    folder.rename(to)
+    sync_folder(to.parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    if folder.is_dir():
+        shutil.rmtree(folder)
 
 
 def remove_files(paths: Iterable[Path]) -> None:

@@ -21,6 +21,7 @@ from hoptrail.serving import (
     cli_evaluation,
     cli_explaining,
     cli_mcp,
+    cli_publishing,
     cli_reproducing,
     cli_serving,
     contract,
@@ -192,6 +193,9 @@ app.add_typer(cli_comparing.trail, name="trail")
 app.add_typer(cli_evaluation.probe, name="probe")
 app.add_typer(cli_corpus.corpus, name="corpus")
 app.command()(cli_explaining.explain_triples)
+app.command()(cli_publishing.publish)
+app.command()(cli_publishing.backup)
+app.command()(cli_publishing.restore)
 app.command()(cli_serving.serve)
 app.command()(cli_mcp.mcp)
 

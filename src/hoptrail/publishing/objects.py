@@ -1,0 +1,119 @@
+"""The objects below an address: reading, writing on a condition, listing, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from hoptrail.publishing.address import Address, without_tls
+from hoptrail.publishing.refusals import NO_BUCKET, kind_of, refusal
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion
+    from obstore.store import ObjectStore
+
+STREAMS = 16
+"""Requests at a time."""
+
+RETRIES, RETRY_SECONDS = 5, 30
+"""How often and for how long a request that fails is tried again."""
+
+
+class Outdated(Exception):
+    """A conditional write was refused: the object is not what it was to replace."""
+
+
+class Unchanged(Exception):
+    """An object is still the version that is known."""
+
+
+class Objects:
+    """The objects below an address, by their names. Every other failure is a StorageError; safe to use from several threads."""
+
+    def __init__(self, address: Address) -> None:
+        from obstore.store import from_url
+
+        self.address = address
+        with self._failing():
+            self._store: ObjectStore = from_url(
+                str(address),
+                client_options={"allow_http": without_tls(), "connect_timeout": timedelta(seconds=5)},
+                retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
+            )
+
+    def get(self, name: str) -> bytes | None:
+        """An object; None where there is none."""
+        found = self.get_version(name)
+        return found and found[0]
+
+    def get_version(self, name: str, other_than: UpdateVersion | None = None) -> tuple[bytes, UpdateVersion] | None:
+        """An object and its version; None where there is none.
+
+        Raises:
+            Unchanged: it is still `other_than`, and was not sent.
+        """
+        import obstore
+        from obstore.exceptions import NotFoundError, NotModifiedError
+
+        known = (other_than or {}).get("e_tag")
+        with self._failing():
+            try:
+                found = obstore.get(self._store, name, options={"if_none_match": known} if known else None)
+                content = bytes(found.bytes())
+            except NotModifiedError as error:
+                raise Unchanged from error
+            except (NotFoundError, FileNotFoundError) as error:
+                if kind_of(error) == NO_BUCKET:
+                    raise
+                return None
+            return content, {"e_tag": found.meta["e_tag"], "version": found.meta["version"]}
+
+    def put(self, name: str, content: bytes) -> None:
+        import obstore
+
+        with self._failing():
+            obstore.put(self._store, name, content, use_multipart=False)
+
+    def replace(self, name: str, content: bytes, version: UpdateVersion | None) -> None:
+        """Write an object in place of a version of it, or (None) only where there is none.
+
+        Raises:
+            Outdated: it is another one. (Also where this write took effect and the answer was lost.)
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        known: UpdateVersion | None = None
+        if version is not None:  # what a store does not say of an object it must not be asked for
+            known = {key: value for key, value in version.items() if value is not None}  # type: ignore[assignment]
+        with self._failing():
+            try:
+                obstore.put(self._store, name, content, mode=known or "create", use_multipart=False)
+            except (AlreadyExistsError, PreconditionError) as error:
+                raise Outdated from error
+
+    def written(self, under: str) -> dict[str, datetime]:
+        """The objects below a folder, and when each was written, by the clock of the store."""
+        import obstore
+
+        with self._failing():
+            return {item["path"]: item["last_modified"] for items in obstore.list(self._store, under) for item in items}
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it is there."""
+        import obstore
+        from obstore.exceptions import NotFoundError
+
+        with self._failing(), suppress(NotFoundError, FileNotFoundError):
+            obstore.delete(self._store, name)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except (BaseError, OSError, ValueError) as error:
+            raise refusal(self.address, error) from error

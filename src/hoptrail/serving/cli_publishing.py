@@ -1,0 +1,64 @@
+"""The commands that copy an index: to an object store, into a backup, and back. Entered in the command line by `cli.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hoptrail.publishing.collecting import KEEP_HOURS
+from hoptrail.serving.options import console_of
+
+Folder = Annotated[Path, typer.Option("--index", metavar="DIR", help="The folder of the index.")]
+
+
+def publish(
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
+    folder: Folder,
+    keep_hours: Annotated[
+        float,
+        typer.Option("--keep-hours", metavar="HOURS", min=0, help="How long a replaced publication can be fetched."),
+    ] = KEEP_HOURS,
+    afresh: Annotated[
+        bool, typer.Option("--afresh", help="Send everything, in place of a publication that is damaged.")
+    ] = False,
+) -> None:
+    """Put the last commit of an index on an object store; only what changed is sent."""
+    from hoptrail.publishing.sending import publish as send
+
+    done = send(folder, address, keep_hours=keep_hours, afresh=afresh)
+    if done.sent_bytes:
+        said = (
+            f"publication {done.number} is commit {done.commit}: {done.sent_chunks:,} of {done.chunks:,} chunks sent, "
+            f"{done.sent_bytes:,} bytes for an index of {done.size:,}; {done.removed:,} old objects removed."
+        )
+    else:
+        said = (
+            f"publication {done.number} is this commit already; nothing was sent, {done.removed:,} old objects removed."
+        )
+    console_of(error=True).print(said, soft_wrap=True)
+
+
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or an empty folder.")],
+    folder: Folder,
+) -> None:
+    """Copy the last commit of an index into a folder, while others read and write it."""
+    from hoptrail.corpus.copying import copy_index
+
+    copy_index(folder, to)
+    console_of(error=True).print(f"{to} holds the last commit of {folder}.", soft_wrap=True)
+
+
+def restore(
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="The folder of a backup, or the address of a publication.")
+    ],
+    folder: Folder,
+) -> None:
+    """Make an index of a backup or of what is published at an address."""
+    from hoptrail.publishing.fetching import restore as fetch
+
+    fetch(source, folder)
+    console_of(error=True).print(f"{folder} holds the index of {source}.", soft_wrap=True)

@@ -1,0 +1,61 @@
+"""Indexes to publish, and what is seen of them elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpus.worlds import add, vectors_of
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
+from hoptrail.publishing.address import Address
+from hoptrail.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
+from hoptrail.publishing.objects import Objects
+from hoptrail.types import Document, Kind
+
+
+def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:
+    """One more commit, of documents with a passage each."""
+    with writing_to(folder) as writer:
+        writer.remove_documents([document.id for document in remove])
+        if documents:
+            add(writer, documents)
+        writer.commit()
+
+
+def titles(folder: Path) -> set[str]:
+    """The titles in an index that is whole: each document has its passage, its vector and its words."""
+    with Snapshot.open(folder) as snapshot:
+        found = {document.title for document in snapshot.documents.read()}
+        passages = list(snapshot.texts.each(Kind.PASSAGE))
+        numbers = snapshot.texts.numbers([unit.id for unit in passages])
+        assert snapshot.vectors.of(Kind.PASSAGE, numbers).tobytes() == vectors_of(passages).tobytes()
+        assert {unit.title for unit in passages} == found
+        return found
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of an index folder, but for what readers leave there."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in found.items() if not name.endswith(("-shm", "-wal"))}
+
+
+def objects_of(address: str) -> Objects:
+    return Objects(Address.of(address))
+
+
+def pointer_of(address: str) -> Pointer:
+    found = read_pointer(objects_of(address))
+    assert found
+    return found[0]
+
+
+def manifests_of(address: str) -> list[Manifest]:
+    """All that the pointer names and that are there, the newest first."""
+    objects = objects_of(address)
+    there = objects.written("manifests")
+    return [read_manifest(objects, name) for name in pointer_of(address).manifests if object_of(name) in there]
+
+
+def stored(address: str, under: str) -> set[str]:
+    return set(objects_of(address).written(under))
