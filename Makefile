@@ -10,6 +10,9 @@ QUIETLY := --quiet --disable-pip-version-check --no-compile
 # Tests start many processes, and each of two test processes imports everything: what is compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Test processes share the cores: threads of one that wait for work keep others from theirs.
+check: export OPENBLAS_NUM_THREADS := 1
+
 # Tests write thousands of small files that are to be on disk before anything goes on: in memory that takes no time. (Where
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)

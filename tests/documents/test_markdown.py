@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from counting import steps
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.markdown import parse_markdown
@@ -68,13 +67,11 @@ def test_a_hostile_text_costs_only_itself() -> None:
 def test_time_grows_with_the_text() -> None:
     part = "# Heading\n\nSome *text* with a [link](x).\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
 
-    def seconds(times: int) -> float:
-        start = time.process_time()
-        parsed(part * times)
-        return time.process_time() - start
+    def work(times: int) -> int:
+        return steps(lambda: parsed(part * times))
 
-    seconds(10)
-    assert seconds(1600) < 16 * seconds(200), "eight times as long, not sixty-four times"
+    parsed(part)
+    assert work(160) < 10 * work(20), "eight times as much, not sixty-four times"
 
 
 @pytest.mark.parametrize(

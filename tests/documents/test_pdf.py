@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,18 +90,14 @@ def test_c4_stream_bomb() -> None:
     """Some 600 KB that unpack to 600 MB, more than the child's memory."""
     bomb = stream(b" " * 60_000_000, packed=True)
     with Parsing(ReadingLimits(parsing_memory=200 * 1024 * 1024, parsing_seconds=5)) as parsing:
-        begun = time.monotonic()
         assert refusal(parsing, pdf_with_contents([bomb] * 10))
-        assert time.monotonic() - begun < 15
         assert parsing.parse("pdf", text_pdf([["The next one."]])).text == "The next one."
 
 
 def test_c4_endless_drawing_is_stopped_by_the_clock() -> None:
     endless = stream(drawn(["Over and over."]) * 200_000, packed=True)
     with Parsing(ReadingLimits(parsing_seconds=3)) as parsing:
-        begun = time.monotonic()
         assert "took longer than 3 seconds" in refusal(parsing, pdf_with_contents([endless]))
-        assert time.monotonic() - begun < 9
         assert parsing.parse("pdf", text_pdf([["The next one."]])).text == "The next one."
 
 
@@ -162,8 +159,16 @@ def test_of_many_notes_the_number_is_told(parsing: Parsing) -> None:
     assert parsed.notes[20:] == ("and 10 more notes like these",)
 
 
-def test_one_child_reads_many_files(parsing: Parsing) -> None:
-    begun = time.monotonic()
-    for number in range(100):
-        assert parsing.parse("pdf", text_pdf([[f"Number {number}."]])).text == f"Number {number}."
-    assert time.monotonic() - begun < 5
+def test_one_child_reads_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    popen, started = subprocess.Popen, list[int]()
+
+    def counted(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        child = popen(command, **options)
+        started.append(child.pid)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", counted)
+    with Parsing(DEFAULT_LIMITS) as parsing:
+        for number in range(100):
+            assert parsing.parse("pdf", text_pdf([[f"Number {number}."]])).text == f"Number {number}."
+    assert len(started) == 1

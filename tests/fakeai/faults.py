@@ -100,7 +100,7 @@ def hang(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     content = _whole(fake, asked)
     handler.start(200, {"Content-Type": "application/json", "Content-Length": str(len(content))})
     handler.wfile.flush()
-    fake.closing.wait(30)
+    fake.closing.wait(300)  # longer than a test may take
 
 
 def drip(handler: Handler, fake: FakeAI, asked: Asked) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -235,10 +234,8 @@ def test_a_refused_request_is_not_repeated(server: Server, encoder: EndpointEnco
 def test_one_deadline_holds_for_all_tries_of_a_request(server: Server) -> None:
     server.behaviour = "dripping"
     patient = EndpointEncoder(EndpointSettings("m", server.address, retries=1, seconds=0.3))
-    started = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"did not finish within 0\.6 seconds"):
-        patient.encode(["one"])
-    assert time.monotonic() - started < 5
+        patient.encode(["one"])  # the body goes on for ever
 
 
 def test_size_is_bounded_while_reading(

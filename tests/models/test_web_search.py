@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -105,10 +104,8 @@ def test_redirects_are_not_followed(server: Server, serper: WebSearch) -> None:
 def test_one_deadline_holds_for_a_reply_that_drips(server: Server) -> None:
     server.behaviour = "endless"
     web = WebSearch(WebSearchSettings("mediawiki", server.address, deadline_seconds=0.3))
-    started = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"did not finish within 0\.3 seconds"):
         web.search("Isk", 5)
-    assert time.monotonic() - started < 5
 
 
 def test_size_is_bounded_while_reading(server: Server) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hoptrail.index
 from hoptrail import Index
+from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
+from hoptrail.models.local import LocalSettings
+from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.models.opening import open_encoder
 from hoptrail.recipes.catalogue import RECIPES
 from tiny_bert import write_tiny_folder
@@ -16,11 +21,34 @@ from tiny_bert import write_tiny_folder
 
 @pytest.fixture(autouse=True)
 def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in this process share an encoder, as those of a server would: loading one costs longer than asking."""
+    """Commands in this process share an encoder, as those of a server would: loading one takes longer than asking. That of users
+    encodes a text once.
+    """
     monkeypatch.setattr(hoptrail.index, "open_encoder", _open_once)
 
 
-_open_once = cache(open_encoder)
+class EncodesOnce:
+    """An encoder that keeps the vector of every text that it was given."""
+
+    def __init__(self, encoder: MiniLmEncoder) -> None:
+        self.identity = encoder.identity
+        self.encode_tokens = encoder.encode_tokens
+        self._encoder = encoder
+        self._vectors: dict[str, FloatMatrix] = {}
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        self._vectors.update(zip(new, self._encoder.encode(new, progress), strict=True))
+        rows = [self._vectors[text] for text in texts]
+        return np.stack(rows) if rows else self._encoder.encode(texts, progress)
+
+
+@cache
+def _open_once(name: str, settings: LocalSettings | None = None) -> Encoder:
+    encoder = open_encoder(name, settings)
+    return EncodesOnce(encoder) if isinstance(encoder, MiniLmEncoder) else encoder
+
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from command import Ended, Hoptrail
 from fakeai.brains import task_of
 from fakeai.clients import KEY, point_at, replies_in, write_settings
 from fakeai.server import Body, FakeAI, form_of, serving
+from hoptrail import Index
 from hoptrail.models.chat import Rung
+from hoptrail.settings import load_settings
 from world import FACTS
 
 QUESTION = "Which river flows through the birthplace of the designer of the Tallow Bridge?"
@@ -63,11 +66,22 @@ def quick(tiny: Path, tmp_path: Path) -> Path:
     return write_settings(tiny, tmp_path / "settings.toml")
 
 
+@pytest.fixture(scope="module")
+def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Read only."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "world").mkdir()
+    for title, text in FACTS.items():
+        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
+    report = Index(folder / "index", load_settings(tiny)).add([folder / "world"])
+    assert (report.documents, report.failures) == (len(FACTS), [])
+    return folder / "index"
+
+
 @pytest.fixture
-def built(hoptrail: Hoptrail, world: Path, tmp_path: Path, quick: Path) -> Path:
-    ended = hoptrail("index", world, "--index", tmp_path / "index", "--settings", quick)
-    assert ended.code == 0, ended.err
-    return tmp_path / "index"
+def built(built_once: Path, tmp_path: Path) -> Path:
+    """An index of the facts, to ask and to change."""
+    return Path(shutil.copytree(built_once, tmp_path / "index"))
 
 
 def ask(hoptrail: Hoptrail, index: Path, settings: Path, *more: object) -> Ended:

@@ -74,9 +74,12 @@ def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> 
         assert len(statement["text"]) <= 300
 
 
-ASKED = [(row, "hybrid") for row in QUESTIONS] + [
-    (row, name) for row in QUESTIONS[:3] for name in RECIPES if name != "hybrid"
+ASKED = [
+    *((row, "hybrid") for row in QUESTIONS),
+    *((row, name) for row in QUESTIONS[1:3] for name in ("selfask", "trail")),
+    *((QUESTIONS[0], name) for name in RECIPES if name != "hybrid"),
 ]
+"""Every question by one recipe, every recipe by one question, and all three long ones by recipes of several hops."""
 
 
 @pytest.mark.parametrize(("row", "recipe"), [pytest.param(*pair, id=f"{pair[0]['id']}-{pair[1]}") for pair in ASKED])

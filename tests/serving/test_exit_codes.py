@@ -279,22 +279,41 @@ def test_an_output_that_takes_nothing_is_a_failure(command: str, output: str, re
     assert (ended.returncode, ended.stderr) == (1, f"hoptrail: cannot write to standard output: {reason}.\n")
 
 
+SEVERAL_COMMANDS = """
+import json, sys
+from hoptrail.serving.cli import main
+
+for number, command in enumerate(json.loads(sys.argv[1])):
+    if number:
+        print(end="\\0", flush=True)
+    sys.argv = ["hoptrail", *command]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+"""
+"""In one process, which takes longer to start than to run a command."""
+
+
 def test_what_the_encoding_of_the_output_lacks_is_written_escaped(
     hoptrail: Hoptrail, tmp_path: Path, tiny: Path
 ) -> None:
     (tmp_path / "a.md").write_text("# Zürich 🌊\n\nIt lies by a lake.", encoding="utf-8")
-    options: list[str | Path] = ["--index", tmp_path / "index", "--settings", tiny]
-
-    def run(*command: str | Path) -> str:
-        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-        ended = subprocess.run([EXECUTABLE, *command, *options], capture_output=True, check=False, env=environment)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout.decode("ascii")
-
+    options = ["--index", str(tmp_path / "index"), "--settings", str(tiny)]
     assert hoptrail("index", tmp_path / "a.md", *options).code == 0
-    assert json.loads(run("show", "--json"))["documents"][0]["title"] == "Zürich 🌊"
-    assert r"Z\u00fcrich" in run("show")
-    assert r"Z\u00fcrich" in run("ask", "Where does Zürich lie?", "--recipe", "bm25")
+    commands = [["show", "--json"], ["show"], ["ask", "Where does Zürich lie?", "--recipe", "bm25"]]
+    ended = subprocess.run(
+        [sys.executable, "-c", SEVERAL_COMMANDS, json.dumps([command + options for command in commands])],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    contents, shown, answered = ended.stdout.decode("ascii").split("\0")
+    assert json.loads(contents)["documents"][0]["title"] == "Zürich 🌊"
+    assert r"Z\u00fcrich" in shown
+    assert r"Z\u00fcrich" in answered
 
 
 def test_an_endpoint_that_hangs_up_is_told_of_and_ends_nothing(tiny: Path, tmp_path: Path) -> None:

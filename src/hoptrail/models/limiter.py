@@ -3,7 +3,7 @@
 At most `concurrency` calls at a time. When the server says it is busy, everybody waits: as long as it asks, or growing times
 with seeded jitter. Tries are bounded and counted here and nowhere else (the library stamina, made for retries that do not know
 of each other, has no pause for everybody). A refusal holds for everybody for a while, after which one call finds out whether
-it still does. Knows no HTTP and no money.
+it still does; so does the first call after somebody has opened the endpoint anew. Knows no HTTP and no money.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from hoptrail.errors import EndpointBusy, EndpointRefused
@@ -70,6 +70,12 @@ class Limiter:
             except CallFailed as failure:
                 self._decide(failure, number)
         raise AssertionError("the last attempt either returns or raises")
+
+    def retest_refusal(self) -> None:
+        """Let the next call find out whether a refusal still holds, however short a while ago it was."""
+        with self._lock:
+            if self._refusal is not None:
+                self._refusal = replace(self._refusal, until=time.monotonic())
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -82,6 +82,8 @@ _LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
 class PaidChat:
     """The model behind `endpoint`, with its replies kept in `replies`. For any number of threads, and beside others of its kind:
     those with the same file of replies pay once for a request, those with the same endpoint and settings share a limiter.
+
+    Making one gives an endpoint that has refused another chance: the key or the credit may be in order by now.
     """
 
     def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
@@ -93,6 +95,7 @@ class PaidChat:
         self.limiter = _LIMITERS.of(
             (endpoint.address, settings), lambda: Limiter(settings, f"{endpoint.address.model} at {self.place}")
         )
+        self.limiter.retest_refusal()  # else it would depend on garbage collection whether an earlier chat's refusal holds
 
     @property
     def place(self) -> str:

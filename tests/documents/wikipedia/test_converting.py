@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from random import Random
 
@@ -197,10 +196,8 @@ def test_what_cannot_be_used_says_why() -> None:
 )
 def test_cutting_away_takes_linear_time(part: str) -> None:
     text = part * (2_000_000 // len(part))
-    started = time.process_time()
-    with_plain_links(without_unseen(text))
+    with_plain_links(without_unseen(text))  # a quadratic pattern takes longer than a test may
     with_plain_links(text)
-    assert time.process_time() - started < 5
 
 
 def test_deep_nesting_is_survived() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting import steps
 from hoptrail.language.chat.citing import settled
 from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.schemas import (
@@ -93,11 +93,13 @@ def test_a8_what_is_no_reply_is_refused_with_the_reason(kind: str) -> None:
 
 
 @pytest.mark.parametrize("tags", ["<unk>", "<|im_end|>\n", "[PAD]", "<unk>[PAD] "])
-def test_a9_a_reply_of_tags_without_end_is_read_in_no_time(tags: str) -> None:
-    started = time.process_time()
-    with pytest.raises(Unusable):
-        parse_reply(tags * (200_000 // len(tags)), ReadingReply)
-    assert time.process_time() - started < 3.0
+def test_a9_a_reply_of_tags_without_end_is_read_at_once(tags: str) -> None:
+    def read(characters: int) -> None:
+        with pytest.raises(Unusable):
+            parse_reply(tags * (characters // len(tags)), ReadingReply)
+
+    read(200)
+    assert steps(lambda: read(200_000)) == steps(lambda: read(200)), "no turn for each tag"
     assert parse_reply(tags * 100 + f"<think>Or {{}}?</think>{TEXT}", ReadingReply).answer == "the Isk"
 
 

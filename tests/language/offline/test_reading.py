@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Literal
 from unicodedata import normalize
 
 import pytest
 
+from counting import steps
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Decompose, Finding, Integrate, Read, Reading, Recall
 from hoptrail.text.mentions import find_mentions
@@ -353,30 +353,29 @@ def test_recall_always_abstains_and_usage_is_seconds_only() -> None:
     ids=lambda question: question[:12],
 )
 def test_huge_and_odd_questions_take_little_time(question: str, world: tuple[Unit, ...]) -> None:
-    started = time.process_time()
-    read(question, world)
-    assert time.process_time() - started < 2
+    read(question, world)  # a quadratic pattern takes longer than a test may
 
 
 @pytest.mark.parametrize(
     "text", ["a" * 1_000_000, "(1900 – " * 100_000, "Ada " * 250_000, "* \n" * 300_000, "A. " * 300_000, "1," * 500_000]
 )
 def test_huge_and_odd_evidence_takes_little_time(text: str, passage: MakeUnit) -> None:
-    started = time.process_time()
     read("Where was Ada Lunt born?", (passage("Ada Lunt", text),))
-    assert time.process_time() - started < 4
 
 
-def test_twenty_passages_are_read_quickly(passage: MakeUnit) -> None:
+def test_twenty_passages_take_twice_the_work_of_ten(passage: MakeUnit) -> None:
     filler = " ".join(f"In {1900 + at} the Orrin Works of Dunmere sold {at} valves to Karl Lunt." for at in range(8))
     evidence = tuple(
         passage(f"{title} {at}" if at else title, f"{text} {filler}")
         for at in range(3)
         for title, text in WORLD.items()
     )[:20]
-    started = time.process_time()
+
+    def work(passages: int) -> int:
+        return steps(lambda: read("Where was the inventor of the Halden Valve born?", evidence[:passages]))
+
     assert read("Where was the inventor of the Halden Valve born?", evidence).answer == "Dunmere"
-    assert time.process_time() - started < 0.5
+    assert work(20) < 2.5 * work(10)
 
 
 def test_a_question_about_somebody_nobody_mentions_is_left_unanswered(world: tuple[Unit, ...]) -> None:

@@ -19,7 +19,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.wire import source_name
-from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, new_app, upload
+from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, ended, new_app, upload
 
 Route = tuple[str, str]
 
@@ -339,9 +339,7 @@ def test_a_name_is_data_and_no_path(client: TestClient, name: str, served: Path)
     )
     assert answer.status_code in {202, 400, 415}, answer.text
     if answer.status_code == 202:
-        job = client.get(f"/api/jobs/{answer.json()['id']}").json()
-        while job["state"] not in {"done", "failed"}:
-            job = client.get(f"/api/jobs/{job['id']}").json()
+        job = ended(client, answer.json())
         assert "osprey" in client.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()["text"]
     after = {path for path in served.parent.rglob("*") if "lance" not in str(path)}
     assert {path for path in after - before if path.name not in {"uploads", "writer.lock"}} == set()
