@@ -228,11 +228,12 @@ class Unit:
 
     @property
     def readable(self) -> str:
-        """The text with table rows as `header: value`."""
-        if not any(block.cells for block in self.blocks):
-            return self.text
-        parts = [part for block in self.blocks if (part := self.readable_part(block))]
-        return "\n".join(parts) or self.text
+        """The text with table rows as `header: value`, after the sentence that introduces the list it begins within."""
+        parts = [self.text]
+        if any(block.cells for block in self.blocks):
+            parts = [part for block in self.blocks if (part := self.readable_part(block))] or parts
+        lead = self.blocks[0].lead if self.blocks else ""
+        return "\n".join((lead, *parts) if lead else parts)
 
     def readable_part(self, block: Block) -> str:
         """What of a block stands in this unit, a table row as `header: value` for each cell; empty for a row of headers."""

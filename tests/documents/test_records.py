@@ -49,6 +49,11 @@ def test_aliases_that_multiply_are_followed_to_a_limit() -> None:
         parsing.parse("yaml", ALIASES.encode())
 
 
+def test_a_key_may_be_a_list_or_a_mapping() -> None:
+    parsed = parse_yaml(b"? [Hull, Leith]\n: 120 miles\n? {from: Leith}\n: 90 miles\n1: 2\n", DEFAULT_LIMITS)
+    assert parsed.text == "Hull, Leith: 120 miles\nfrom: Leith: 90 miles\n1: 2"
+
+
 def test_an_alias_of_itself() -> None:
     assert yaml_refusal("a: &a [*a]")
 
