@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import math
 import os
 import random
@@ -68,6 +69,20 @@ def own(tmp_path: Path, world: Path) -> Index:
 
 def timeless(answer: Answer) -> Answer:
     return replace(answer, usage=replace(answer.usage, seconds=0))
+
+
+def test_what_is_found_keeps_the_sentences_of_its_document(tmp_path: Path) -> None:
+    """As they were given, which no rule would find."""
+    given = {
+        "title": "A mill",
+        "text": "It stood there in 1901 Then it grew. It fell",
+        "sentences": ["It stood there in 1901", "Then it grew. It fell"],
+    }
+    (tmp_path / "mill.jsonl").write_text(json.dumps(given))
+    index = opened(tmp_path / "index")
+    index.add([tmp_path / "mill.jsonl"])
+    (hit,) = index.search("When did the mill grow?")
+    assert hit.unit.sentence_ends == (23, 44)
 
 
 # --- opening

@@ -191,6 +191,10 @@ class Document:
             yield Span(self.id, start, end)
             start = end
 
+    def sentence_ends_within(self, span: Span) -> tuple[int, ...]:
+        """Where sentences end in a part of the document, counted from its start; the last one with the part, whole or not."""
+        return tuple(min(sentence.end, span.end) - span.start for sentence in self.sentences(span))
+
     def slice(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
@@ -201,7 +205,8 @@ class Unit:
 
     For kinds passage and sentence there is one source and `text` is exactly that span; derived kinds carry their own text.
     `blocks` are those of the document that share characters with the source of a passage or sentence, with offsets in the
-    document; none where its text is plain.
+    document; none where its text is plain. `sentence_ends` are where the document's sentences end in the text of a passage or
+    sentence, counted from its start; none where the text stands in no document.
     """
 
     id: str
@@ -210,6 +215,11 @@ class Unit:
     text: str
     sources: tuple[Span, ...]
     blocks: tuple[Block, ...] = ()
+    sentence_ends: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sentence_ends and self.sentence_ends[-1] != len(self.text):
+            raise ValueError(f"sentences of unit {self.id} do not end with its {len(self.text)} characters")
 
     @property
     def searchable(self) -> str:

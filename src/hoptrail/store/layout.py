@@ -101,6 +101,7 @@ def unit_schema(dimension: int) -> pa.Schema:
             pa.field("searchable", pa.string(), nullable=False),
             pa.field("text", pa.string(), nullable=False),
             pa.field("blocks", pa.string(), nullable=False),
+            pa.field("sentence_ends", pa.list_(pa.int32()), nullable=False),
             pa.field("sources", pa.list_(source), nullable=False),
             pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
         ]
@@ -249,6 +250,7 @@ def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
             "searchable": [unit.searchable for unit in units],
             "text": [unit.text if unit.blocks else "" for unit in units],
             "blocks": [pack(unit.blocks) for unit in units],
+            "sentence_ends": [list(unit.sentence_ends) for unit in units],
             "sources": [
                 [{"document": span.document, "start": span.start, "end": span.end} for span in unit.sources]
                 for unit in units
@@ -260,7 +262,7 @@ def units_to_rows(units: Sequence[Unit], vectors: FloatMatrix) -> pa.Table:
 
 
 TEXT_COLUMNS = ["title", "searchable", "text", "blocks"]
-UNIT_COLUMNS = ["id", *TEXT_COLUMNS, "sources"]
+UNIT_COLUMNS = ["id", *TEXT_COLUMNS, "sentence_ends", "sources"]
 
 
 SOURCES_AT_ONCE = 1 << 16
@@ -314,7 +316,8 @@ def units_from_rows(rows: pa.Table | pa.RecordBatch, kind: Kind) -> Iterator[Uni
         for row in part.to_pylist():
             text = _text_of(*(row[column] for column in TEXT_COLUMNS))
             spans = tuple(Span(span["document"], span["start"], span["end"]) for span in row["sources"])
-            yield Unit(row["id"], kind, row["title"], text, spans, unpack(row["blocks"]))
+            ends = tuple(row["sentence_ends"])
+            yield Unit(row["id"], kind, row["title"], text, spans, unpack(row["blocks"]), ends)
 
 
 def _by_sources(rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table | pa.RecordBatch]:
