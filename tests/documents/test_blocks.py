@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from functools import cache
 from itertools import pairwise
@@ -16,9 +17,6 @@ from hoptrail.text.sentences import LONGEST_SENTENCE
 from hoptrail.types import BlockKind
 
 FILES = sorted(path for path in (Path(__file__).parent / "blocks").rglob("*") if form_of(path) is not None)
-
-WITHOUT_PLACES = {"html", "docx"}
-"""Forms whose files have no lines or pages that a reader sees."""
 
 MARKS = {
     "markdown": r"^#{1,6} |\*\*|\]\(|^\||^>|```|^[-*+] |<(?:br|b|i|p|kbd|/\w+)\b|&(?:amp|lt|nbsp);|^---$",
@@ -90,8 +88,7 @@ def test_cells_lie_within_their_row(path: Path) -> None:
 
 @every_file
 def test_every_block_says_where_it_is(path: Path) -> None:
-    if form_name(path) not in WITHOUT_PLACES:
-        assert [block for block in parsed_once(path).blocks if not block.place] == []
+    assert [block for block in parsed_once(path).blocks if not block.place] == []
 
 
 @every_file
@@ -104,6 +101,16 @@ def test_no_marks_of_the_form_are_left(path: Path) -> None:
             assert re.search(marks, text, re.MULTILINE) is None, text
         assert "\r" not in text
         assert "\0" not in text
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if form_name(path) == "html"], ids=lambda path: path.name)
+def test_what_a_page_says_begins_on_the_line_that_its_block_names(path: Path) -> None:
+    parsed, lines = parsed_once(path), path.read_text("utf-8").splitlines()
+    for block in parsed.blocks:
+        spans = [(cell.start, cell.end) for cell in block.cells] or [(block.start, block.end)]
+        first = [parsed.text[start:end].split()[0].strip("[]():,.") for start, end in spans if start < end]
+        line = html.unescape(re.sub("<[^>]*>", "", lines[int(block.place.removeprefix("line ")) - 1]))
+        assert any(word in line for word in first), block
 
 
 def test_every_expectation_belongs_to_a_file() -> None:
