@@ -308,7 +308,8 @@ class Usage:
 class Evidence:
     """A cited span: `text` is what stands at `start` to `end` of the document, character for character.
 
-    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it.
+    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it. `place` says where
+    it begins in the document's file (`page 3`).
     """
 
     document: str
@@ -319,6 +320,7 @@ class Evidence:
     unit: str
     kind: Kind
     hop: int
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

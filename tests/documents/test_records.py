@@ -32,6 +32,12 @@ def test_what_is_not_json(data: bytes) -> None:
     assert "is not JSON (" in json_refusal(data)
 
 
+def test_a_broken_line_among_lines_of_json_costs_only_itself() -> None:
+    parsed = parse_json(b'{"port": "Foss"}\n{"port": \n{"port": "Holm"}\n', DEFAULT_LIMITS)
+    assert parsed.text == "port: Foss\nport: Holm"
+    assert parsed.notes == ("line 2 is not JSON and was left out",)
+
+
 def test_deep_nesting() -> None:
     assert "nested too deep" in json_refusal(b"[" * 100_000 + b"]" * 100_000)
     assert "nested too deep" in yaml_refusal("[" * 5000 + "]" * 5000)
