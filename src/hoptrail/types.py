@@ -1,6 +1,6 @@
 """The records that travel through hoptrail: frozen, typed, identified by content.
 
-One word per idea; `docs/datamodel.md` is the same list on one page. Offsets are code points (Python string indices) into
+One word per idea: `docs/glossary.md` has them on one page. Offsets are code points (Python string indices) into
 `Document.text`, the text as stored; nothing here reads files, calls models or knows where records are kept.
 """
 
