@@ -27,6 +27,14 @@ MARKS = {
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
 """Marks that must not be left in the text of a form, code apart."""
 
+SOURCES = [
+    pattern.strip()
+    for line in (Path(__file__).parent / "blocks" / "SOURCES").read_text("utf-8").splitlines()
+    if line[:1].strip() and not line.startswith(("Where", "The others"))
+    for pattern in line.split("  ")[0].split(",")
+]
+"""Of the page of sources, which files were made by programs in use, or taken from packages."""
+
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
 
@@ -111,6 +119,13 @@ def test_what_a_page_says_begins_on_the_line_that_its_block_names(path: Path) ->
         first = [parsed.text[start:end].split()[0].strip("[]():,.") for start, end in spans if start < end]
         line = html.unescape(re.sub("<[^>]*>", "", lines[int(block.place.removeprefix("line ")) - 1]))
         assert any(word in line for word in first), block
+
+
+def test_there_are_files_of_every_form_and_enough_that_programs_made() -> None:
+    made = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
+    assert {form.name for form in FORMS if form.parser} == {form_name(path) for path in FILES}
+    assert len(FILES) >= 60
+    assert len(made) >= 20
 
 
 def test_every_expectation_belongs_to_a_file() -> None:
