@@ -47,5 +47,9 @@ def _mark(markup: str, start: int, end: int, line: int, place: int, parts: list[
 
 def parted(text: str) -> tuple[str, str]:
     """A text without marks, and the place of the first (`line 12`); no place where there is none."""
-    found = _MARK.search(text)
-    return (_MARK.sub("", text), f"line {found[1]}") if found else (text, "")
+    at = text.find(_OPENS)
+    if at < 0:
+        return text, ""
+    end = text.index(_CLOSES, at)
+    rest = text[:at] + text[end + 1 :]
+    return _MARK.sub("", rest) if _OPENS in rest else rest, f"line {text[at + 1 : end]}"

@@ -20,9 +20,9 @@ from hoptrail.types import BlockKind
 class _Loader(yaml.SafeLoader):
     """Takes a value with a tag that it does not know for what it is without the tag, and a key that is a list as its values."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
         if not isinstance(node, yaml.MappingNode):
-            return super().construct_mapping(node, deep)
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
         self.flatten_mapping(node)
         return {
             _key(self.construct_object(key, deep=True)): self.construct_object(value, deep) for key, value in node.value
