@@ -90,8 +90,8 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         if hop.answer:
             sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
         where = f"{item.document} {item.start}–{item.end}"
-        found = plain(f"{where}, {item.place}" if item.place else where, "dim")
-        branch.add(Text.assemble(plain(item.title, "magenta"), "  ", found, "\n", sentence))
+        placed = plain(f"{where}, {item.place}" if item.place else where, "dim")
+        branch.add(Text.assemble(plain(item.title, "magenta"), "  ", placed, "\n", sentence))
     if hop.answer is None:
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIRST = manifest_of(1)
 """The manifest of the head's first version: an empty table made for a first commit, or (once) that commit itself."""
 
-FORMAT = 2
+FORMAT = 3
 """Raised by one whenever an older hoptrail could misread what a newer one writes."""
 
 
@@ -188,7 +188,7 @@ def _parsed(rows: list[dict[str, Any]], place: Place) -> Head:
         )
     if found < FORMAT:
         raise IndexMismatch(
-            f"{place} has index format {found}, of a hoptrail that knew nothing of headings and tables. Index the documents into "
+            f"{place} has index format {found}, of an earlier hoptrail that stored less of each document. Index the documents into "
             f"a new folder; what was paid for can come along: copy replies.sqlite there before."
         )
     payload = rows[0]["payload"]
