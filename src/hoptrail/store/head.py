@@ -188,8 +188,8 @@ def _parsed(rows: list[dict[str, Any]], place: Place) -> Head:
         )
     if found < FORMAT:
         raise IndexMismatch(
-            f"{place} has index format {found}, of an earlier hoptrail that stored less of each document. Index the documents into "
-            f"a new folder; what was paid for can come along: copy replies.sqlite there before."
+            f"{place} has index format {found}, of an earlier hoptrail that stored less of each document. Index the documents "
+            f"into a new folder; what was paid for can come along: copy replies.sqlite there before."
         )
     payload = rows[0]["payload"]
     if zlib.crc32(payload.encode()) != rows[0]["crc"]:
