@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import gc
+import json
 import math
 import os
 import random
@@ -69,6 +70,29 @@ def own(tmp_path: Path, world: Path) -> Index:
 
 def timeless(answer: Answer) -> Answer:
     return replace(answer, usage=replace(answer.usage, seconds=0))
+
+
+def test_what_is_found_keeps_the_sentences_of_its_document(tmp_path: Path) -> None:
+    """As they were given, which no rule would find."""
+    given = {
+        "title": "A mill",
+        "text": "It stood there in 1901 Then it grew. It fell",
+        "sentences": ["It stood there in 1901", "Then it grew. It fell"],
+    }
+    (tmp_path / "mill.jsonl").write_text(json.dumps(given))
+    index = opened(tmp_path / "index")
+    index.add([tmp_path / "mill.jsonl"])
+    (hit,) = index.search("When did the mill grow?")
+    assert hit.unit.sentence_ends == (23, 44)
+
+
+def test_evidence_says_where_in_its_file_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "fees.md").write_text("# Fees\n\nThey are due in advance.\n\nA night costs 12 EUR.\n")
+    index = opened(tmp_path / "index")
+    index.add([tmp_path / "fees.md"])
+    step = QuotedStep("What does a night cost?", "12 EUR", (Quote("A night costs 12 EUR."),))
+    answer = index.ask("What does a night cost?", "bm25", language=ScriptedLanguage([QuotedReading("12 EUR", (step,))]))
+    assert [(item.text, item.place) for item in answer.evidence] == [("A night costs 12 EUR.", "line 5")]
 
 
 # --- opening

@@ -66,4 +66,5 @@ def make_passage(document: Document) -> Unit:
     """The whole document as one passage."""
     end = len(document.text)
     spans = (Span(document.id, 0, end),)
-    return Unit(content_id("p", document.id, "0", str(end)), Kind.PASSAGE, document.title, document.text, spans)
+    id_ = content_id("p", document.id, "0", str(end))
+    return Unit(id_, Kind.PASSAGE, document.title, document.text, spans, sentence_ends=document.sentence_ends)

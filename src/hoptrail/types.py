@@ -1,6 +1,6 @@
 """The records that travel through hoptrail: frozen, typed, identified by content.
 
-One word per idea; `docs/datamodel.md` is the same list on one page. Offsets are code points (Python string indices) into
+One word per idea: `docs/glossary.md` has them on one page. Offsets are code points (Python string indices) into
 `Document.text`, the text as stored; nothing here reads files, calls models or knows where records are kept.
 """
 
@@ -191,6 +191,10 @@ class Document:
             yield Span(self.id, start, end)
             start = end
 
+    def sentence_ends_within(self, span: Span) -> tuple[int, ...]:
+        """Where sentences end in a part of the document, counted from its start; the last one with the part, whole or not."""
+        return tuple(min(sentence.end, span.end) - span.start for sentence in self.sentences(span))
+
     def slice(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
@@ -201,7 +205,8 @@ class Unit:
 
     For kinds passage and sentence there is one source and `text` is exactly that span; derived kinds carry their own text.
     `blocks` are those of the document that share characters with the source of a passage or sentence, with offsets in the
-    document; none where its text is plain.
+    document; none where its text is plain. `sentence_ends` are where the document's sentences end in the text of a passage or
+    sentence, counted from its start; none where the text stands in no document.
     """
 
     id: str
@@ -210,6 +215,11 @@ class Unit:
     text: str
     sources: tuple[Span, ...]
     blocks: tuple[Block, ...] = ()
+    sentence_ends: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sentence_ends and self.sentence_ends[-1] != len(self.text):
+            raise ValueError(f"sentences of unit {self.id} do not end with its {len(self.text)} characters")
 
     @property
     def searchable(self) -> str:
@@ -228,11 +238,12 @@ class Unit:
 
     @property
     def readable(self) -> str:
-        """The text with table rows as `header: value`."""
-        if not any(block.cells for block in self.blocks):
-            return self.text
-        parts = [part for block in self.blocks if (part := self.readable_part(block))]
-        return "\n".join(parts) or self.text
+        """The text with table rows as `header: value`, after the sentence that introduces the list it begins within."""
+        parts = [self.text]
+        if any(block.cells for block in self.blocks):
+            parts = [part for block in self.blocks if (part := self.readable_part(block))] or parts
+        lead = self.blocks[0].lead if self.blocks else ""
+        return "\n".join((lead, *parts) if lead else parts)
 
     def readable_part(self, block: Block) -> str:
         """What of a block stands in this unit, a table row as `header: value` for each cell; empty for a row of headers."""
@@ -297,7 +308,8 @@ class Usage:
 class Evidence:
     """A cited span: `text` is what stands at `start` to `end` of the document, character for character.
 
-    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it.
+    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it. `place` says where
+    it begins in the document's file (`page 3`).
     """
 
     document: str
@@ -308,6 +320,7 @@ class Evidence:
     unit: str
     kind: Kind
     hop: int
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, ends_within, pack, unpack
+from hoptrail.documents.blocks import Parsed, Piece, assemble, ends_within, pack, pieces_of, unpack
 from hoptrail.text.sentences import LONGEST_SENTENCE
 from hoptrail.types import Block, BlockKind, Cell
 
@@ -126,6 +126,17 @@ def test_cells_know_their_header_and_where_they_stand() -> None:
         ("City name", ""),
         ("Land", "two words"),
     ]
+
+
+def test_a_row_without_a_row_of_headers_has_them_in_its_text() -> None:
+    labelled = Piece(ROW, cells=(("name", "Ada"), ("", "here"), ("since", "2018-09")), labelled=True)
+    parsed = assembled(labelled, Piece(ROW, cells=(("name", "Ben"),)))
+    assert parsed.text == "name: Ada\there\tsince: 2018-09\nBen"
+    assert [parsed.text[cell.start : cell.end] for block in parsed.blocks for cell in block.cells] == [
+        *("Ada", "here", "2018-09"),
+        "Ben",
+    ]
+    assert assemble("", pieces_of(parsed)) == parsed
 
 
 def test_assembling_stops_beyond_the_largest_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from functools import cache
 from itertools import pairwise
@@ -17,9 +18,6 @@ from hoptrail.types import BlockKind
 
 FILES = sorted(path for path in (Path(__file__).parent / "blocks").rglob("*") if form_of(path) is not None)
 
-WITHOUT_PLACES = {"html", "docx"}
-"""Forms whose files have no lines or pages that a reader sees."""
-
 MARKS = {
     "markdown": r"^#{1,6} |\*\*|\]\(|^\||^>|```|^[-*+] |<(?:br|b|i|p|kbd|/\w+)\b|&(?:amp|lt|nbsp);|^---$",
     "html": r"</?(?:p|div|span|a|b|i|em|strong|td|tr|li|br|h[1-6])\b[^>]*>|&(?:amp|lt|gt|nbsp|quot);",
@@ -28,6 +26,14 @@ MARKS = {
 }
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
 """Marks that must not be left in the text of a form, code apart."""
+
+SOURCES = [
+    pattern.strip()
+    for line in (Path(__file__).parent / "blocks" / "SOURCES").read_text("utf-8").splitlines()
+    if line[:1].strip() and not line.startswith(("Where", "The others"))
+    for pattern in line.split("  ")[0].split(",")
+]
+"""Of the page of sources, which files were made by programs in use, or taken from packages."""
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
@@ -79,15 +85,18 @@ def test_cells_lie_within_their_row(path: Path) -> None:
     for block in parsed.blocks:
         assert bool(block.cells) == (block.kind is BlockKind.ROW)
         values = [parsed.text[cell.start : cell.end] for cell in block.cells]
-        assert not values or parsed.text[block.start : block.end].rstrip("\n") == "\t".join(values)
+        labels = [
+            f"{cell.header}: {value}" if cell.header else value for cell, value in zip(block.cells, values, strict=True)
+        ]
+        written = parsed.text[block.start : block.end].rstrip("\n")
+        assert not values or written in {"\t".join(values), "\t".join(labels)}
         assert not any("\t" in value or "\n" in value for value in values)
         assert not (block.is_header and any(cell.header for cell in block.cells))
 
 
 @every_file
 def test_every_block_says_where_it_is(path: Path) -> None:
-    if form_name(path) not in WITHOUT_PLACES:
-        assert [block for block in parsed_once(path).blocks if not block.place] == []
+    assert [block for block in parsed_once(path).blocks if not block.place] == []
 
 
 @every_file
@@ -100,6 +109,23 @@ def test_no_marks_of_the_form_are_left(path: Path) -> None:
             assert re.search(marks, text, re.MULTILINE) is None, text
         assert "\r" not in text
         assert "\0" not in text
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if form_name(path) == "html"], ids=lambda path: path.name)
+def test_what_a_page_says_begins_on_the_line_that_its_block_names(path: Path) -> None:
+    parsed, lines = parsed_once(path), path.read_text("utf-8").splitlines()
+    for block in parsed.blocks:
+        spans = [(cell.start, cell.end) for cell in block.cells] or [(block.start, block.end)]
+        first = [parsed.text[start:end].split()[0].strip("[]():,.") for start, end in spans if start < end]
+        line = html.unescape(re.sub("<[^>]*>", "", lines[int(block.place.removeprefix("line ")) - 1]))
+        assert any(word in line for word in first), block
+
+
+def test_there_are_files_of_every_form_and_enough_that_programs_made() -> None:
+    made = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
+    assert {form.name for form in FORMS if form.parser} == {form_name(path) for path in FILES}
+    assert len(FILES) >= 60
+    assert len(made) >= 20
 
 
 def test_every_expectation_belongs_to_a_file() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from typing import Any
 
 import pytest
 
 from hoptrail.documents.html import parse_html
+from hoptrail.documents.html_lines import marked
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
 from hoptrail.documents.text import Unreadable
@@ -127,3 +129,27 @@ def test_a_parser_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_over_the_limit_is_refused() -> None:
     with pytest.raises(Unreadable, match="larger than 10 bytes"):
         parse_html(b"<p>" + b"x" * 10, ReadingLimits(text=10))
+
+
+def test_marks_of_lines_are_put_before_texts_alone() -> None:
+    page = (
+        "<title>A > b</title>\n<script>\nif (a < b) {}\n</script><!-- no\ntext -->\n"
+        "<p title='x > y'>One\n<b>two</b> < 3\n<p\nclass=x>Four"
+    )
+    parsed = parse_html(page.encode(), DEFAULT_LIMITS)
+    assert parsed.title == "A > b"
+    assert [(block.place, parsed.text[block.start : block.end].strip()) for block in parsed.blocks] == [
+        ("line 6", "One two < 3"),
+        ("line 9", "Four"),
+    ]
+
+
+def test_a_page_that_holds_a_mark_of_lines_loses_nothing() -> None:
+    assert text_of("<p>One\ufdd05\ufdd1 two") == "One\N{REPLACEMENT CHARACTER}5\ufdd1 two"
+
+
+def test_marking_lines_takes_linear_time() -> None:
+    for text in ('<a ">" ', "<a '", "<!--", "<script", "< ", "a\n<b>"):
+        start = time.process_time()
+        marked(text * 20_000)
+        assert time.process_time() - start < 2

@@ -166,12 +166,15 @@ def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Pat
     (inside / ".kept" / "b.txt").write_text("Kept.")
     (inside / "kept.txt").symlink_to(".kept/b.txt")
     (inside / "hidden").symlink_to(".kept")
-    documents, errors = read(inside)
-    assert [document.text for document in documents] == ["Open.", "Kept."]
-    assert [Path(error.source).name for error in errors] == ["file.txt", "folder", "hidden", "nowhere.txt"]
-    assert "leads out of the folder" in errors[0].reason
-    assert f"{(inside / '.kept').resolve().as_posix()}: name that as a source" in errors[2].reason
-    assert "leads nowhere" in errors[3].reason
+    findings = Findings()
+    documents = list(read_sources([inside], findings=findings))
+    assert [document.text for document in documents if isinstance(document, Document)] == ["Open.", "Kept."]
+    assert len(documents) == 2  # no file of the folder failed
+    links = [Path(note.split(" is a link ")[0]).name for note in findings.notes]
+    assert links == ["file.txt", "folder", "hidden", "nowhere.txt"]
+    assert "leads out of the folder" in findings.notes[0]
+    assert f"{(inside / '.kept').resolve().as_posix()}: name that as a source" in findings.notes[2]
+    assert "leads nowhere" in findings.notes[3]
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
@@ -198,6 +201,23 @@ def test_a_folder_is_read_for_its_text_and_what_is_none_is_left_out(tmp_path: Pa
     assert texts.pop("paper").strip() == "A page."
     assert texts == {"README": "Without an ending.", "notes.xyz": "Under an unknown ending.", "b.txt": "Text."}
     assert [Path(file).name for file in findings.left_out] == ["picture.png"]
+
+
+def test_lines_of_records_without_texts_are_one_document(tmp_path: Path) -> None:
+    (tmp_path / "ships.jsonl").write_text('{"ship": "Gannet", "berth": 4}\n{"ship": "Tern", "berth": 7}\n')
+    (document,), errors = read(tmp_path)
+    assert errors == []
+    assert document.text == "ship: Gannet\tberth: 4\nship: Tern\tberth: 7"
+    assert [block.place for block in document.blocks] == ["record 1", "record 2"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
+def test_words_that_run_together_are_told_of_any_form(tmp_path: Path, name: str, told: bool) -> None:
+    sentence = "The harbour master closed the east quay because of the storm of last night. "
+    texts = {"glued.md": sentence.replace(" ", "") * 9, "whole.md": sentence * 9}
+    (tmp_path / name).write_text(texts.get(name, f"```\n{texts['glued.md']}\n```\n{sentence * 9}"))
+    (document,), _ = read(tmp_path)
+    assert any("words run together" in note for note in document.notes) == told
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,12 @@ def test_what_is_not_json(data: bytes) -> None:
     assert "is not JSON (" in json_refusal(data)
 
 
+def test_a_broken_line_among_lines_of_json_costs_only_itself() -> None:
+    parsed = parse_json(b'{"port": "Foss"}\n{"port": \n{"port": "Holm"}\n', DEFAULT_LIMITS)
+    assert parsed.text == "port: Foss\nport: Holm"
+    assert parsed.notes == ("line 2 is not JSON and was left out",)
+
+
 def test_deep_nesting() -> None:
     assert "nested too deep" in json_refusal(b"[" * 100_000 + b"]" * 100_000)
     assert "nested too deep" in yaml_refusal("[" * 5000 + "]" * 5000)
@@ -47,6 +53,11 @@ def test_aliases_that_multiply_are_followed_to_a_limit() -> None:
     assert "gives more than 500 values" in yaml_refusal(ALIASES, ReadingLimits(rows=10))
     with Parsing(ReadingLimits(parsing_seconds=30, rows=1000)) as parsing, pytest.raises(Unreadable, match="values"):
         parsing.parse("yaml", ALIASES.encode())
+
+
+def test_a_key_may_be_a_list_or_a_mapping() -> None:
+    parsed = parse_yaml(b"? [Hull, Leith]\n: 120 miles\n? {from: Leith}\n: 90 miles\n1: 2\n", DEFAULT_LIMITS)
+    assert parsed.text == "Hull, Leith: 120 miles\nfrom: Leith: 90 miles\n1: 2"
 
 
 def test_an_alias_of_itself() -> None:

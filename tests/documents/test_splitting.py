@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.text.words import words_in
-from hoptrail.types import Document, content_id
+from hoptrail.types import BlockKind, Document, content_id
 
 # Text that provokes: stops, quotes, breaks, marks, directions, joiners, wide scripts, plain words.
 PROVOKING = st.text(
@@ -243,3 +244,14 @@ def test_one_sentence_above_the_limit_is_its_own_passage() -> None:
         made("Short. Very " + "long " * 29 + "end. Short."), PassageLimits(words=5, short_document_words=0)
     )
     assert [words_in(unit.text) for unit in found] == [1, 31, 1]
+
+
+def test_a_passage_that_begins_within_a_list_is_searched_with_what_introduces_it() -> None:
+    items = (Piece(BlockKind.ITEM, f"Pack the {thing} with care.", 1) for thing in ("sextant", "lamp", "anchor"))
+    parsed = assemble("", [Piece(BlockKind.PARAGRAPH, "Before the move:"), *items])
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    document = Document("d", "Moving", parsed.text, ends, ("here",), blocks=parsed.blocks)
+    first, second = passages(document, PassageLimits(words=14, short_document_words=0))
+    assert first.searchable == "Moving\nBefore the move:\n\nPack the sextant with care.\nPack the lamp with care."
+    assert second.text == "Pack the anchor with care."
+    assert second.searchable == "Moving\nBefore the move:\nPack the anchor with care."

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.serving.render import plain
+from hoptrail.serving.render import plain, render_answer
+from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
 MARKUP = "[bold red]loud[/] [link=http://evil.example]here[/link] :boom:"
@@ -66,6 +69,14 @@ def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrai
     for item in given["evidence"]:
         assert f"{item['title']} {item['document']} {item['start']}–{item['end']}" in unfolded
         assert " ".join(item["text"].split()) in unfolded
+
+
+def test_evidence_says_where_in_its_file_it_stands() -> None:
+    evidence = Evidence("d1", "Fees", 0, 9, "It costs 3.", "p1", Kind.PASSAGE, 0, "page 7")
+    hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render_answer(Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))))
+    assert "Fees  d1 0–9, page 7" in console.export_text()
 
 
 def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
 import numpy as np
@@ -14,7 +14,7 @@ from hoptrail.documents.blocks import pack, unpack
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, Document, Kind, Span, Unit
 
-UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further"
+UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends"
 
 
 def units(database: Database, numbers: Numbers) -> dict[int, Unit]:
@@ -32,8 +32,9 @@ def units(database: Database, numbers: Numbers) -> dict[int, Unit]:
             *(id_, Kind(kind), title, text),
             (Span(document, start, end), *further.get(number, ())),
             tuple(blocks.get(number, ())),
+            unpacked_ends(ends),
         )
-        for number, id_, kind, title, text, document, start, end, _ in found
+        for number, id_, kind, title, text, document, start, end, _, ends in found
     }
 
 
@@ -74,7 +75,7 @@ def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
         blocks = database.rows("SELECT packed FROM blocks WHERE document = ? ORDER BY start", number)
         sources = database.rows("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
         yield Document(
-            *(id_, title, text, tuple(np.frombuffer(ends, np.int32).tolist())),
+            *(id_, title, text, unpacked_ends(ends)),
             tuple(source for (source,) in sources),
             tuple(json.loads(notes)),
             tuple(block for (packed,) in blocks for block in unpack(packed)),
@@ -82,8 +83,16 @@ def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
         )
 
 
+def packed_ends(ends: Sequence[int]) -> bytes:
+    return np.array(ends, np.int32).tobytes()
+
+
+def unpacked_ends(packed: bytes) -> tuple[int, ...]:
+    return tuple(np.frombuffer(packed, np.int32).tolist())
+
+
 def document_row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
-    ends = np.array(document.sentence_ends, np.int32).tobytes()
+    ends = packed_ends(document.sentence_ends)
     notes = json.dumps(document.notes, ensure_ascii=False)
     return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
 

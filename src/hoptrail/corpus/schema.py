@@ -60,7 +60,8 @@ CREATE TABLE units (
     end INTEGER NOT NULL,
     further INTEGER NOT NULL, -- how many more sources there are
     title TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    sentence_ends BLOB NOT NULL -- int32, from the start of the text; empty for kinds whose text stands in no document
 );
 CREATE INDEX units_document ON units (document);
 CREATE INDEX units_title ON units (title) WHERE kind IN ('passage', 'profile');

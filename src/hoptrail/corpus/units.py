@@ -243,8 +243,8 @@ class UnitWriter:
 
     def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
         self._database.run_each(
-            "INSERT INTO units (number, id, kind, document, start, end, further, title, text) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO units (number, id, kind, document, start, end, further, title, text, sentence_ends) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     number,
@@ -254,6 +254,7 @@ class UnitWriter:
                     len(unit.sources) - 1,
                     unit.title,
                     unit.text,
+                    rows.packed_ends(unit.sentence_ends),
                 )
                 for number, unit in zip(numbers, units, strict=True)
             ],

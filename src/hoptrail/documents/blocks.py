@@ -28,8 +28,9 @@ class Piece:
     """A block as a parser gives it: its text without marks of the format, and where it is in the file.
 
     A table row has `cells`, pairs of its column's header (empty: none) and its value, and no text of its own; a row that holds
-    the headers has `level` 1 and cells without headers. `level` of a heading is 1 to 6, of a list item its depth from 1, of a
-    paragraph, code or quote that goes on an item the depth of that item.
+    the headers has `level` 1 and cells without headers. A row is `labelled` where no row of headers stands above it (the fields
+    of a record, or of a mail's header): its text has each header before its value. `level` of a heading is 1 to 6, of a list item
+    its depth from 1, of a paragraph, code or quote that goes on an item the depth of that item.
     """
 
     kind: BlockKind
@@ -38,6 +39,7 @@ class Piece:
     ordered: bool = False
     cells: tuple[tuple[str, str], ...] = ()
     place: str = ""
+    labelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def pieces_of(parsed: Parsed) -> Iterator[Piece]:
     for block in parsed.blocks or (Block(BlockKind.PARAGRAPH, 0, len(parsed.text)),):
         cells = tuple((cell.header, parsed.text[cell.start : cell.end]) for cell in block.cells)
         text = "" if cells else parsed.text[block.start : block.end].strip("\n")
-        yield Piece(block.kind, text, block.level, block.ordered, cells, block.place)
+        values = sum(cell.end - cell.start for cell in block.cells) + len(block.cells) - 1
+        labelled = bool(cells) and len(parsed.text[block.start : block.end].rstrip("\n")) > values
+        yield Piece(block.kind, text, block.level, block.ordered, cells, block.place, labelled)
 
 
 @dataclass(slots=True)
@@ -107,8 +111,10 @@ class _Writing:
         return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
 
     def add(self, piece: Piece) -> None:
+        labels = [f"{_line(header)}: " if piece.labelled and header else "" for header, _ in piece.cells]
         values = [_line(value) for _, value in piece.cells]
-        text = "\t".join(values) if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
+        row = "\t".join(label + value for label, value in zip(labels, values, strict=True))
+        text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
         if not text.strip():
             return
         self._part(piece.kind)
@@ -120,7 +126,7 @@ class _Writing:
                 *(piece.kind, self.length, self.length + len(text)),
                 *(tuple(heading.text for heading in self._headings), piece.level, piece.ordered),
                 lead=self._lead_of(piece, text),
-                cells=_cells(piece, values, self.length),
+                cells=_cells(piece, labels, values, self.length),
                 place=piece.place,
                 date=above,
             )
@@ -159,9 +165,10 @@ class _Writing:
         return next((item for item in reversed(above) if item), self._lead)
 
 
-def _cells(piece: Piece, values: Sequence[str], start: int) -> tuple[Cell, ...]:
+def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:
     cells = []
-    for (header, _), value in zip(piece.cells, values, strict=True):
+    for (header, _), label, value in zip(piece.cells, labels, values, strict=True):
+        start += len(label)
         cells.append(Cell(_line(header), start, start + len(value)))
         start += len(value) + 1
     return tuple(cells)

@@ -72,24 +72,28 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Lines of code, which are a paragraph each, become one piece."""
+    """Lines of code, which are a paragraph each, become one piece. Paragraphs that hold text are counted."""
     code: list[str] = []
-    tables = 0
+    tables = paragraphs = 0
+    place = ""
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
+        text = _paragraph(block) if block.tag == _PARAGRAPH else ""
+        paragraphs += bool(text.strip())
         if role.kind is BlockKind.CODE:
-            code.append(_paragraph(block))
+            place = place if code else f"paragraph {paragraphs}"
+            code.append(text)
             continue
         if code:
-            yield Piece(BlockKind.CODE, "\n".join(code))
+            yield Piece(BlockKind.CODE, "\n".join(code), place=place)
             code = []
         if block.tag == _TABLE:
             tables += 1
             yield from _table(block, tables)
         else:
-            yield Piece(role.kind, _paragraph(block), role.level, role.ordered)
+            yield Piece(role.kind, text, role.level, role.ordered, place=f"paragraph {paragraphs}")
     if code:
-        yield Piece(BlockKind.CODE, "\n".join(code))
+        yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 
 
 def _within(element: Any, *tags: str) -> Iterator[Any]:

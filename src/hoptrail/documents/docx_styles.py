@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_TITLE = re.compile(r".*\btitle\b.*", re.IGNORECASE)
 _CODE = re.compile(r".*\b(code|preformatted|verbatim|macro text|listing)\b.*", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 _DEEPEST_STYLE = 20
@@ -47,8 +48,10 @@ class Styles:
         self._roles: dict[str | None, Role] = {}
 
     def is_title(self, paragraph: Any) -> bool:
-        """Whether its style is Title."""
-        return any(_style_name(style) == "Title" for style in self._chain(_style_of(paragraph)))
+        """Whether its style is Title, or is called a title and based on that: authors and dates are based on it too."""
+        chain = list(self._chain(_style_of(paragraph)))
+        named = bool(chain) and _TITLE.fullmatch(_style_name(chain[0])) is not None
+        return named and any(_style_name(style) == "Title" for style in chain)
 
     def role(self, paragraph: Any) -> Role:
         """What kind of block a paragraph is."""
@@ -56,7 +59,8 @@ class Styles:
         name = _style_of(paragraph)
         role = self._roles.get(name)
         if role is None:
-            role = self._roles[name] = self._role_of_style(name)
+            title = self.is_title(paragraph)
+            role = self._roles[name] = Role(BlockKind.HEADING, 1) if title else self._role_of_style(name)
         if own is None or role.kind is BlockKind.HEADING:
             return role
         level = _outline_level(own)
@@ -70,7 +74,7 @@ class Styles:
             called = _style_name(style)
             heading = _HEADING.fullmatch(called)
             properties = style.find(_named("pPr"))
-            level = int(heading[1]) if heading else 1 if called == "Title" else _outline_level(properties)
+            level = int(heading[1]) if heading else _outline_level(properties)
             if level:
                 return Role(BlockKind.HEADING, min(level, _DEEPEST_HEADING))
             if _CODE.fullmatch(called):

@@ -15,7 +15,7 @@ from hoptrail.documents.limits import ReadingLimits
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
 
-TEXT, JSONL = "text", "jsonl"
+TEXT, PDF, JSON, JSONL = "text", "pdf", "json", "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ FORMS = (
     Form("org", (".org",), "org:parse_org"),
     Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
-    Form("pdf", (".pdf",), "pdf.parser:parse_pdf", packed=True),
+    Form(PDF, (".pdf",), "pdf.parser:parse_pdf", packed=True),
     Form("docx", (".docx",), "docx:parse_docx", packed=True),
     Form("csv", (".csv", ".tsv", ".tab"), "csv:parse_csv"),
     Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
     Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
-    Form("json", (".json",), "json:parse_json"),
+    Form(JSON, (".json",), "json:parse_json"),
     Form("yaml", (".yaml", ".yml"), "yaml:parse_yaml"),
     Form(JSONL, (".jsonl", ".jsonl.gz")),
 )
@@ -63,7 +63,7 @@ def form_of(path: Path) -> Form | None:
 def true_form(form: Form | None, data: bytes) -> Form | None:
     """The form by content, where that is beyond doubt; else `form`."""
     if data.startswith(b"%PDF-"):
-        return BY_NAME["pdf"]
+        return BY_NAME[PDF]
     if data.startswith(b"PK\x03\x04"):
         inside = (
             *((b"application/epub+zip", "epub"), (b"word/document.xml", "docx")),

@@ -47,7 +47,7 @@ def front_matter(text: str) -> FrontMatter:
     told = {key: _told(value) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in told.items() if value and key != "title")
     date = next((iso for key in _DATES if (iso := _date(told.get(key, "")))), "")
-    row = Piece(BlockKind.ROW, cells=cells, place="line 2") if cells else None
+    row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
     return FrontMatter(told.get("title", ""), date, row, found.end())
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.html_lines import marked, parted
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell, span_of
@@ -42,7 +43,7 @@ _DATES = (
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from `title`, else the first `h1`), date (from `meta`, else the only one in a `time`) and blocks.
+    """Title (from `title`, else the first `h1`), date (from `meta`, else the only one in a `time`) and blocks with their lines.
 
     Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
 
@@ -54,7 +55,7 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
     markup = decode(data, _declared_encoding(data))
-    tree = html_tree(markup.text)
+    tree = html_tree(markup.text, lines=True)
     parsed = assemble(_title(tree), _pieces(tree), markup.notes, limits.text)
     date = _date(tree)
     return replace(parsed, date=date, date_from="page metadata") if date else parsed
@@ -69,8 +70,9 @@ def html_pieces(markup: str) -> list[Piece]:
     return _pieces(html_tree(markup))
 
 
-def html_tree(markup: str) -> LexborHTMLParser:
-    """The tree of a page, or of XML that is read as one. In XML every element may end where it begins: `<a id="top"/>`.
+def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
+    """The tree of a page, or of XML that is read as one, its `lines` marked or not. In XML every element may end where it begins:
+    `<a id="top"/>`.
 
     Raises:
         Unreadable: the parser gave up.
@@ -80,7 +82,7 @@ def html_tree(markup: str) -> LexborHTMLParser:
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)
     try:
-        return LexborHTMLParser(markup)
+        return LexborHTMLParser(marked(markup) if lines else markup)
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 
@@ -90,7 +92,7 @@ def _pieces(tree: LexborHTMLParser) -> list[Piece]:
 
 
 def _title(tree: LexborHTMLParser) -> str:
-    headings = [_SPACES.sub(" ", heading.text()).strip() for heading in tree.css("h1")]
+    headings = [_SPACES.sub(" ", parted(heading.text())[0]).strip() for heading in tree.css("h1")]
     named = tree.css_first("head > title")
     title = _SPACES.sub(" ", named.text()).strip() if named else ""
     if not title:
@@ -128,11 +130,13 @@ class _Reader:
     """Takes the pieces of a page, in reading order.
 
     `_holder` is the open heading, `pre` or `dt`: what is in it is one block, `_nested` counts the blocks that are open within.
+    `_place` is the line on which the text of the next piece begins, where lines are marked.
     """
 
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
         self._text: list[str] = []
+        self._place = ""
         self._holder = ""
         self._nested = 0
         self._quotes = 0
@@ -164,7 +168,8 @@ class _Reader:
         """True if nothing below the node is to be read."""
         tag = node.tag or ""
         if tag == "-text":
-            text = node.text_content or ""
+            text, place = parted(node.text_content or "")
+            self._place = self._place or place
             self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
         if tag == "a" and (number := _note_number(node)):
@@ -266,23 +271,26 @@ class _Reader:
             return
         piece = self._tables[-1].row(row.cells)
         if piece is not None:
-            self._pieces[row.start :] = [piece]
+            place = next((known.place for known in self._pieces[row.start :]), "")
+            self._pieces[row.start :] = [replace(piece, place=place)]
 
     def _end_block(self) -> None:
         """Make a piece of the text since the last one, if there is some."""
         text, self._text = "".join(self._text), []
+        place, self._place = self._place, ""
         if self._holder != "pre":
             text = _AROUND_BREAKS.sub("\n", re.sub(" {2,}", " ", text)).strip()
         if not text.strip():
             return
         if self._holder == "dt":
-            self._lists.term(text)
+            self._lists.term(text, place)
         elif self._holder == "pre":
-            self._pieces.append(self._lists.piece(BlockKind.CODE, text))
+            self._pieces.append(self._lists.piece(BlockKind.CODE, text, place))
         elif self._holder:
-            self._pieces.append(Piece(BlockKind.HEADING, text, int(self._holder[1])))
+            self._pieces.append(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=place))
         else:
-            self._pieces.append(self._lists.piece(BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH, text))
+            kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
+            self._pieces.append(self._lists.piece(kind, text, place))
 
 
 def _is_dropped(node: LexborNode) -> bool:
@@ -294,7 +302,7 @@ def _is_dropped(node: LexborNode) -> bool:
 
 def _links_to_itself(node: LexborNode, target: str) -> bool:
     """Whether this is the sign beside a heading that links to it, or beside a note that leads back."""
-    return "#" in target and node.text().strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+    return "#" in target and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
 def _note_number(node: LexborNode) -> str:
@@ -305,7 +313,7 @@ def _note_number(node: LexborNode) -> str:
     is_raised = any(near is not None and near.tag == "sup" for near in (node.parent, node.child))
     if not (is_marked or is_raised) or "#" not in (attributes.get("href") or ""):
         return ""
-    number = node.text().strip()
+    number = parted(node.text())[0].strip()
     return number if number.isdecimal() else ""
 
 

@@ -1,4 +1,6 @@
-"""A JSON file as blocks: records as rows, objects as headings with a row for each value. Lines of JSON are a list of records."""
+"""A JSON file as blocks: records as rows, objects as headings with a row for each value. Lines of JSON are a list of records; a
+broken one costs only itself.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,27 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     decoded = decode(data)
     try:
-        value = _value(decoded.text)
+        value, broken = _value(decoded.text)
         named = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
         title = named if isinstance(named, str) else ""
-        return assemble(title, record_pieces(value, limits), decoded.notes, limits.text)
+        notes = [f"line {number} is not JSON and was left out" for number in broken]
+        return assemble(title, record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 
 
-def _value(text: str) -> object:
+def _value(text: str) -> tuple[object, list[int]]:
+    """The value, or those of the lines with the numbers of the lines that are broken: fewer than the others."""
     try:
-        return json.loads(text)
+        return json.loads(text), []
     except ValueError as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        try:
-            return [json.loads(line) for line in lines] if len(lines) > 1 else _refused(error)
-        except ValueError:
-            return _refused(error)
-
-
-def _refused(error: ValueError) -> object:
-    raise Unreadable(f"is not JSON ({error})") from error
+        values: list[object] = []
+        broken: list[int] = []
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                values += [json.loads(line)] if line.strip() else []
+            except ValueError:
+                broken.append(number)
+        if len(values) < 2 or len(broken) >= len(values) or not any(isinstance(value, dict) for value in values):
+            raise Unreadable(f"is not JSON ({error})") from error
+        return values, broken

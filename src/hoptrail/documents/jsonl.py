@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,6 +44,23 @@ class BadLine:
 
     number: int
     reason: str
+
+
+def holds_records(path: Path, limits: ReadingLimits) -> bool:
+    """Whether the first lines of a file are records of another kind: objects, none of which has a `text`.
+
+    Raises:
+        OSError: the file could not be opened or read.
+    """
+    with path.open("rb") as stream:
+        if stream.peek(2)[:2] == b"\x1f\x8b":
+            return False
+        lines = [line for _, line in islice(_numbered(stream, limits.text, None), GIVE_UP_AFTER)]
+    try:
+        values = [json.loads(line or b"") for line in lines]
+    except (ValueError, RecursionError):
+        return False
+    return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:

@@ -141,7 +141,7 @@ class _Reading:
     def pieces(self, message: Message, depth: int = 1) -> Iterator[Piece]:
         """Of a mail, `depth` being how many it stands in, itself among them."""
         cells = tuple((name, shown) for name in _SHOWN if (shown := _shown(message, name)))
-        yield Piece(BlockKind.ROW, cells=cells, place="header")
+        yield Piece(BlockKind.ROW, cells=cells, place="header", labelled=True)
         bodies, attachments = _sorted(message)
         for body in bodies:
             yield from self._body(body)

@@ -69,7 +69,7 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     reader = _Reader(decoded.text)
     pieces = list(reader.read())
     told = tuple((key, reader.keywords[key]) for key in _TOLD if key in reader.keywords)
-    front = [Piece(BlockKind.ROW, cells=told, place=reader.place_of_keywords)] if told else []
+    front = [Piece(BlockKind.ROW, cells=told, place=reader.place_of_keywords, labelled=True)] if told else []
     headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
     title = reader.keywords.get("title") or next(headings, "")
     parsed = assemble(title, [*front, *pieces], decoded.notes, limits.text)
@@ -187,7 +187,7 @@ class _Reader:
         found = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
         cells = tuple((one["key"], _shown(one["value"])) for one in found if one and one["key"].lower() not in _NAMES)
         if cells:
-            yield Piece(BlockKind.ROW, cells=cells, place=place)
+            yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
     def _fixed(self) -> Iterator[Piece]:
         place = self._lines.place

@@ -18,13 +18,14 @@ from functools import partial
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, ends_within
-from hoptrail.documents.forms import BY_NAME, JSONL, TEXT, form_of, true_form
-from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
+from hoptrail.documents.doubts import doubts
+from hoptrail.documents.forms import BY_NAME, JSON, JSONL, PDF, TEXT, form_of, true_form
+from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.parsing import Parsing
 from hoptrail.documents.plain import parse_plain, plain_blocks
 from hoptrail.documents.text import Unreadable, cleaned, decode
-from hoptrail.documents.walking import LeftOut, files_of, shown
+from hoptrail.documents.walking import LeftOut, Unfollowed, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.text.dates import find_date
@@ -112,6 +113,8 @@ def _contents(sources: Sequence[str | Path], limits: ReadingLimits, findings: Fi
                 yield found
             elif isinstance(found, LeftOut):
                 findings.notes += _left_out(found)
+            elif isinstance(found, Unfollowed):
+                findings.notes.append(f"{found.source} {found.reason}")
             else:
                 yield from _read_file(found, named, limits, findings)
 
@@ -163,13 +166,14 @@ def _read_file(path: Path, named: bool, limits: ReadingLimits, findings: Finding
             if named:
                 raise Unreadable("is not text, and of no form that is read: `hoptrail index --help` lists them")
             findings.left_out.append(shown(path))
-        elif form is not None and form.name == JSONL:
+        elif form is not None and form.name == JSONL and not holds_records(path, limits):
             if (yield from _read_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
             data = snapshot(path, limits.file if form is not None and form.packed else limits.text)
             modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
-            yield _File(path, TEXT if form is None else form.name, data, modified)
+            name = TEXT if form is None else JSON if form.name == JSONL else form.name
+            yield _File(path, name, data, modified)
     except Unreadable as refusal:
         yield DocumentError(shown(path), str(refusal))
     except OSError as error:
@@ -196,6 +200,8 @@ def _from_file(file: _File, parsing: Parsing, limits: ReadingLimits) -> Document
     if form.name != file.form:
         note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
+    if form.name != PDF:  # which says of each page what is doubtful
+        parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))
     parsed = _dated(parsed, path.stem, file.modified)
     return _document(parsed, shown(path), shown(Path(path.stem)), None, limits)
 

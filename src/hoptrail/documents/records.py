@@ -51,7 +51,7 @@ class _Rendering:
         for key, inner in value.items():
             text = "" if _holds_more(inner) else self._scalar(inner)
             if text and not _is_long(text):
-                yield Piece(BlockKind.ROW, cells=((str(key), text),), place=_under(path, str(key)))
+                yield Piece(BlockKind.ROW, cells=((str(key), text),), place=_under(path, str(key)), labelled=True)
             else:
                 later.append((str(key), inner))
         for name, inner in later:
@@ -84,7 +84,7 @@ class _Rendering:
         called = {key.lower(): value for key, value in short}
         heading = next((called[name] for name in _NAMES if name in called), f"Record {number}")
         yield Piece(BlockKind.HEADING, heading, min(level, _DEEPEST_HEADING), place=place)
-        yield Piece(BlockKind.ROW, cells=short, place=place)
+        yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
             if len(texts) > 1:
                 yield Piece(BlockKind.HEADING, key, min(level + 1, _DEEPEST_HEADING), place=place)
@@ -93,7 +93,7 @@ class _Rendering:
     def _row(self, value: Mapping[object, object], place: str) -> Iterator[Piece]:
         cells = tuple(self._flat(value, ""))
         if cells:
-            yield Piece(BlockKind.ROW, cells=cells, place=place)
+            yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
     def _flat(self, value: object, path: str) -> Iterator[tuple[str, str]]:
         """Every value within, with its path; a list of plain values is one."""

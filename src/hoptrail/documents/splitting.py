@@ -110,4 +110,5 @@ def _passage(document: Document, start: int, end: int) -> list[Unit]:
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     span = Span(document.id, start, start + len(text))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
-    return [Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), document.blocks_within(span))]
+    blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)
+    return [Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), blocks, ends)]

@@ -30,6 +30,14 @@ class LeftOut:
     files: tuple[Path, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unfollowed:
+    """A link that is not followed, which is no failure: no file of the folder was lost."""
+
+    source: str
+    reason: str
+
+
 def shown(path: Path) -> str:
     r"""The path as a source string: posix; bytes of a name that are not UTF-8 stand as \xe9, so that it can be stored and two
     such names stay two.
@@ -37,9 +45,9 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut]:
-    """The files to read for one source, resolved, what in it can not be read, and what is left out. A stream; each folder is
-    listed once.
+def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut | Unfollowed]:
+    """The files to read for one source, resolved, what in it can not be read, what is left out and which links are not followed.
+    A stream; each folder is listed once.
     """
     try:
         resolved = source.resolve(strict=True)
@@ -88,21 +96,21 @@ def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
     return LeftOut(corpus, tuple(path for path in found if isinstance(path, Path)))
 
 
-def _link(link: Path, root: Path) -> Iterator[Path | DocumentError]:
+def _link(link: Path, root: Path) -> Iterator[Path | Unfollowed]:
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
-        yield DocumentError(shown(link), "is a link that leads nowhere")
+        yield Unfollowed(shown(link), "is a link that leads nowhere")
         return
     if not target.is_relative_to(root):
-        yield DocumentError(
+        yield Unfollowed(
             shown(link), f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
         )
     elif any(part.startswith(".") for part in target.relative_to(root).parts):
         if target.is_file():
             yield target
         else:
-            yield DocumentError(
+            yield Unfollowed(
                 shown(link),
                 f"is a link to a folder that is hidden or in a hidden one, {shown(target)}: name that as a source",
             )

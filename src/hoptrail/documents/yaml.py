@@ -5,7 +5,7 @@ Only plain values are made, whatever tags say, and aliases are followed up to th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -18,7 +18,22 @@ from hoptrail.types import BlockKind
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes a value with a tag that it does not know for what it is without the tag."""
+    """Takes a value with a tag that it does not know for what it is without the tag, and a key that is a list as its values."""
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
+        self.flatten_mapping(node)
+        return {
+            _key(self.construct_object(key, deep=True)): self.construct_object(value, deep) for key, value in node.value
+        }
+
+
+def _key(value: Any) -> Hashable:
+    if isinstance(value, Mapping):
+        value = [f"{key}: {inner}" for key, inner in value.items()]
+    key: Hashable = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return key
 
 
 def _untagged(loader: _Loader, _tag: str, node: yaml.Node) -> Any:

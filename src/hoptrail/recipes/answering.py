@@ -95,6 +95,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
         for span in _narrowed(cited, documents):
             unit = _teller([hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span)])
             document = documents[span.document]
+            blocks = document.blocks_within(span)
             evidence.append(
                 Evidence(
                     document.id,
@@ -105,6 +106,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                     unit.id,
                     unit.kind,
                     position,
+                    blocks[0].place if blocks else "",
                 )
             )
     return tuple(evidence)

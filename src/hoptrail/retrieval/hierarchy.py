@@ -240,7 +240,9 @@ def _chunk(passage: Unit, held: Sequence[Span]) -> Unit:
     if span == passage.sources[0]:
         return passage
     unit_id = content_id("p", span.document, str(span.start), str(span.end))
-    return Unit(unit_id, Kind.PASSAGE, passage.title, text.strip(), (span,))
+    blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
+    ends = tuple(min(sentence.end, span.end) - span.start for sentence in held)
+    return Unit(unit_id, Kind.PASSAGE, passage.title, text.strip(), (span,), blocks, ends)
 
 
 def _text(passage: Unit, start: int, end: int) -> str:

@@ -89,8 +89,9 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         sentence = plain(item.text)
         if hop.answer:
             sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
-        where = Text(f"  {item.document} {item.start}–{item.end}", style="dim")
-        branch.add(Text.assemble(plain(item.title, "magenta"), where, "\n", sentence))
+        where = f"{item.document} {item.start}–{item.end}"
+        placed = plain(f"{where}, {item.place}" if item.place else where, "dim")
+        branch.add(Text.assemble(plain(item.title, "magenta"), "  ", placed, "\n", sentence))
     if hop.answer is None:
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))

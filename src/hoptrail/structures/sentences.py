@@ -137,7 +137,7 @@ def sentence_units(document: Document, within: Span | None = None) -> Iterator[U
             start = span.start + len(whole) - len(whole.lstrip())
             place = Span(document.id, start, start + len(text))
             name = content_id("s", document.id, str(place.start), str(place.end))
-            yield Unit(name, Kind.SENTENCE, document.title, text, (place,), document.blocks_within(place))
+            yield Unit(name, Kind.SENTENCE, document.title, text, (place,), document.blocks_within(place), (len(text),))
 
 
 def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:

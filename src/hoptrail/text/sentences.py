@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from hoptrail.errors import UsageError
+from hoptrail.types import Unit
 
 LONGEST_SENTENCE = 1000
 """Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
@@ -209,15 +212,32 @@ def _abbreviation_ends(token: str, word: str) -> bool:
 
 
 def sentence_spans(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Start and end of the first `limit` sentences that hold more than white space, without the white space around them."""
-    start = 0
-    for end in sentence_ends(text):
+    """Start and end of the first `limit` sentences of a text that somebody wrote just now, such as a summary.
+
+    Sentences of white space alone are passed over; the others come without the white space around them.
+    """
+    return islice(_stripped(text, 0, sentence_ends(text)), limit)
+
+
+def unit_sentences(unit: Unit, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Start and end of the sentences in the text of a unit, or in a part of it, without the white space around them.
+
+    Those of a passage end where its document says. The text of a derived unit, which stands in no document, is split here.
+    """
+    end = len(unit.text) if end is None else end
+    if unit.sentence_ends:
+        first, last = bisect_right(unit.sentence_ends, start), bisect_left(unit.sentence_ends, end)
+        ends: Iterable[int] = (*unit.sentence_ends[first:last], end)
+    else:
+        ends = (start + stop for stop in sentence_ends(unit.text[start:end]))
+    return _stripped(unit.text, start, ends)
+
+
+def _stripped(text: str, start: int, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
+    for end in ends:
         sentence = text[start:end]
         body = sentence.strip()
         if body:
             begin = start + len(sentence) - len(sentence.lstrip())
             yield begin, begin + len(body)
-            limit -= 1
-        if limit <= 0:
-            return
         start = end

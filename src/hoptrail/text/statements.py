@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from hoptrail.text.lexicon import PRONOUNS
-from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Unit
 
@@ -93,12 +94,12 @@ def _led(block: Block, text: str) -> str:
 def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterator[Said]:
     before = ""
     end = min(end, start + _MOST_CHARACTERS)
-    for begin, stop in sentence_spans(unit.text[start:end], MOST_SENTENCES):
-        text = unit.text[start + begin : start + stop]
+    for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
+        text = unit.text[begin:stop]
         line = " ".join(text.split())
         if before and len(before) + len(line) < LONGEST and _leans(line):
             said = f"{before} {line}"
         else:
             said = _led(block, text) if block and block.kind is BlockKind.ITEM else line
-        yield Said(unit, start + begin, start + stop, said, block)
+        yield Said(unit, begin, stop, said, block)
         before = line

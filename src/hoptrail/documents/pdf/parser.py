@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.furniture import without_furniture
@@ -31,7 +32,7 @@ from hoptrail.documents.pdf.parts import (
     sizes_by_weight,
 )
 from hoptrail.documents.pdf.rules import Rules, grids_of, rules_of
-from hoptrail.documents.pdf.words import are_glued, is_broken, joined, vocabulary
+from hoptrail.documents.pdf.words import joined, vocabulary
 from hoptrail.documents.sheets import has_header, header_piece, row_piece
 from hoptrail.documents.text import Unreadable
 from hoptrail.types import BlockKind

@@ -1,21 +1,13 @@
-"""Lines of a PDF joined to text: words that a hyphen parts become whole. Tells whether the words of a page are whole at all."""
+"""Lines of a PDF joined to text: words that a hyphen parts become whole."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from hoptrail.documents.pdf.layout import Line
 
 _HYPHENS = ("-", "\xad", "\u2010")
-_GLUED_LETTERS = 25
-_GLUED_SHARE = 0.15
-"""Of the letters of a text, the share in words of at least so many letters, above which its words run together."""
-_BROKEN_SHARE = 0.1
-_WORD = re.compile(r"[^\W\d_]+")
-# Scripts that put no space between words.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 def vocabulary(lines: Iterable[str]) -> frozenset[str]:
@@ -43,16 +35,3 @@ def _appended(text: str, line: str, known: frozenset[str]) -> str:
 def _without_soft_hyphens(text: str) -> str:
     """At the end, and before white space, one is a hyphen; elsewhere it marks only where a word may be parted."""
     return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")
-
-
-def are_glued(text: str) -> bool:
-    """Whether words run together, as where a file tells no spaces."""
-    words = _WORD.findall(_UNSPACED.sub(" ", text))
-    letters = sum(map(len, words))
-    return sum(len(word) for word in words if len(word) >= _GLUED_LETTERS) > _GLUED_SHARE * letters
-
-
-def is_broken(text: str) -> bool:
-    """Whether many characters are none that anybody can read, as where a font does not say which they are."""
-    odd = sum(character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn"} for character in text)
-    return odd > _BROKEN_SHARE * len(text)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.text import estimated_tokens
-from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Unit
 
 MARGIN = 0.85
@@ -120,7 +120,7 @@ def _with_gaps(unit: Unit) -> str:
 def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
     """The sentences of a unit that fit, in order."""
     taken: list[Sentence] = []
-    for start, end in sentence_spans(unit.text, MOST_SENTENCES):
+    for start, end in islice(unit_sentences(unit), MOST_SENTENCES):
         tokens -= estimated_tokens(unit.text[start:end]) + TAG_TOKENS // 2
         if tokens < 0 and taken:
             break
@@ -137,7 +137,7 @@ def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
 def show_before(unit: Unit, tokens: int) -> str:
     """The last sentences of a passage that fit, as what stands before another; nothing where none does."""
     shown: list[str] = []
-    for start, end in reversed(tuple(sentence_spans(unit.text, MOST_SENTENCES))):
+    for start, end in reversed(tuple(islice(unit_sentences(unit), MOST_SENTENCES))):
         text = one_line(unit.text[start:end])
         tokens -= estimated_tokens(text)
         if tokens < 0:
@@ -170,7 +170,7 @@ def cut_to(text: str, tokens: int) -> str:
 
 def whole_sentences(unit: Unit) -> list[Sentence]:
     """The sentences of a unit, in order, as far as they are looked at."""
-    return [Sentence(unit.text[start:end], start, end) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
+    return [Sentence(unit.text[start:end], start, end) for start, end in islice(unit_sentences(unit), MOST_SENTENCES)]
 
 
 def folded(text: str) -> str:

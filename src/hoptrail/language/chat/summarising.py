@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import MOST_SENTENCES, cost_of, cut_to
 from hoptrail.models.text import estimated_tokens
-from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Span, Unit, content_id
 
 WORD_TOKENS = 3
@@ -50,7 +51,7 @@ def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
         return
     room = max(1, tokens - estimated_tokens(unit.title) - 1)
     start = end = 0
-    for stop in _stops(unit.text, room):
+    for stop in _stops(unit, room):
         if end > start and estimated_tokens(unit.text[start:stop]) > room:
             yield _piece(unit, start, end)
             start = end
@@ -58,10 +59,10 @@ def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
     yield _piece(unit, start, len(unit.text))
 
 
-def _stops(text: str, tokens: int) -> Iterator[int]:
-    """Where a text may be parted: behind its sentences, and within those that are longer than `tokens`."""
-    at = 0
-    ends = [end for _, end in sentence_spans(text, MOST_SENTENCES)]
+def _stops(unit: Unit, tokens: int) -> Iterator[int]:
+    """Where the text of a unit may be parted: behind its sentences, and within those that are longer than `tokens`."""
+    at, text = 0, unit.text
+    ends = [end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)]
     for end in [*ends, len(text)]:
         while end - at > 1 and estimated_tokens(text[at:end]) > tokens:
             at += len(cut_to(text[at:end], tokens))
@@ -71,7 +72,7 @@ def _stops(text: str, tokens: int) -> Iterator[int]:
 
 
 def _piece(unit: Unit, start: int, end: int) -> Unit:
-    return replace(unit, id=f"{unit.id}:{start}", text=unit.text[start:end])
+    return replace(unit, id=f"{unit.id}:{start}", text=unit.text[start:end], sentence_ends=())
 
 
 def _part(text: str, read: Sequence[Unit]) -> Unit:

@@ -1,0 +1,55 @@
+"""Whether a text looks as if reading it had gone wrong: words that run together, characters that nobody can read."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from hoptrail.types import Block, BlockKind
+
+_GLUED_LETTERS = 25
+_GLUED_SHARE = 0.15
+"""Of the letters of a text, the share in words of at least so many letters, above which its words run together."""
+_BROKEN_SHARE = 0.1
+_WORD = re.compile(r"[^\W\d_]+")
+# Scripts that put no space between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_LEAST_LETTERS = 200
+"""Of a text's prose, below which nothing is said of it."""
+_SAMPLE = 200_000
+"""Characters of prose that are looked at."""
+
+
+def doubts(text: str, blocks: Sequence[Block]) -> Iterator[str]:
+    """What is doubtful about the prose of a document, as notes for its reader; code and tables are not looked at."""
+    prose = _prose(text, blocks)
+    if sum(map(str.isalpha, prose)) >= _LEAST_LETTERS and are_glued(prose):
+        yield "words run together: spaces are missing in the file"
+    if len(prose) >= _LEAST_LETTERS and is_broken(prose):
+        yield "many characters cannot be read"
+
+
+def _prose(text: str, blocks: Sequence[Block]) -> str:
+    parts: list[str] = []
+    length = 0
+    for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):
+        if length > _SAMPLE:
+            break
+        if block.kind not in {BlockKind.CODE, BlockKind.ROW}:
+            parts.append(text[block.start : min(block.end, block.start + _SAMPLE)])
+            length += len(parts[-1])
+    return " ".join(parts)
+
+
+def are_glued(text: str) -> bool:
+    """Whether words run together, as where a file tells no spaces."""
+    words = _WORD.findall(_UNSPACED.sub(" ", text))
+    letters = sum(map(len, words))
+    return sum(len(word) for word in words if len(word) >= _GLUED_LETTERS) > _GLUED_SHARE * letters
+
+
+def is_broken(text: str) -> bool:
+    """Whether many characters are none that anybody can read, as where a font does not say which they are."""
+    odd = sum(character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn"} for character in text)
+    return odd > _BROKEN_SHARE * len(text)

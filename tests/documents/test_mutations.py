@@ -1,0 +1,23 @@
+"""Damaged files of every form give a document or a reason, in time, and their blocks tile what was read.
+
+A small sample of `python -m benchmarks.reading --only mutations`, which takes thousands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from benchmarks.reading import measure_mutations, read_files
+
+CONTENTS = read_files(Path(__file__).parent / "blocks")
+NUMBER = 8
+"""Mutated files a form."""
+
+
+@pytest.mark.parametrize("form", sorted(CONTENTS))
+def test_a_damaged_file_harms_nothing(form: str) -> None:
+    found = Counter(what for what, _ in measure_mutations(form, CONTENTS[form], NUMBER, seed=31))
+    assert found.total() == NUMBER
+    assert found["read"] + found["refused"] == NUMBER, found

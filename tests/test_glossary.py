@@ -1,0 +1,60 @@
+"""The glossary is short, names what is in the code, and has every word that a record can hold."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from importlib import import_module
+from importlib.metadata import files
+from pathlib import Path
+
+import pytest
+
+import hoptrail
+from hoptrail.types import AnswerKind, BlockKind, Kind, Verdict
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+ROWS = [[cell.strip() for cell in row.strip("|").split("|")] for row in PAGE.splitlines() if row.startswith("| ")][1:]
+MOST_WORDS = 60
+
+
+def test_the_glossary_is_short_and_says_each_word_once() -> None:
+    words = [word for word, *_ in ROWS]
+    assert 0 < len(words) <= MOST_WORDS
+    assert len(set(words)) == len(words)
+    assert all(len(row) == 3 and all(row) for row in ROWS)
+
+
+@pytest.mark.parametrize("name", [name.strip("`") for _, _, name in ROWS])
+def test_what_a_word_is_called_in_code_is_there(name: str) -> None:
+    parts = name.split(".")
+    found: object = hoptrail
+    for at, part in enumerate(parts, 1):
+        if not hasattr(found, part) and part not in getattr(found, "__dataclass_fields__", ()):
+            found = import_module(".".join(["hoptrail", *parts[:at]]))
+        else:
+            found = getattr(found, part, None)
+
+
+@pytest.mark.parametrize("kinds", [Kind, BlockKind, AnswerKind, Verdict])
+def test_every_kind_is_in_the_glossary(kinds: type[StrEnum]) -> None:
+    known = {word for word, *_ in ROWS} | set(re.findall(r"`([a-z-]+)`", PAGE))
+    assert [kind.value for kind in kinds if kind.value not in known] == []
+
+
+OTHER_CHUNKS = {"glossary.md", "recipes.md", "serving.md"}
+"""Pages where the word is explained, is a paper's, or is of a stream."""
+
+
+def test_pages_say_passage_and_not_chunk() -> None:
+    pages = [page for page in (ROOT / "docs").glob("*.md") if page.name not in OTHER_CHUNKS]
+    assert [page.name for page in pages if re.search(r"\bchunks?\b", page.read_text("utf-8"), re.IGNORECASE)] == []
+
+
+def test_notices_of_what_reads_pdfs_are_named_and_come_with_it() -> None:
+    notice = (ROOT / "NOTICE").read_text("utf-8")
+    assert "The PDFium Authors" in notice
+    assert '"NOTICE"' in (ROOT / "pyproject.toml").read_text("utf-8")
+    shipped = [str(file) for file in files("pypdfium2") or ()]
+    assert any(name.endswith("licenses/BUILD_LICENSES/pdfium.txt") for name in shipped)
