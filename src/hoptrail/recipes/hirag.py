@@ -37,7 +37,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
-from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
+from hoptrail.recipes.rethinking import READ, Asked, Rethinking, RethinkSettings
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
@@ -203,15 +203,24 @@ class Hirag(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the answers, or from them and what was found; a hop for it where that told what no hop had."""
+        """From the answers, or from them and what was found; a hop for it where that told what no hop had.
+
+        Where a question must not be left open and no hop has an answer, what was read in vain is weighed once more, not what
+        was only found: the latter would give back what an ablation takes away.
+        """
         answered = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
         guesses = not answered and meter.abstain is Abstain.NEVER
         if not guesses and (not answered or [cited.hop.question for cited in hops] == [question]):
             return hops[0].hop.answer if hops else None, []
-        read = self.settings.integration == "both" or guesses
-        packed = pack(found, self.settings.evidence_tokens) if read else ()
+        evidence = found if self.settings.integration == "both" else self._read_in_vain(hops) if guesses else ()
+        packed = pack(evidence, self.settings.evidence_tokens)
         units = tuple(hit.unit for hit in packed)
         return integrated(Integrate(question, answered, units), hops, packed, meter)
+
+    def _read_in_vain(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What the attempts of all hops read of the index, in turns."""
+        read = [tuple(hit for hit in stored(cited.hop.hits) if hit.channel in READ) for cited in hops]
+        return interleave(read, self.settings.k)
 
     @cached_property
     def _rethinking(self) -> Rethinking:
