@@ -120,7 +120,9 @@ def test_hirag_concludes_from_no_page_that_it_did_not_read(preset: str, corpus: 
     language, answer = hirag(corpus, preset, FORGES)
     (task,) = [task for task in language.tasks if isinstance(task, Integrate)]
     read = {unit.id for task in language.tasks if isinstance(task, Read) for unit in task.evidence}
-    sources = {span for task in language.tasks if isinstance(task, Read) for unit in task.evidence for span in unit.sources}
+    sources = {
+        span for task in language.tasks if isinstance(task, Read) for unit in task.evidence for span in unit.sources
+    }
     assert task.evidence
     for unit in task.evidence:
         assert unit.id in read or any(span.covers(source) for span in unit.sources for source in sources)
