@@ -140,7 +140,8 @@ def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) 
     rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{sum(total.values())} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would give each."
-    show_table(TextTable(title, ("table", *(status.value for status in Status)), tuple(rows), note))
+    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
+    show_table(TextTable(title, header, tuple(rows), note))
 
 
 def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
