@@ -59,6 +59,58 @@ CHANGED: dict[str, set[str]] = {
 """The settings in which a row differs from the main row of its paper, where it is of the same recipe."""
 
 
+PRINTED: dict[str, dict[str, object]] = {
+    "sirerag:paper": {"k": 20, "scorer": "dense", "reader": "direct", "repeats": True, "question_suffix": ""},
+    "chainrag:paper": {
+        "search.prefilter": 100,
+        "search.context_k": 3,
+        "search.seed_k": 3,
+        "search.links": ("EC", "SS", "SA"),
+        "integration": "answers",
+        "completion": "language",
+    },
+    "hirag:paper": {
+        "turns": 5,
+        "integration": "answers",
+        "rethink.attempts": 4,
+        "rethink.memory_rounds": 5,
+        "rethink.memory": True,
+        "rethink.fall_back": False,
+        "rethink.last_resort": 1,
+        "rethink.enrichment": True,
+        "rethink.voting.replies": 1,
+        "rethink.pages.least_similarity": 0,
+        "rethink.pages.search": "none",
+        "rethink.pages.profile_lines": False,
+    },
+    "comprag:poster": {
+        "graph.depth": 4,
+        "graph.branching_k": 8,
+        "space.composition.method": "roles",
+        "space.open_slots": "",
+    },
+    "sunar:paper": {
+        "nar": "guided",
+        "kept": 10,
+        "adaptive.batch": 16,
+        "adaptive.budget": 100,
+        "uncertainty.samples": 10,
+        "uncertainty.equivalence": "installed",
+        "uncertainty.penalty": "sets",
+        "uncertainty.granularity": "batch",
+    },
+}
+"""What the main rows have from the papers, or, where these are silent, from their code."""
+
+
+@pytest.mark.parametrize("main", PRINTED)
+def test_a_main_row_has_what_its_paper_prints(main: str) -> None:
+    assert main in {paper.main for paper in PAPERS.values()}
+    own = dict(values_of(recipe_settings(main, load_settings(None).recipes)))
+    assert {field: own[field] for field in PRINTED[main]} == PRINTED[main]
+    assert own["abstain"] == "never", "their questions always have an answer"
+
+
 def values_of(settings: Any, path: str = "") -> Iterator[tuple[str, object]]:
     for name in settings.__dataclass_fields__:
         value = getattr(settings, name)
