@@ -165,6 +165,7 @@ def test_published_rows_of_a_preset_are_rows_of_a_paper() -> None:
 def test_what_the_papers_say_of_their_structures() -> None:
     sirerag, chainrag = (load_settings(f"paper:{name}").structures for name in ("sirerag", "chainrag"))
     assert sirerag.aggregates.part_words == 0
+    assert load_settings("paper:sirerag").passages == PassageLimits(750, 750), "HippoRAG's passages stay whole"
     trees = (sirerag.similarity_tree, sirerag.relatedness_tree, sirerag.joint_tree, sirerag.entity_tree)
     assert {(tree.levels, tree.clustering.method) for tree in trees} == {(4, "raptor")}
     graph = chainrag.sentence_graph

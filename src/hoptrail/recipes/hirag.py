@@ -12,7 +12,8 @@ is about is the longest title in it, told without a model; an answer is verified
 whether the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page;
 an ambiguous name whose enriched question is not settled is looked up page by page all the same, and the fallback engine is
 the corpus unless one on the web is named (the paper's "local" has no other either); a question with nothing to take apart is
-its own sub-question. Without a language model an ambiguous sub-question is not reworded, but searched for together with its
+its own sub-question; where no sub-question has an answer, the Summarizer is given what was read in vain (the paper's has
+its model's memory then). Without a language model an ambiguous sub-question is not reworded, but searched for together with its
 context. By default, but not in the paper's presets: pages that searching finds stand behind those that are
 named, after the last attempt the fallback engine is asked once more for the same sub-question, memory is off, and an infobox
 is also part of a page's text.
