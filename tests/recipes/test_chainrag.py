@@ -187,7 +187,9 @@ def test_a_summary_has_its_room_where_the_evidence_is_full(corpus: Corpus) -> No
 
 def test_contexts_are_merged_uncut_in_the_papers_settings(corpus: Corpus) -> None:
     """Each sub-question's evidence is as long as it may be; all of it together is not cut to that."""
-    settings = replace(Chainrag.presets["contexts"], evidence_tokens=40)
+    preset = Chainrag.presets["contexts"]
+    assert preset.context_tokens >= preset.sub_questions * preset.evidence_tokens, "room for every sub-question's"
+    settings = replace(preset, evidence_tokens=40)
     recipe = chainrag(corpus, GOLDEN, settings)
     answer = recipe.answer(QUESTION)
     concluding = tasks_of(recipe)[-1]
