@@ -258,7 +258,7 @@ def test_the_paper_gives_up_after_its_attempts(corpus: Corpus) -> None:
 
 
 def test_the_most_similar_title_is_taken_however_little_it_is(corpus: Corpus) -> None:
-    asked = "Who owns Kestral Windmills?"
+    asked = "Who owns the Kestrel Windmill Company?"
     settings = replace(Hirag.presets["paper"], decompose=False)
     recipe = hirag(corpus, [NOTHING] * 9, settings, memory=False)
     recipe.answer(asked)

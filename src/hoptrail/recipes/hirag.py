@@ -121,7 +121,8 @@ PAPER = HiragSettings(
         ),
     ),
 )
-"""Titles alone lead to pages, the most similar one however little it is. Chunks have the code's size; the paper tells none."""
+"""Titles alone lead to pages: of those that share a word with the name (sparse retrieval) the most similar, however little.
+Chunks have the code's size; the paper tells none."""
 
 REFERENCE = HiragSettings(
     abstain=Abstain.NEVER,
