@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,14 @@ class PlannedRun:
 def digest_of_settings(settings: Settings) -> str:
     """What stands for one's own settings, as far as results hang on them; empty where these are the defaults."""
 
+    default = Settings()
+    no_matter: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
+
     def told(one: Settings) -> str:
-        parts = (one.passages, one.reading, one.structures, one.storage, one.offline, one.recipes)
-        return content_id("", one.encoder, shaping(one.chat), *map(fingerprint, parts))
+        return content_id("", fingerprint(replace(one, **no_matter, chat=default.chat)), shaping(one.chat))
 
     own = told(settings)
-    return "" if own == told(Settings()) else own[:_DIGITS]
+    return "" if own == told(default) else own[:_DIGITS]
 
 
 def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:
