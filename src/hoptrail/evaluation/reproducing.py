@@ -41,7 +41,6 @@ class PlannedRun:
 
 def digest_of_settings(settings: Settings) -> str:
     """What stands for one's own settings, as far as results hang on them; empty where these are the defaults."""
-
     default = Settings()
     no_matter: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
