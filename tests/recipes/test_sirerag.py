@@ -17,9 +17,10 @@ from hoptrail.structures.names import (
     SIMILARITY_TREE,
 )
 from hoptrail.structures.tree_memberships import level_of
-from hoptrail.types import Kind
+from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening
 from recipes.presets_world import build
+from world import TokenHashingEncoder
 
 QUESTION = "Who sold the Abel Forge on the river Isk to Jonas Pell?"
 
@@ -109,15 +110,19 @@ def test_self_ask_reads_the_same_ten_units_twice(preset: str, corpus: Corpus) ->
     assert len(found) == 10
 
 
-def test_another_scorer_ranks_the_same_pool_otherwise(corpus: Corpus) -> None:
-    full, other = (
-        Sirerag(corpus, ScriptedLanguage([]), Sirerag.presets[name]).retrieve(QUESTION) for name in ("paper", "bm25")
-    )
+@pytest.mark.parametrize(("scorer", "channel"), [("bm25", "keyword"), ("late-interaction", "late-interaction")])
+def test_another_scorer_ranks_the_same_pool_otherwise(scorer: str, channel: str, corpus: Corpus) -> None:
+    words = Corpus(corpus.snapshot, lambda: TokenHashingEncoder(dimension=256))
+
+    def found(preset: str) -> Ranking:
+        return Sirerag(words, ScriptedLanguage([]), Sirerag.presets[preset]).retrieve(QUESTION)
+
+    full, other, passages = found("paper"), found(scorer), found(f"passages-{scorer}")
     assert {hit.channel for hit in full} == {"dense"}
-    assert {hit.channel for hit in other} == {"keyword"}
+    assert {hit.channel for hit in (*other, *passages)} == {channel}
     assert {hit.unit.kind for hit in other} >= {Kind.PASSAGE, Kind.AGGREGATE, Kind.SUMMARY}, "all kinds by one scorer"
-    passages = Sirerag(corpus, ScriptedLanguage([]), Sirerag.presets["passages-bm25"]).retrieve(QUESTION)
     assert {hit.unit.kind for hit in passages} == {Kind.PASSAGE}
+    assert Sirerag.presets[scorer].pool == Sirerag.presets["paper"].pool
 
 
 def test_a_closed_book_is_not_opened(corpus: Corpus) -> None:
