@@ -240,6 +240,14 @@ def test_online_rows_say_settings_that_are_the_papers_with_an_engine() -> None:
         assert local == recipe_settings(f"hirag:{preset}", RecipeSettings())
 
 
+def test_what_is_missing_is_said() -> None:
+    missing = {(one.table, one.why) for one in CELLS if one.status is Status.NEEDS_DATA}
+    assert ("sirerag-2", "QuALITY") in missing
+    assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
+    assert all(why for _, why in missing)
+    assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
+
+
 def test_a_system_without_a_recipe_is_no_lack_of_data() -> None:
     for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
         assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE

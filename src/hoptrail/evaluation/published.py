@@ -79,8 +79,8 @@ class Table:
     """A published table: the `setting` it was made under, and what is different `here`. Columns are `DATA MEASURE`.
 
     `questions` is the number of questions by data set, where it is known; `lacking` are data sets that are not at hand in the
-    form that is needed, `folders` the names of those that are there under another. Runs take the `settings` that ship for the
-    paper of that name, where one is given.
+    form that is needed, `missing` says what of them is; `folders` are the names of those that are there under another. Runs
+    take the `settings` that ship for the paper of that name, where one is given.
     """
 
     id: str
@@ -95,6 +95,7 @@ class Table:
     questions: Mapping[str, int] = field(default_factory=dict)
     data: str = ""
     lacking: tuple[str, ...] = ()
+    missing: str = ""
     folders: Mapping[str, str] = field(default_factory=dict)
     settings: str = ""
 
@@ -197,7 +198,7 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
         return (Status.REPRODUCED if close else Status.DIFFERS), computed
     if not row.recipe:
         if row.needs is Need.DATA:
-            return Status.NEEDS_DATA, row.by
+            return Status.NEEDS_DATA, table.missing
         return Status.NO_RECIPE, "a system that is not among the recipes"
     why = f"only of the model {row.model}" if row.model else ""
     if row.indexed_by:
@@ -205,7 +206,9 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
     if row.needs is Need.ENGINE:
         return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
     lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
-    return (Status.NEEDS_DATA if lacking else Status.NEEDS_MODEL), why
+    if lacking:
+        return Status.NEEDS_DATA, "; ".join(filter(None, (why, table.missing)))
+    return Status.NEEDS_MODEL, why
 
 
 def _impossible(table: Table, row: Row, column: str, value: float) -> str:
