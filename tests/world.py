@@ -45,6 +45,17 @@ class HashingEncoder:
 
 
 @dataclass(frozen=True)
+class TokenHashingEncoder(HashingEncoder):
+    """With a vector a word."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
+        return [
+            self.encode(text.split()) if text.split() else np.zeros((0, self.dimension), dtype=np.float32)
+            for text in texts
+        ]
+
+
+@dataclass(frozen=True)
 class Counting(HashingEncoder):
     """Keeps every text that it was given."""
 

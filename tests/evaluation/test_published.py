@@ -16,7 +16,8 @@ import typer
 from command import Ended, Hoptrail
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.published import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
-from hoptrail.evaluation.reproducing import count_statuses, found_values, planned_runs
+from hoptrail.evaluation.reproducing import count_statuses, digest_of_settings, found_values, planned_runs
+from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.catalogue import RecipeSettings, recipe_settings
 from hoptrail.recipes.papers import shipped_papers
 from hoptrail.serving.cli import app
@@ -184,7 +185,7 @@ def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> No
     planned.out.parent.mkdir(parents=True)
     planned.out.write_text(json.dumps({"recipes": {"hirag:paper": {"em": 0.5, "f1": 0.5}}}))
     found = found_values(table, work, "qwen2:7b", data)
-    assert {row for row, _ in found} == {"Qwen2-7B, local", "Qwen2-7B, online"}
+    assert {row for row, _ in found} == {"Qwen2-7B, local"}, "what one run gives is no other row's"
     assert not found_values(table, work, "llama3:70b", data)
     (folder / "questions.jsonl").write_text("{}\n{}\n")
     assert not found_values(table, work, "qwen2:7b", data), "other questions"
@@ -192,6 +193,67 @@ def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> No
     planned.out.with_name(planned.out.name[:-13] + "00000000.json").write_text("{}")
     with pytest.raises(DataError, match="several sets of questions"):
         found_values(table, work, "qwen2:7b")
+
+
+def test_results_are_of_the_settings_that_they_were_made_under(tmp_path: Path) -> None:
+    """The endpoint's address and prices change nothing; what shapes an index, a search or a reply does."""
+    (tmp_path / "musique").mkdir()
+    (table,) = tables_named(["sirerag-9"])
+
+    def digest(content: str) -> str:
+        return digest_of_settings(settings_from(tomllib.loads(content), "here"))
+
+    same = ["", '[chat]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\nprompt_price = 1.0', 'language = "chat"']
+    other = [
+        "[passages]\nwords = 50",
+        "[chat]\ntemperature = 0.5",
+        'encoder = "sentence-transformers:m"',
+        "[structures.similarity_tree]\nlevels = 2",
+        "[recipes.selfask]\nhops = 2",
+    ]
+    assert [digest(one) for one in same] == ["", "", ""]
+    digests = [digest(one) for one in other]
+    assert all(digests)
+    assert len(set(digests)) == len(other)
+    planned = planned_runs(table, tmp_path, tmp_path, "m", digests[0])[0]
+    planned.out.parent.mkdir()
+    report = {"recipes": {"sirerag:closed-book": {"em": 0.1, "f1": 0.2}}}
+    planned.out.write_text(json.dumps(report))
+    assert found_values(table, tmp_path, "m", tmp_path, digests[0]) == {
+        ("Closed-book", "musique em"): 10.0,
+        ("Closed-book", "musique f1"): 20.0,
+    }
+    for settings in ("", digests[1]):
+        for data in (None, tmp_path):
+            assert not found_values(table, tmp_path, "m", data, settings)
+
+
+def test_online_rows_say_settings_that_are_the_papers_with_an_engine() -> None:
+    rows = [row for table in published_tables() for row in table.row if row.needs is Need.ENGINE]
+    assert {row.recipe for row in rows} == {"hirag"}
+    assert len(rows) == 6
+    for row in rows:
+        own = settings_from(tomllib.loads(row.settings), row.name).recipes.hirag
+        assert (own.rethink.fallback, own.rethink.online.engine) == ("online", "mediawiki")
+        local = replace(own, rethink=replace(own.rethink, fallback="local", online=WebSearchSettings()))
+        preset = "plugin" if not own.decompose else "paper"
+        assert local == recipe_settings(f"hirag:{preset}", RecipeSettings())
+
+
+def test_what_is_missing_is_said() -> None:
+    missing = {(one.table, one.why) for one in CELLS if one.status is Status.NEEDS_DATA}
+    assert ("sirerag-2", "QuALITY") in missing
+    assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
+    assert all(why for _, why in missing)
+    assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
+
+
+def test_a_system_without_a_recipe_is_no_lack_of_data() -> None:
+    for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
+        assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE
+    assert cell("hirag-6", "Direct", "2wiki f1").status is Status.NEEDS_MODEL, "it reads no corpus"
+    assert "--single-hops" in cell("sirerag-11-single", "SiReRAG", "musique em").run
+    assert cell("sirerag-6", "ColBERTv2", "musique em").recipe == "sirerag:passages-late-interaction"
 
 
 def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
@@ -223,7 +285,7 @@ def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
     none = "e3b0c442"  # of no questions
     names = [
         f"musique-{recipe}-paper.sirerag-no-model-{none}.json"
-        for recipe in ("hipporag", "raptor.paper", "graphrag", "sirerag.paper")
+        for recipe in ("hipporag.one", "graphrag", "raptor.paper", "sirerag.paper")
     ]
     assert [one.out.name for one in planned] == names
     assert planned[0].asks_model
@@ -235,6 +297,7 @@ def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
     planned[1].out.write_text(json.dumps({"recipes": {"sirerag:paper": report}}))
     found = found_values(table, work)
     assert found["SiReRAG (GPT-4o)", "musique em"] == 39.5
+    assert not [row for row, _ in found if row != "SiReRAG (GPT-4o)"], "nor another index's"
     statuses = {(one.row, one.column): one.status for one in cells_of(table, found)}
     assert statuses["SiReRAG (GPT-4o)", "musique em"] is Status.REPRODUCED
     assert statuses["SiReRAG (GPT-4o)", "musique f1"] is Status.DIFFERS
@@ -260,7 +323,7 @@ def test_the_command(hoptrail: Hoptrail) -> None:
     assert f"{len(CELLS)} published values" in ended.out
     ended = hoptrail("reproduce", "sirerag-7")
     assert "reproduced" in ended.out
-    assert "hoptrail evaluate DATA/musique --recipes raptor --language chat --settings paper:sirerag" in ended.out
+    assert "hoptrail evaluate DATA/musique --recipes raptor:paper --language chat --settings paper:sirerag" in ended.out
     given = hoptrail("reproduce", "comprag", "--json").json
     assert [one["value"] for one in given] == [12.2, 13.2, 4.9, 7.0]
     assert hoptrail("reproduce", "nothing").code == 2
@@ -316,7 +379,9 @@ def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_set
         return subprocess.CompletedProcess(arguments, 0)
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert hoptrail(*command, "--settings", settings).code == 0
+    told = hoptrail(*command, "--settings", settings)
+    assert told.code == 0
+    assert "not run (its row was indexed by GPT-3.5-Turbo and answered by another model" in told.err
     monkeypatch.setenv("HOPTRAIL_SETTINGS", str(settings))
     assert hoptrail(*command).code == 0
     assert runs

@@ -179,15 +179,23 @@ def test_without_a_summary_the_next_hop_goes_on(corpus: Corpus, summary: Script)
 
 def test_a_summary_has_its_room_where_the_evidence_is_full(corpus: Corpus) -> None:
     script = [step for step in UNANSWERED if step[0] is not Assess]
-    recipe = chainrag(corpus, script, ChainragSettings(evidence_tokens=20), context_k=9, expansions=0)
-    recipe.answer(QUESTION)
-    readings = [task for task in tasks_of(recipe) if isinstance(task, Read)]
-    assert readings[1].evidence[-1].text == SUMMARY
+    for budget in (20, 60):
+        recipe = chainrag(corpus, script, ChainragSettings(evidence_tokens=budget), context_k=9, expansions=0)
+        answer = recipe.answer(QUESTION)
+        readings = [task for task in tasks_of(recipe) if isinstance(task, Read)]
+        assert readings[1].evidence[-1].text == SUMMARY
+    hits = {hit.unit.sources[0]: estimated_tokens(hit.unit.searchable) for hop in answer.trail for hit in hop.hits}
+    told = [hits[span] for unit in readings[1].evidence[:-1] for span in unit.sources]
+    summary = estimated_tokens(readings[1].evidence[-1].searchable)
+    assert len(told) > 1
+    assert sum(told) + summary <= 60 < sum(hits.values()), "within the budget, which is full"
 
 
 def test_contexts_are_merged_uncut_in_the_papers_settings(corpus: Corpus) -> None:
     """Each sub-question's evidence is as long as it may be; all of it together is not cut to that."""
-    settings = replace(Chainrag.presets["contexts"], evidence_tokens=40)
+    preset = Chainrag.presets["contexts"]
+    assert preset.context_tokens >= preset.sub_questions * preset.evidence_tokens, "room for every sub-question's"
+    settings = replace(preset, evidence_tokens=40)
     recipe = chainrag(corpus, GOLDEN, settings)
     answer = recipe.answer(QUESTION)
     concluding = tasks_of(recipe)[-1]

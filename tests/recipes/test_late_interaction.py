@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hoptrail.documents.limits import ReadingLimits
@@ -13,12 +11,11 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.passages import Passages
-from world import HashingEncoder
+from world import HashingEncoder, TokenHashingEncoder
 
 QUESTION = "keeper of the lamp at Skerry Point"
 WORLD = {
@@ -26,16 +23,6 @@ WORLD = {
     "Log": "That year our lamp at Skerry Point had Nell Marsh as keeper of its oil, who swept the stairs, wound clocks and "
     "wrote every storm down; she left when winter came, and nobody else would climb so high.",
 }
-
-
-class TokenHashingEncoder(HashingEncoder):
-    """A vector a word."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
-        return [
-            self.encode(text.split()) if text.split() else np.zeros((0, self.dimension), dtype=np.float32)
-            for text in texts
-        ]
 
 
 @pytest.fixture(scope="module")

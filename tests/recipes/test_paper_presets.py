@@ -114,6 +114,22 @@ def test_hirag_loses_with_each_rethinking_the_attempts_that_are_its_own(corpus: 
     assert all(pages[0] == read["paper"][0] for pages in read.values()), "the first attempt is the same"
 
 
+@pytest.mark.parametrize("preset", ["paper", "no-chunk-rethink", "no-document-rethink", "no-rethink", "no-profile"])
+def test_hirag_concludes_from_no_page_that_it_did_not_read(preset: str, corpus: Corpus) -> None:
+    """What an ablation does not read would come back in the end, when a question must not be left open."""
+    language, answer = hirag(corpus, preset, FORGES)
+    (task,) = [task for task in language.tasks if isinstance(task, Integrate)]
+    read = {unit.id for task in language.tasks if isinstance(task, Read) for unit in task.evidence}
+    sources = {
+        span for task in language.tasks if isinstance(task, Read) for unit in task.evidence for span in unit.sources
+    }
+    assert task.evidence
+    for unit in task.evidence:
+        assert unit.id in read or any(span.covers(source) for span in unit.sources for source in sources)
+    assert {unit.document for unit in task.evidence} == set(pages_of(language))
+    assert {hit.unit.document for hit in answer.ranking} > set(pages_of(language)), "more was found"
+
+
 def test_hirag_without_profiles_reads_the_same_chunks_alone(corpus: Corpus) -> None:
     full, bare = (hirag(corpus, name, MILLS)[0] for name in ("paper", "no-profile"))
     assert full.kinds() == {Kind.PASSAGE, Kind.PROFILE}

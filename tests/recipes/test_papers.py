@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,119 @@ from hoptrail.settings import load_settings
 from hoptrail.structures.catalogue import structures_by_name
 
 PAPERS = shipped_papers()
+
+CHANGED: dict[str, set[str]] = {
+    "sirerag:a": {"relatedness_summaries"},
+    "sirerag:b": {"facts"},
+    "sirerag:c": {"facts", "aggregates"},
+    "sirerag:d": {"facts", "aggregates", "relatedness_summaries"},
+    "sirerag:e": {"aggregates", "relatedness_summaries", "entity_clusters"},
+    "sirerag:joint": {"joint_summaries"},
+    "sirerag:bm25": {"scorer"},
+    "sirerag:late-interaction": {"scorer"},
+    "sirerag:self-ask": {"reader", "k"},
+    "sirerag:closed-book": {"reader"},
+    "sirerag:passages-bm25": {"similarity_summaries", "aggregates", "relatedness_summaries", "scorer"},
+    "sirerag:passages-late-interaction": {"similarity_summaries", "aggregates", "relatedness_summaries", "scorer"},
+    "sirerag:passages-self-ask": {"similarity_summaries", "aggregates", "relatedness_summaries", "reader", "k"},
+    "chainrag:contexts": {"integration"},
+    "chainrag:no-completion": {"completion"},
+    "chainrag:no-ec": {"search.links"},
+    "chainrag:no-ss": {"search.links"},
+    "chainrag:no-sa": {"search.links"},
+    "chainrag:passages": {"search.unit"},
+    "chainrag:naive": {"search.unit", "decompose"},
+    "chainrag:naive-decomposed": {"search.unit", "completion"},
+    "hirag:no-chunk-rethink": {"rethink.chunk_rethink"},
+    "hirag:no-document-rethink": {"rethink.page_rethink"},
+    "hirag:no-rethink": {"rethink.chunk_rethink", "rethink.page_rethink"},
+    "hirag:no-profile": {"rethink.profile_tries"},
+    "hirag:no-retrieval": {"retrieval"},
+    "hirag:plugin": {"decompose"},
+    "comprag:poster-depth-2": {"graph.depth"},
+    "comprag:poster-no-graph": {"graph.depth"},
+    "comprag:poster-product": {"space.composition.method"},
+    "comprag:poster-lemmatised": {"space.lemmatise"},
+    "comprag:reference": {"space.composition.method", "space.composition.unitary", "space.open_slots"},
+    "sunar:paper-vanilla": {"nar"},
+    "sunar:paper-no-mer": {"meta_reasoning"},
+    "sunar:paper-rerank-only": {"nar"},
+}
+"""The settings in which a row differs from the main row of its paper, where it is of the same recipe."""
+
+
+PRINTED: dict[str, dict[str, object]] = {
+    "sirerag:paper": {"k": 20, "scorer": "dense", "reader": "direct", "repeats": True, "question_suffix": ""},
+    "chainrag:paper": {
+        "search.prefilter": 100,
+        "search.context_k": 3,
+        "search.seed_k": 3,
+        "search.links": ("EC", "SS", "SA"),
+        "integration": "answers",
+        "completion": "language",
+    },
+    "hirag:paper": {
+        "turns": 5,
+        "integration": "answers",
+        "rethink.attempts": 4,
+        "rethink.memory_rounds": 5,
+        "rethink.memory": True,
+        "rethink.fall_back": False,
+        "rethink.last_resort": 1,
+        "rethink.enrichment": True,
+        "rethink.voting.replies": 1,
+        "rethink.pages.least_similarity": 0,
+        "rethink.pages.search": "none",
+        "rethink.pages.profile_lines": False,
+    },
+    "comprag:poster": {
+        "graph.depth": 4,
+        "graph.branching_k": 8,
+        "space.composition.method": "roles",
+        "space.open_slots": "",
+    },
+    "sunar:paper": {
+        "nar": "guided",
+        "kept": 10,
+        "adaptive.batch": 16,
+        "adaptive.budget": 100,
+        "uncertainty.samples": 10,
+        "uncertainty.equivalence": "installed",
+        "uncertainty.penalty": "sets",
+        "uncertainty.granularity": "batch",
+    },
+}
+"""What the main rows have from the papers, or, where these are silent, from their code."""
+
+
+@pytest.mark.parametrize("main", PRINTED)
+def test_a_main_row_has_what_its_paper_prints(main: str) -> None:
+    assert main in {paper.main for paper in PAPERS.values()}
+    own = dict(values_of(recipe_settings(main, load_settings(None).recipes)))
+    assert {field: own[field] for field in PRINTED[main]} == PRINTED[main]
+    assert own["abstain"] == "never", "their questions always have an answer"
+
+
+def values_of(settings: Any, path: str = "") -> Iterator[tuple[str, object]]:
+    for name in settings.__dataclass_fields__:
+        value = getattr(settings, name)
+        if is_dataclass(value):
+            yield from values_of(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_row_differs_from_the_main_row_in_what_it_is_about_and_nothing_else(name: str) -> None:
+    paper = PAPERS[name]
+    kind = paper.main.partition(":")[0]
+    chosen = load_settings(f"paper:{name}").recipes
+    main = dict(values_of(recipe_settings(paper.main, chosen)))
+    rows = [row for row in paper.rows.values() if row != paper.main and row.startswith(f"{kind}:")]
+    assert set(rows) == {row for row in CHANGED if row.startswith(f"{kind}:")}
+    for row in rows:
+        own = dict(values_of(recipe_settings(row, chosen)))
+        assert {field for field, value in own.items() if value != main[field]} == CHANGED[row], row
 
 
 def test_all_five_papers_ship() -> None:
@@ -50,6 +165,7 @@ def test_published_rows_of_a_preset_are_rows_of_a_paper() -> None:
 def test_what_the_papers_say_of_their_structures() -> None:
     sirerag, chainrag = (load_settings(f"paper:{name}").structures for name in ("sirerag", "chainrag"))
     assert sirerag.aggregates.part_words == 0
+    assert load_settings("paper:sirerag").passages == PassageLimits(750, 750), "HippoRAG's passages stay whole"
     trees = (sirerag.similarity_tree, sirerag.relatedness_tree, sirerag.joint_tree, sirerag.entity_tree)
     assert {(tree.levels, tree.clustering.method) for tree in trees} == {(4, "raptor")}
     graph = chainrag.sentence_graph

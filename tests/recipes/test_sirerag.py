@@ -5,14 +5,22 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Integrate, Read, Reading, Step
+from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
 from hoptrail.recipes.sirerag import Sirerag
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
+from hoptrail.structures.names import (
+    AGGREGATES,
+    ENTITY_TREE,
+    JOINT_TREE,
+    PASSAGES,
+    RELATEDNESS_TREE,
+    SIMILARITY_TREE,
+)
 from hoptrail.structures.tree_memberships import level_of
-from hoptrail.types import Kind
+from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening
 from recipes.presets_world import build
+from world import TokenHashingEncoder
 
 QUESTION = "Who sold the Abel Forge on the river Isk to Jonas Pell?"
 
@@ -51,6 +59,10 @@ def summaries(corpus: Corpus) -> dict[str, set[tuple[str, int]]]:
         ("d", PASSAGE | FACT, SIMILAR),
         ("e", PASSAGE, CLUSTERED),
         ("joint", PASSAGE | AGGREGATE, SIMILAR | RELATED | JOINT),
+        ("bm25", PASSAGE | AGGREGATE, SIMILAR | RELATED),
+        ("self-ask", PASSAGE | AGGREGATE, SIMILAR | RELATED),
+        ("passages-bm25", PASSAGE, set()),
+        ("passages-self-ask", PASSAGE, set()),
     ],
 )
 def test_the_pool_of_a_variant_is_what_the_paper_says(
@@ -85,6 +97,55 @@ def test_all_that_is_retrieved_is_read(preset: str, corpus: Corpus) -> None:
     assert len(found) == 20
     spans = [span for unit in task.evidence for span in unit.sources]
     assert len(set(spans)) < len(spans), "several units say the same here"
+
+
+@pytest.mark.parametrize("preset", ["self-ask", "passages-self-ask"])
+def test_self_ask_reads_the_same_ten_units_twice(preset: str, corpus: Corpus) -> None:
+    language = Listening(ScriptedLanguage([Reading(None), Reading("Abel Hale")]))
+    found = Sirerag(corpus, language, Sirerag.presets[preset]).answer(QUESTION).ranking
+    first, second = language.tasks
+    assert isinstance(first, Read)
+    assert isinstance(second, Integrate)
+    assert first.evidence == second.evidence == tuple(hit.unit for hit in found)
+    assert len(found) == 10
+
+
+@pytest.mark.parametrize(("scorer", "channel"), [("bm25", "keyword"), ("late-interaction", "late-interaction")])
+def test_another_scorer_ranks_the_same_pool_otherwise(scorer: str, channel: str, corpus: Corpus) -> None:
+    words = Corpus(corpus.snapshot, lambda: TokenHashingEncoder(dimension=256))
+
+    def found(preset: str) -> Ranking:
+        return Sirerag(words, ScriptedLanguage([]), Sirerag.presets[preset]).retrieve(QUESTION)
+
+    full, other, passages = found("paper"), found(scorer), found(f"passages-{scorer}")
+    assert {hit.channel for hit in full} == {"dense"}
+    assert {hit.channel for hit in (*other, *passages)} == {channel}
+    assert {hit.unit.kind for hit in other} >= {Kind.PASSAGE, Kind.AGGREGATE, Kind.SUMMARY}, "all kinds by one scorer"
+    assert {hit.unit.kind for hit in passages} == {Kind.PASSAGE}
+    assert Sirerag.presets[scorer].pool == Sirerag.presets["paper"].pool
+
+
+def test_a_closed_book_is_not_opened(corpus: Corpus) -> None:
+    language = Listening(ScriptedLanguage([Reading("Abel Hale", (), 0.9)]))
+    answer = Sirerag(corpus, language, Sirerag.presets["closed-book"]).answer(QUESTION)
+    assert [type(task) for task in language.tasks] == [Recall]
+    assert (answer.text, answer.ranking, answer.evidence) == ("Abel Hale", (), ())
+
+
+def test_the_code_searches_with_its_instruction_and_asks_without(corpus: Corpus) -> None:
+    language = Listening(ScriptedLanguage([Reading(None)]))
+    recipe = Sirerag(corpus, language, Sirerag.presets["reference"])
+    asked = f"{QUESTION} Answer briefly, in as few words as possible."
+    assert recipe.answer(QUESTION).ranking == Sirerag(corpus, language, Sirerag.presets["paper"]).retrieve(asked)
+    (task,) = language.tasks
+    assert isinstance(task, Read)
+    assert task.question == QUESTION
+
+
+def test_what_must_be_built_is_what_the_pool_holds() -> None:
+    assert Sirerag.presets["passages-bm25"].structures == (PASSAGES,)
+    assert RELATEDNESS_TREE not in Sirerag.presets["a"].structures
+    assert set(Sirerag.presets["paper"].structures) == {PASSAGES, AGGREGATES, SIMILARITY_TREE, RELATEDNESS_TREE}
 
 
 def test_self_ask_goes_on_from_sub_questions_whose_question_was_not_settled(corpus: Corpus) -> None:

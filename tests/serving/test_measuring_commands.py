@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from command import Hoptrail
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
+from fakeai.clients import point_at, write_settings
+from fakeai.server import FakeAI, serving
 from hoptrail.evaluation.datasets import Question
 
 FILLER = {
@@ -100,6 +103,30 @@ def test_presets_are_evaluated_side_by_side_under_their_names(
     )
     assert again.code == 0
     assert (tmp_path / "again.json").read_text() == (tmp_path / "out.json").read_text()
+
+
+def test_what_asking_a_model_may_cost_is_told_before_it_is_asked(
+    hoptrail: Hoptrail, data: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guided question draws ten answers a batch; here nothing may be asked at all."""
+    with serving(FakeAI(lambda _: "{}")) as fake:
+        point_at(fake, monkeypatch)
+        settings = write_settings(tiny, tmp_path / "settings.toml", limit_tokens=1)
+        ended = hoptrail(
+            *("evaluate", data, "--recipes", "sunar:paper,bm25", "--language", "chat", "--settings", settings),
+            *("--work", tmp_path / "work"),
+        )
+        assert not fake.log
+    assert ended.code == 3, ended.err
+    guided, plain = (
+        re.search(rf"{name} may take for 3 questions: ([\d,]+) to ([\d,]+) calls, .* in money unknown", ended.err)
+        for name in ("sunar:paper", "bm25")
+    )
+    assert guided
+    assert plain
+    assert int(guided[2].replace(",", "")) > 100 * int(plain[2])
+    told = hoptrail("evaluate", data, "--recipes", "bm25", "--settings", tiny, "--work", tmp_path / "work")
+    assert "may take" not in told.err, "rules cost nothing"
 
 
 @pytest.mark.parametrize("name", ["sirerag:z", "bm25:paper", ":paper", "sirerag:"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,17 @@ def test_what_more_sentences_name_than_the_settings_allow_links_none(tmp_path: P
     update(tmp_path / "none", WORLD, SentenceGraphSettings(entity_most=1))
     assert {link for link in links(tmp_path / "all") if link.kind != EC} == links(tmp_path / "none")
     assert any(link.kind == EC for link in links(tmp_path / "all"))
+
+
+def test_entities_of_little_importance_link_none_where_a_share_of_them_is_chosen(tmp_path: Path) -> None:
+    """The keepers and ports that several islands share are the least important of all that is named."""
+    settings = SentenceGraphSettings(entity_floor=1000, entity_most=1000, entity_links=1000)
+    for share in (1.0, 0.6, 0.1):
+        update(tmp_path / str(share), ISLANDS, replace(settings, key_share=share))
+    every, some, few = (links(tmp_path / share) for share in ("1.0", "0.6", "0.1"))
+    shared = [sum(link.kind == EC for link in found) for found in (every, some, few)]
+    assert shared[0] > shared[1] >= shared[2]
+    assert {link for link in every if link.kind != EC} == {link for link in some if link.kind != EC}
 
 
 def test_a_removed_document_takes_its_links_and_no_others(tmp_path: Path) -> None:

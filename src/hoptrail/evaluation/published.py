@@ -52,7 +52,8 @@ class Row:
     """One system's values, in the order of the table's columns.
 
     `recipe` is what reproduces it, `settings` what must be set for it (TOML), `command` how where that is not by asking a model;
-    only what the `model` answered that is named here counts for it, where one is. `folder` is the data set of all its columns,
+    only what the `model` answered that is named here counts for it, where one is; `indexed_by` is the model that indexed where
+    another one answered, which no run here fills, since one model does both. `folder` is the data set of all its columns,
     where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
     the row comes to without a model, by column, and `rules_by` says how.
     """
@@ -64,6 +65,7 @@ class Row:
     settings: str = ""
     command: str = ""
     model: str = ""
+    indexed_by: str = ""
     folder: str = ""
     pools: tuple[int, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
@@ -77,8 +79,8 @@ class Table:
     """A published table: the `setting` it was made under, and what is different `here`. Columns are `DATA MEASURE`.
 
     `questions` is the number of questions by data set, where it is known; `lacking` are data sets that are not at hand in the
-    form that is needed, `folders` the names of those that are there under another. Runs take the `settings` that ship for the
-    paper of that name, where one is given.
+    form that is needed, `missing` says what of them is; `folders` are the names of those that are there under another. Runs
+    take the `settings` that ship for the paper of that name, where one is given.
     """
 
     id: str
@@ -93,6 +95,7 @@ class Table:
     questions: Mapping[str, int] = field(default_factory=dict)
     data: str = ""
     lacking: tuple[str, ...] = ()
+    missing: str = ""
     folders: Mapping[str, str] = field(default_factory=dict)
     settings: str = ""
 
@@ -116,6 +119,7 @@ class Cell:
     why: str
     measured: float | None = None
     model: str = ""
+    indexed_by: str = ""
     by_rules: float | None = None
 
 
@@ -181,7 +185,7 @@ def _cell(table: Table, row: Row, column: str, value: float, measured: float | N
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
     return Cell(
         *(table.id, row.name, column, value, run, row.recipe, data, table.tolerance),
-        *(status, why, measured, row.model, rules),
+        *(status, why, measured, row.model, row.indexed_by, rules),
     )
 
 
@@ -193,14 +197,18 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
         computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
         return (Status.REPRODUCED if close else Status.DIFFERS), computed
     if not row.recipe:
-        return (
-            (Status.NEEDS_DATA, row.by) if row.needs else (Status.NO_RECIPE, "a system that is not among the recipes")
-        )
+        if row.needs is Need.DATA:
+            return Status.NEEDS_DATA, table.missing
+        return Status.NO_RECIPE, "a system that is not among the recipes"
     why = f"only of the model {row.model}" if row.model else ""
+    if row.indexed_by:
+        why = f"indexed by {row.indexed_by} and answered by another model; here one model does both"
     if row.needs is Need.ENGINE:
-        return Status.NEEDS_ENGINE, why or "name one under recipes.hirag.rethink.online"
+        return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
     lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
-    return (Status.NEEDS_DATA if lacking else Status.NEEDS_MODEL), why
+    if lacking:
+        return Status.NEEDS_DATA, "; ".join(filter(None, (why, table.missing)))
+    return Status.NEEDS_MODEL, why
 
 
 def _impossible(table: Table, row: Row, column: str, value: float) -> str:

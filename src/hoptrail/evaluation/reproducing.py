@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,11 @@ from typing import Any
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.evaluation.published import AVERAGE, Cell, Status, Table, cells_of
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.identity import shaping
 from hoptrail.recipes.papers import PREFIX
+from hoptrail.settings import Settings
+from hoptrail.types import content_id
 
 OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
@@ -35,13 +39,26 @@ class PlannedRun:
     asks_model: bool
 
 
-def planned_runs(table: Table, data: Path, work: Path, model: str = "") -> tuple[PlannedRun, ...]:
+def digest_of_settings(settings: Settings) -> str:
+    """What stands for one's own settings, as far as results hang on them; empty where these are the defaults."""
+    default = Settings()
+    no_matter: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
+
+    def told(one: Settings) -> str:
+        return content_id("", fingerprint(replace(one, **no_matter, chat=default.chat)), shaping(one.chat))
+
+    own = told(settings)
+    return "" if own == told(default) else own[:_DIGITS]
+
+
+def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:
     """The `hoptrail evaluate` runs that fill cells of a table with what `model` answers, each once; what needs data that is not
-    in `data`, or another model, is left out.
+    in `data`, or another model, is left out. `settings` is the digest of one's own.
     """
     cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and _is_evaluation(cell)]
     cells = [cell for cell in cells if (data / cell.data).is_dir() and _is_of(cell, model)]
-    planned = {out: _planned(cell, data, work, out) for cell in cells for out in [_out(cell, work, model, data)]}
+    outs = [_out(cell, work, _stem(cell, model, settings), data) for cell in cells]
+    planned = {out: _planned(cell, data, work, out) for cell, out in zip(cells, outs, strict=True)}
     return tuple(planned.values())
 
 
@@ -60,19 +77,27 @@ def _left_out(cell: Cell, data: Path, model: str) -> str:
         return "run it by hand: what it gives is read from no file"
     if not (data / cell.data).is_dir():
         return f"there is no data set {data / cell.data}"
+    if cell.indexed_by:
+        return f"its row was indexed by {cell.indexed_by} and answered by another model, and here one model does both"
     return "" if _is_of(cell, model) else f"its row is of the model {cell.model}"
 
 
-def found_values(table: Table, work: Path, model: str = "", data: Path | None = None) -> dict[tuple[str, str], float]:
-    """What finished runs gave, by row and column, in the table's units: those by `model`, and over the questions in `data`.
-    Without `data`, those of any questions count, if there are results of one set only.
+def found_values(
+    table: Table, work: Path, model: str = "", data: Path | None = None, settings: str = ""
+) -> dict[tuple[str, str], float]:
+    """What finished runs gave, by row and column, in the table's units: those by `model`, under the settings of that digest, and
+    over the questions in `data`. Without `data`, those of any questions count, if there are results of one set only.
 
     Raises:
         DataError: a result is not one of ours, or there are several of different questions.
     """
     found: dict[tuple[str, str], float] = {}
     for cell in cells_of(table):
-        out = _result(cell, work, model, data) if _is_evaluation(cell) and _is_of(cell, model) else None
+        out = (
+            _result(cell, work, _stem(cell, model, settings), data)
+            if _is_evaluation(cell) and _is_of(cell, model)
+            else None
+        )
         if out is not None:
             value = _value(cell, _recipe_report(out, cell.recipe))
             if value is not None:
@@ -104,6 +129,8 @@ def _planned(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
 
 def _is_of(cell: Cell, model: str) -> bool:
     """Whether what a model answers counts for the cell: any does, where its row names none, and so does retrieval."""
+    if cell.indexed_by:
+        return False
     return not cell.model or "--language" not in cell.run or _bare(cell.model) in _bare(model)
 
 
@@ -111,16 +138,16 @@ def _bare(model: str) -> str:
     return "".join(letter for letter in model.casefold() if letter.isalnum())
 
 
-def _out(cell: Cell, work: Path, model: str, data: Path) -> Path:
-    """Where a run writes: named by data set, recipe, way of asking, model and questions."""
-    return work / OUT_FOLDER / f"{_stem(cell, model)}-{_questions(data / cell.data)}.json"
+def _out(cell: Cell, work: Path, stem: str, data: Path) -> Path:
+    """Where a run writes."""
+    return work / OUT_FOLDER / f"{stem}-{_questions(data / cell.data)}.json"
 
 
-def _result(cell: Cell, work: Path, model: str, data: Path | None) -> Path | None:
+def _result(cell: Cell, work: Path, stem: str, data: Path | None) -> Path | None:
     if data is not None:
-        out = _out(cell, work, model, data)
+        out = _out(cell, work, stem, data)
         return out if out.is_file() else None
-    found = sorted((work / OUT_FOLDER).glob(f"{escape(_stem(cell, model))}-{'[0-9a-f]' * _DIGITS}.json"))
+    found = sorted((work / OUT_FOLDER).glob(f"{escape(stem)}-{'[0-9a-f]' * _DIGITS}.json"))
     if len(found) > 1:
         raise DataError(
             f"there are results of several sets of questions: {found[0]}, {found[1]}; say --data which counts"
@@ -128,10 +155,12 @@ def _result(cell: Cell, work: Path, model: str, data: Path | None) -> Path | Non
     return found[0] if found else None
 
 
-def _stem(cell: Cell, model: str) -> str:
+def _stem(cell: Cell, model: str, settings: str) -> str:
+    """How the name of a result begins: data set, recipe, way of asking, the paper's settings and one's own, model."""
     words = cell.run.split()
     how = [word.strip("-") for word in ("--own-context", "--single-hops") if word in words]
     how += [word.replace(":", ".") for word in words if word.startswith(PREFIX)]
+    how += [f"settings.{settings}"] if settings else []
     answered = _bare(model) or "no-model"
     return "-".join(
         [cell.data, cell.recipe.replace(":", "."), *how, answered if "--language" in words else "retrieval"]

@@ -31,14 +31,14 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     if kind == "scripted":
         return f"{kind} {_digest_of_file(Path(argument))}"
     if kind == "replay":
-        return f"{kind} {_digest_of_file(Path(argument))} {wanted_model(chat.model)} {_shaping(chat)}"
+        return f"{kind} {_digest_of_file(Path(argument))} {wanted_model(chat.model)} {shaping(chat)}"
     if kind == "chat":
         address = find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable)
-        return f"{kind} {address.model} at {address.place} {_shaping(chat)}"
+        return f"{kind} {address.model} at {address.place} {shaping(chat)}"
     return name
 
 
-def _shaping(chat: ChatSettings) -> str:
+def shaping(chat: ChatSettings) -> str:
     """The chat settings that a reply can hang on, and the content of prompts of one's own. Place and model are named apart."""
     default = ChatSettings()
     shaping = fingerprint(replace(chat, **{name: getattr(default, name) for name in _NO_MATTER}))

@@ -15,9 +15,10 @@ Deviations: the graph is one over the corpus (the paper's, of the passages that 
 `--own-context`); whether a question is multi-hop is told by its decomposition, and one that stays whole is answered by its one
 hop without integrating; sub-questions are triggered by whole words (the released code by substrings) and a completion that
 loses a name, or adds nothing of an earlier answer, is not taken; the completed sub-questions are integrated (the code: those
-before completion); a step of expansion keeps its best neighbours only (as the code, not the paper), because the corpus's graph
-is far larger than a question's; sentences of one document are read as one piece; no cross-encoder comes along: name one in
-`search.reranker`. Who finds the entities is set under [offline], or is the language that builds the index.
+before completion); a step of expansion keeps its best five neighbours (as the code; the presets a hundred, where the paper
+keeps all), because the corpus's graph is far larger than a question's; sentences of one document are read as one piece; no
+cross-encoder comes along: name one in `search.reranker`. Who finds the entities is set under [offline], or is the language that
+builds the index.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ is about is the longest title in it, told without a model; an answer is verified
 whether the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page;
 an ambiguous name whose enriched question is not settled is looked up page by page all the same, and the fallback engine is
 the corpus unless one on the web is named (the paper's "local" has no other either); a question with nothing to take apart is
-its own sub-question. Without a language model an ambiguous sub-question is not reworded, but searched for together with its
+its own sub-question; where no sub-question has an answer, the Summarizer is given what was read in vain (the paper's has
+its model's memory then). Without a language model an ambiguous sub-question is not reworded, but searched for together with its
 context. By default, but not in the paper's presets: pages that searching finds stand behind those that are
 named, after the last attempt the fallback engine is asked once more for the same sub-question, memory is off, and an infobox
 is also part of a page's text.
@@ -37,7 +38,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
-from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings
+from hoptrail.recipes.rethinking import READ, Asked, Rethinking, RethinkSettings
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
@@ -120,7 +121,8 @@ PAPER = HiragSettings(
         ),
     ),
 )
-"""Titles alone lead to pages, the most similar one however little it is. Chunks have the code's size; the paper tells none."""
+"""Titles alone lead to pages: of those that share a word with the name (sparse retrieval) the most similar, however little.
+Chunks have the code's size; the paper tells none."""
 
 REFERENCE = HiragSettings(
     abstain=Abstain.NEVER,
@@ -203,15 +205,24 @@ class Hirag(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the answers, or from them and what was found; a hop for it where that told what no hop had."""
+        """From the answers, or from them and what was found; a hop for it where that told what no hop had.
+
+        Where a question must not be left open and no hop has an answer, what was read in vain is weighed once more, not what
+        was only found: the latter would give back what an ablation takes away.
+        """
         answered = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
         guesses = not answered and meter.abstain is Abstain.NEVER
         if not guesses and (not answered or [cited.hop.question for cited in hops] == [question]):
             return hops[0].hop.answer if hops else None, []
-        read = self.settings.integration == "both" or guesses
-        packed = pack(found, self.settings.evidence_tokens) if read else ()
+        evidence = found if self.settings.integration == "both" else self._read_in_vain(hops) if guesses else ()
+        packed = pack(evidence, self.settings.evidence_tokens)
         units = tuple(hit.unit for hit in packed)
         return integrated(Integrate(question, answered, units), hops, packed, meter)
+
+    def _read_in_vain(self, hops: Sequence[CitedHop]) -> Ranking:
+        """What the attempts of all hops read of the index, in turns."""
+        read = [tuple(hit for hit in stored(cited.hop.hits) if hit.channel in READ) for cited in hops]
+        return interleave(read, self.settings.k)
 
     @cached_property
     def _rethinking(self) -> Rethinking:

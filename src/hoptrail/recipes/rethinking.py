@@ -30,7 +30,7 @@ from hoptrail.recipes.answering import CitedHop, check_support, remembered, verd
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import LocalEngine, OnlineEngine, SearchEngine, is_stored
+from hoptrail.retrieval.engines import FALLBACK, LocalEngine, OnlineEngine, SearchEngine, is_stored
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
 from hoptrail.retrieval.pack import pack
@@ -40,8 +40,12 @@ from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
 
 PAGE = "page"
 """The channel of chunks that were read because of their page's title."""
+UNREAD = "unread-page"
+"""The channel of the best chunk of a page that was found by its title, but not read."""
 PROFILE = "profile"
 LEAD = "lead"
+READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})
+"""The channels of what was read; all others only found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +308,7 @@ class Rethinking:
         for page in pages.pages:
             if page not in best:
                 for chunk in self._search.chunks(page, pages.vector)[:1]:
-                    best[page] = Hit(chunk.passage, chunk.score, PAGE)
+                    best[page] = Hit(chunk.passage, chunk.score, UNREAD)
         return [*(best[page] for page in pages.pages if page in best), *pages.found]
 
     @cached_property

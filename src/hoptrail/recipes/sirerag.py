@@ -21,19 +21,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.pooled import Pooled, PooledSettings
 from hoptrail.retrieval.pool import Pool
-from hoptrail.structures.names import AGGREGATES, ENTITY_TREE, FACTS, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
+from hoptrail.structures.names import (
+    AGGREGATES,
+    ENTITY_TREE,
+    FACTS,
+    JOINT_TREE,
+    PASSAGES,
+    RELATEDNESS_TREE,
+    SIMILARITY_TREE,
+)
 from hoptrail.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class SireragSettings(PooledSettings):
-    """Which nodes are in the pool beside passages and the similarity tree's summaries (section 6.2 and appendix A)."""
+    """Which nodes are in the pool beside passages (section 6.2 and appendix A)."""
 
+    similarity_summaries: bool = True
     aggregates: bool = True
     relatedness_summaries: bool = True
     facts: bool = False
@@ -43,31 +52,41 @@ class SireragSettings(PooledSettings):
     @property
     def structures(self) -> tuple[str, ...]:
         wanted = {
+            PASSAGES: True,
+            SIMILARITY_TREE: self.similarity_summaries,
             AGGREGATES: self.aggregates,
             FACTS: self.facts,
             RELATEDNESS_TREE: self.relatedness_summaries,
             ENTITY_TREE: self.entity_clusters,
             JOINT_TREE: self.joint_summaries,
         }
-        return (SIMILARITY_TREE, *(name for name, needed in wanted.items() if needed))
+        return tuple(name for name, needed in wanted.items() if needed)
 
     @property
     def pool(self) -> Pool:
         kinds = {Kind.AGGREGATE: self.aggregates, Kind.FACT: self.facts}
         trees = {
+            SIMILARITY_TREE: self.similarity_summaries,
             RELATEDNESS_TREE: self.relatedness_summaries,
             ENTITY_TREE: self.entity_clusters,
             JOINT_TREE: self.joint_summaries,
         }
         return Pool(
             (Kind.PASSAGE, *(kind for kind, wanted in kinds.items() if wanted)),
-            (SIMILARITY_TREE, *(tree for tree, wanted in trees.items() if wanted)),
+            tuple(tree for tree, wanted in trees.items() if wanted),
             (SIMILARITY_TREE,) if self.entity_clusters else (),
         )
 
 
 PAPER = SireragSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)
 """All of the 20 best units are read: a model's window of 128,000 tokens holds them."""
+SELF_ASK = replace(PAPER, reader="self-ask", k=10)
+"""Both of its iterations read ten candidates (appendix B)."""
+
+
+def _passages_alone(settings: SireragSettings, **more: Any) -> SireragSettings:
+    """The same over passages and nothing else: the baselines of tables 6 and 9."""
+    return replace(settings, similarity_summaries=False, aggregates=False, relatedness_summaries=False, **more)
 
 
 @dataclass(frozen=True)
@@ -88,6 +107,9 @@ class Sirerag(Pooled):
         "joint": replace(PAPER, joint_summaries=True),
         "bm25": replace(PAPER, scorer="bm25"),
         "late-interaction": replace(PAPER, scorer="late-interaction"),
-        "self-ask": replace(PAPER, reader="self-ask"),
+        "self-ask": SELF_ASK,
         "closed-book": replace(PAPER, reader="closed-book"),
+        "passages-bm25": _passages_alone(PAPER, scorer="bm25"),
+        "passages-late-interaction": _passages_alone(PAPER, scorer="late-interaction"),
+        "passages-self-ask": _passages_alone(SELF_ASK),
     }

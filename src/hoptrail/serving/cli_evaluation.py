@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,8 @@ import typer
 from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
+from hoptrail.language.opening import CHAT
+from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     INCOMPLETE,
@@ -28,7 +30,7 @@ from hoptrail.serving.options import (
     watching,
     write_text,
 )
-from hoptrail.settings import load_settings
+from hoptrail.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
@@ -89,10 +91,12 @@ def evaluate(
         # The oracle cannot build anything, so the index keeps the language of the settings.
         builder = None if language == OracleLanguage.name else language
         opened = open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
-        if work is None and (language or opened.settings.language) == "chat":
+        if work is None and (language or opened.settings.language) == CHAT:
             raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
         names = named(recipes)
         performer = language or opened.settings.language
+        if performer == CHAT:
+            _tell_costs(dataset, names, opened.settings)
         how: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
         report = measure(dataset, names, opened, folder, performer, watcher, **how)
@@ -106,6 +110,18 @@ def evaluate(
     _write_results(report.to_json(), out)
     if report.unread:
         raise typer.Exit(INCOMPLETE)
+
+
+def _tell_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
+    """What asking all questions may cost, before anything is spent: some recipes ask for many replies a question."""
+    from hoptrail.language.chat.estimating import estimate_asking
+
+    for name in recipes:
+        own = recipe_settings(name, settings.recipes)
+        tokens, count = own.evidence_tokens, len(dataset.questions)
+        estimate = estimate_asking(count, settings.chat, evidence_tokens=tokens, effort=own.effort)
+        told = f"{name} may take for {count} questions: {estimate}"
+        console_of(error=True).print(render.plain(told), soft_wrap=True)
 
 
 @probe.command("lost-in-retrieval")

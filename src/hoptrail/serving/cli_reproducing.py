@@ -41,7 +41,7 @@ def reproduce(
 ) -> None:
     """The papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.evaluation.published import cells_of, tables_named
-    from hoptrail.evaluation.reproducing import found_values
+    from hoptrail.evaluation.reproducing import digest_of_settings, found_values
     from hoptrail.models.environment import wanted_model
 
     named = tables_named(tables or [])
@@ -52,8 +52,10 @@ def reproduce(
             raise UsageError(f"--data {data} is no folder: name the one that holds the data sets.")
         for table in named:
             _run(table, data, work, settings)
-    model = wanted_model(load_settings(settings).chat.model)
-    cells = {table.id: cells_of(table, found_values(table, work, model, data) if work else None) for table in named}
+    own = load_settings(settings)
+    model, digest = wanted_model(own.chat.model), digest_of_settings(own)
+    found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
+    cells = {table.id: cells_of(table, found[table.id]) for table in named}
     if as_json:
         print_json([asdict(cell) for own in cells.values() for cell in own])
     elif tables:
@@ -65,12 +67,13 @@ def reproduce(
 
 def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Every run that is not finished, one after the other; what is left out is told with its reason."""
-    from hoptrail.evaluation.reproducing import planned_runs, runs_left_out
+    from hoptrail.evaluation.reproducing import digest_of_settings, planned_runs, runs_left_out
     from hoptrail.models.environment import wanted_model
 
-    lacking = _lacking_endpoint(settings)
-    model = wanted_model(load_settings(settings).chat.model)
-    planned_here, left_out = planned_runs(table, data, work, model), runs_left_out(table, data, model)
+    lacking, own = _lacking_endpoint(settings), load_settings(settings)
+    model = wanted_model(own.chat.model)
+    planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
+    left_out = runs_left_out(table, data, model)
     if not planned_here and not left_out:
         _tell(f"{table.id}: nothing of it can be run here; its cells say why.")
     for run, reason in left_out.items():
@@ -137,7 +140,8 @@ def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) 
     rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{sum(total.values())} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would give each."
-    show_table(TextTable(title, ("table", *(status.value for status in Status)), tuple(rows), note))
+    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
+    show_table(TextTable(title, header, tuple(rows), note))
 
 
 def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
