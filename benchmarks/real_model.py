@@ -6,11 +6,13 @@
 
 Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
 each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
-not looked at.
+not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
+`--log` keeps each request with its reply, a line each.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import socket
@@ -34,11 +36,13 @@ from benchmarks.common import ROOT, parser, print_table, write_results
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
 CONTEXT = 8192
+"""Tokens that the server is started with."""
+WINDOW = 3000
 SETTINGS = """
 [chat]
 base_url = "{url}"
 model = "real"
-context_window = {context}
+context_window = {window}
 max_output_tokens = 512
 concurrency = 1
 deadline_seconds = 600.0
@@ -79,9 +83,10 @@ class Counting(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, log: Path | None) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.server_url = server
+        self.log = log
         self.lock = threading.Lock()
         self.bill = Bill()
 
@@ -92,6 +97,11 @@ class Counting(ThreadingHTTPServer):
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
         rung = _rung_of(body)
         with self.lock:
+            if self.log:
+                with self.log.open("a", encoding="utf-8") as log:
+                    log.write(
+                        json.dumps({"rung": rung, "body": body, "status": status, "reply": reply.decode()}) + "\n"
+                    )
             self.bill.asked[rung] += 1
             if status != 200:
                 self.bill.refused[rung] += 1
@@ -140,20 +150,22 @@ def _rung_of(body: dict[str, Any]) -> str:
 def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     """Whether a reply can be read as the one that the request's prompt asks for."""
     from hoptrail.language.chat import schemas
-    from hoptrail.language.chat.parsing import Unusable, parse_reply
-    from hoptrail.language.chat.plain import read_plain
+    from hoptrail.language.chat.parsing import Unusable
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
+    from hoptrail.language.chat.replies import Cramped, read_reply
+    from hoptrail.models.chat import ChatRequest, Message, Rung
     from hoptrail.models.completion import read_completion
 
-    said = body["messages"][0]["content"]
+    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
     told = [load_prompt(name) for name in known_prompts()]
+    said = messages[0].text
     prompt = next(
         one for one in told if said.startswith(one.instructions) or (one.short and said.startswith(one.short))
     )
-    form, heard = getattr(schemas, prompt.reply), read_completion([reply], 1)
+    request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
-        read_plain(heard, form) if rung == "plain" else parse_reply(heard.text, form)
-    except Unusable:
+        read_reply(read_completion([reply], 1), request, getattr(schemas, prompt.reply))
+    except (Unusable, Cramped):
         return False
     return True
 
@@ -213,15 +225,16 @@ def measure(counting: Counting, recipe: str, questions: Sequence[str], work: Pat
     )
 
 
-def run(url: str, recipes: Sequence[str], limit: int, out: Path | None) -> None:
+def run(url: str, given: argparse.Namespace) -> None:
     """Everything against the server at `url`, and the tables."""
+    recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line)["question"] for line in lines[:limit]]
-    counting = Counting(url)
+    questions = [json.loads(line)["question"] for line in lines[: given.questions]]
+    counting = Counting(url, given.log)
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(SETTINGS.format(url=counting.url, context=CONTEXT), encoding="utf-8")
+        settings.write_text(SETTINGS.format(url=counting.url, window=given.window), encoding="utf-8")
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
@@ -235,7 +248,7 @@ def run(url: str, recipes: Sequence[str], limit: int, out: Path | None) -> None:
     bill = counting.bill
     rows = [(rung, bill.asked[rung], bill.refused[rung], bill.usable[rung]) for rung in bill.asked]
     print_table(["rung", "asked", "refused", "usable"], rows)
-    write_results(out, {"recipes": measured, "rungs": rows})
+    write_results(given.out, {"recipes": measured, "rungs": rows})
 
 
 def main() -> None:
@@ -244,13 +257,14 @@ def main() -> None:
     arguments.add_argument("--url", default="", help="a server that runs already")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
+    arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
+    arguments.add_argument("--log", type=Path)
     given = arguments.parse_args()
-    recipes = given.recipes.split(",")
     if given.url:
-        run(given.url, recipes, given.questions, given.out)
+        run(given.url, given)
         return
     with serving(given.python or Path(sys.executable)) as url:
-        run(url, recipes, given.questions, given.out)
+        run(url, given)
 
 
 if __name__ == "__main__":
