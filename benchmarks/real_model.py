@@ -43,7 +43,7 @@ SETTINGS = """
 base_url = "{url}"
 model = "real"
 context_window = {window}
-max_output_tokens = 512
+structured = "{structured}"
 concurrency = 1
 deadline_seconds = 600.0
 attempts = 2
@@ -234,7 +234,7 @@ def run(url: str, given: argparse.Namespace) -> None:
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(SETTINGS.format(url=counting.url, window=given.window), encoding="utf-8")
+        settings.write_text(SETTINGS.format(url=counting.url, window=given.window, structured=given.structured), encoding="utf-8")
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
@@ -257,6 +257,7 @@ def main() -> None:
     arguments.add_argument("--url", default="", help="a server that runs already")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
+    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the rung to stay on")
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
     arguments.add_argument("--log", type=Path)
     given = arguments.parse_args()

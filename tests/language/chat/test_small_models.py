@@ -6,7 +6,6 @@ The brain `endless` writes as a decoder lets it that is held to a schema: up to 
 from __future__ import annotations
 
 import json
-import logging
 from typing import Any
 
 import pytest
@@ -166,17 +165,15 @@ def test_one_form_said_over_again_costs_no_rung_that_works(fake: FakeAI, speakin
 
 
 def test_a_model_that_repeats_every_form_is_asked_in_plain_text_from_then_on(
-    fake: FakeAI, speaking: Speaking, isk: Unit, caplog: pytest.LogCaptureFixture
+    fake: FakeAI, speaking: Speaking, isk: Unit
 ) -> None:
-    caplog.set_level(logging.INFO)
-
     def parrot(body: Body) -> str:
-        if "Reply in plain text" in body["messages"][-1]["content"]:
-            return (
-                "ANSWER: the Grey Hills" if task_of(body) == "answer" else "QUESTION: Where is the source of the Isk?"
-            )
-        said = body["messages"][0]["content"]
-        return next(line for line in said.splitlines() if line.startswith("{"))
+        if "Reply in plain text" not in body["messages"][-1]["content"]:
+            said: str = body["messages"][0]["content"]
+            return next(line for line in said.splitlines() if line.startswith("{"))
+        if task_of(body) == "answer":
+            return "ANSWER: the Grey Hills"
+        return "QUESTION: a sub-question\nQUESTION: Where is the source of the Isk?"
 
     language = speaking(parrot)
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"

@@ -46,9 +46,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
         Unusable: it is not what was asked for.
     """
     found = _content(reply, request.rung, form)
-    if found is not None and _repeats(found, request):
-        raise Repeated("it repeats the words that show the form in place of an answer")
-    return found
+    return None if found is None else _without_what_is_shown(found, request)
 
 
 def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
@@ -88,14 +86,34 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: Unusable) -> R:
     raise Cramped("the reply was cut off at its limit", rung, kept=kept)
 
 
-def _repeats(reply: BaseModel, request: ChatRequest) -> bool:
-    """Whether all that a reply says in the fields that it needs are texts by which its prompt shows the form."""
-    needed = [getattr(reply, name) for name, field in type(reply).model_fields.items() if field.is_required()]
-    said = [text for value in needed for text in (value if isinstance(value, list) else [value])]
-    texts = [text.casefold() for text in said if isinstance(text, str) and " " in text]
-    if not texts or len(texts) < len(said):
+def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
+    """A reply without the items of its lists by which the prompt shows the form.
+
+    Raises:
+        Repeated: then nothing is left in the fields that it cannot do without.
+    """
+    names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
+    said = {name: getattr(reply, name) for name in names}
+    shown = [
+        value
+        for one in said.values()
+        for value in (one if isinstance(one, list) else [one])
+        if isinstance(value, str) and _is_shown(value, request)
+    ]
+    if not shown:
+        return reply
+    kept = {name: [one for one in value if one not in shown] for name, value in said.items() if isinstance(value, list)}
+    if not any(kept.values()) and all(value in shown for value in said.values() if not isinstance(value, list)):
+        raise Repeated("it repeats the words that show the form in place of an answer")
+    return reply.model_copy(update=kept)
+
+
+def _is_shown(text: str, request: ChatRequest) -> bool:
+    """Whether a text of several words is one by which the prompt shows the form: in quotes, in plain text after a mark."""
+    said = text.casefold()
+    if " " not in said:
         return False
-    if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write, each after a mark
+    if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write
         lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
-        return {line.partition(": ")[2] for line in lines}.issuperset(texts)
-    return all(f'"{text}"' in request.messages[0].text.casefold() for text in texts)
+        return said in {line.partition(": ")[2] for line in lines}
+    return f'"{said}"' in request.messages[0].text.casefold()
