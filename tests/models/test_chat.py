@@ -84,6 +84,17 @@ def test_max_tokens_is_called_by_its_newer_name_where_the_older_is_refused(fake:
         endpoint_at(fake, output_parameter="max_tokens").send(request())
 
 
+def test_only_in_plain_text_words_said_before_are_made_less_likely(fake: FakeAI) -> None:
+    fake.choose = refusing(
+        "frequency_penalty", "Unsupported parameter: 'frequency_penalty' is not supported with this model."
+    )
+    endpoint = endpoint_at(fake)
+    for rung in Rung:
+        endpoint.send(request(rung=rung))
+    endpoint.send(request("again", rung=Rung.PLAIN))
+    assert [asked.body.get("frequency_penalty") for asked in fake.log] == [*[None] * 5, 0.5, None, None]
+
+
 LIMITED = '{"type": "object", "properties": {"answer": {"type": "string", "maxLength": 160}}}'
 
 

@@ -17,8 +17,12 @@ from hoptrail.models.statuses import names_format
 from hoptrail.models.text import whole_text
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
-OPTIONAL = ("temperature", "seed", "n")
-"""What a request can do without: replies are then less alike, or fewer."""
+OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")
+"""What a request can do without: replies are then less alike, fewer, or longer."""
+PENALTY = 0.5
+"""On words said before, in plain text: models that write no JSON often do not end either, and this ends them. Endpoints document
+.1 to 1 for that.
+"""
 LIMITS = ("maxLength", "maxItems")
 """What a schema can do without: endpoints whose models end by themselves refuse it, those that decode by a grammar honour it."""
 
@@ -50,6 +54,8 @@ class Dialect:
             body["seed"] = request.seed
         if count > 1:
             body["n"] = count
+        if request.rung is Rung.PLAIN:
+            body["frequency_penalty"] = PENALTY
         body = {name: value for name, value in body.items() if name not in refused}
         return body | _form(request, limited=request.rung not in unlimited)
 
