@@ -6,6 +6,7 @@ The brain `endless` writes as a decoder lets it that is held to a schema: up to 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from fakeai.server import Body, FakeAI
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.parsing import Unusable, parse_cut_off
+from hoptrail.language.chat.prompting import known_prompts, load_prompt
 from hoptrail.language.chat.schemas import ExtractReply, ReadingReply, limited_schema_of, schema_of
 from hoptrail.language.tasks import Decompose, Extract, Read, Summarise
 from hoptrail.models.chat import ChatSettings, Rung
@@ -142,26 +144,33 @@ def test_a_list_that_does_not_end_with_more_room_either_is_used_as_far_as_it_goe
     assert "the reply was cut off at its limit; what it says completely is used" in caplog.text
 
 
+EXAMPLE = next(line for line in load_prompt("decompose").example.splitlines() if line.startswith("{"))
+
+
+@pytest.mark.parametrize("said", [EXAMPLE, '{"plan": "…", "questions": ["…", "..."]}'])
 @pytest.mark.parametrize("structured", ["schema", "json", "prompt"])
-def test_a_model_that_says_the_form_over_again_has_not_answered(
-    fake: FakeAI, speaking: Speaking, isk: Unit, structured: str
+def test_a_model_that_says_the_example_or_the_form_over_again_has_not_answered(
+    fake: FakeAI, speaking: Speaking, structured: str, said: str
 ) -> None:
-    form = json.dumps({"steps": [{"question": "What this step asks"}], "answer": "The short answer, or null"})
-    language = speaking(lambda _: form, structured=structured)
+    language = speaking(lambda _: said, structured=structured)
     with pytest.raises(TaskFailed, match="repeats the words that show the form"):
-        language.perform(Read(QUESTION, (isk,)))
+        language.perform(Decompose(QUESTION))
     assert len(fake.log) == 1, "asked to repair it, a model would say it once more"
 
 
-def test_one_form_said_over_again_costs_no_rung_that_works(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    replies = iter(
-        ['{"questions": ["a", "b"]}', '{"answer": "the short answer, or null"}', "ANSWER: the Grey Hills", READING]
-    )
+def test_an_example_said_over_again_costs_no_rung_that_works(fake: FakeAI, speaking: Speaking) -> None:
+    plan = '{"questions": ["a", "b"]}'
+    replies = iter([plan, EXAMPLE, "QUESTION: Where does the Isk rise?", plan])
     language = speaking(lambda _: next(replies))
-    language.perform(Decompose(QUESTION))
-    assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
-    assert language.perform(Read("Where does the river rise?", (isk,))).value.answer == "the Grey Hills"
+    found = [language.perform(Decompose(question)).value.questions for question in ("one", "two", "three")]
+    assert found == [("a", "b"), ("Where does the Isk rise?",), ("a", "b")]
     assert [asked.form for asked in fake.log] == ["json_schema", "json_schema", "plain", "json_schema"]
+
+
+@pytest.mark.parametrize("name", [name for name in known_prompts() if load_prompt(name).form])
+def test_a_form_holds_no_words_that_could_be_taken_for_an_answer(name: str) -> None:
+    """Small models say them over again, word for word."""
+    assert all(" " not in text for text in re.findall('"([^"]*)"', load_prompt(name).form))
 
 
 def test_a_model_that_repeats_every_form_is_asked_in_plain_text_from_then_on(
@@ -169,8 +178,7 @@ def test_a_model_that_repeats_every_form_is_asked_in_plain_text_from_then_on(
 ) -> None:
     def parrot(body: Body) -> str:
         if "Reply in plain text" not in body["messages"][-1]["content"]:
-            said: str = body["messages"][0]["content"]
-            return next(line for line in said.splitlines() if line.startswith("{"))
+            return EXAMPLE if task_of(body) == "decompose" else '{"answer": "…"}'
         if task_of(body) == "answer":
             return "ANSWER: the Grey Hills"
         return "QUESTION: a sub-question\nQUESTION: Where is the source of the Isk?"

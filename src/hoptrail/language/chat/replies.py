@@ -109,8 +109,10 @@ def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
 
 
 def _is_shown(text: str, request: ChatRequest) -> bool:
-    """Whether a text of several words is one by which the prompt shows the form: in quotes, in plain text after a mark."""
+    """Whether a text is dots, or several words by which the prompt shows the form: in quotes, in plain text after a mark."""
     said = text.casefold()
+    if not said.strip(". …"):
+        return bool(said)
     if " " not in said:
         return False
     if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write
