@@ -112,7 +112,7 @@ def _is_shown(text: str, request: ChatRequest) -> bool:
     """Whether a text is dots, or several words by which the prompt shows the form: in quotes, in plain text after a mark."""
     said = text.casefold()
     if not said.strip(". …"):
-        return bool(said)
+        return bool(said.strip())
     if " " not in said:
         return False
     if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write
