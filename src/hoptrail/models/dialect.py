@@ -1,7 +1,7 @@
 """The body of a request, in the dialect that an endpoint takes: servers differ in names of parameters, and in which they know.
 
 An endpoint is first spoken to as all were once: `max_tokens`, and every parameter that the settings send. What it refuses by
-name is said in the other way, or left out, from then on; a refusal costs nothing.
+name is said in the other way, or left out, from then on; so are the limits of a schema. A refusal costs nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ from hoptrail.models.statuses import names_format
 from hoptrail.models.text import whole_text
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
-OPTIONAL = ("temperature", "seed", "n")
-"""What a request can do without: replies are then less alike, or fewer."""
+OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")
+"""What a request can do without: replies are then less alike, fewer, or longer."""
+PENALTY = 0.5
+"""On words said before, in plain text: models that write no JSON often do not end either, and this ends them. Endpoints document
+.1 to 1 for that.
+"""
+LIMITS = ("maxLength", "maxItems")
+"""What a schema can do without: endpoints whose models end by themselves refuse it, those that decode by a grammar honour it."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,11 +37,12 @@ class Dialect:
         self._settles = settings.output_parameter == "auto"
         self._output = OLDER if self._settles else settings.output_parameter
         self._refused: frozenset[str] = frozenset()
+        self._unlimited: frozenset[Rung] = frozenset()
 
     def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
         """What is sent for `request` now, for `count` replies to it."""
         with self._lock:
-            output, refused = self._output, self._refused
+            output, refused, unlimited = self._output, self._refused, self._unlimited
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
@@ -47,8 +54,10 @@ class Dialect:
             body["seed"] = request.seed
         if count > 1:
             body["n"] = count
+        if request.rung is Rung.PLAIN:
+            body["frequency_penalty"] = PENALTY
         body = {name: value for name, value in body.items() if name not in refused}
-        return body | _form(request)
+        return body | _form(request, limited=request.rung not in unlimited)
 
     @property
     def takes_several(self) -> bool:
@@ -61,8 +70,14 @@ class Dialect:
         with self._lock:
             self._refused |= {"n"}
 
-    def learn(self, words: str, body: dict[str, Any]) -> bool:
+    def learn(self, words: str, request: ChatRequest, body: dict[str, Any]) -> bool:
         """From the words with which `body` was refused; whether the same request would have another body now."""
+        rung = request.rung
+        if rung.carries_schema and _REFUSED_LIMITS.search(words):
+            with self._lock:
+                known, self._unlimited = rung in self._unlimited, self._unlimited | {rung}
+            if not known:
+                return True
         if names_format(words):
             return False  # some quote the whole request beside what they mean
         with self._lock:
@@ -90,16 +105,27 @@ _UNKNOWN = re.compile(
 )
 
 
-def _form(request: ChatRequest) -> dict[str, Any]:
+_REFUSED_LIMITS = re.compile(
+    r"max_?(?:length|items)|number of repetitions|too many states|(?:feature|keyword)s?\W.{0,40}(?:not |un)support|"
+    r"(?:not |un)support(?:ed)?.{0,60}(?:feature|keyword)",
+    re.IGNORECASE,
+)
+"""What endpoints say of a schema whose limits they do not know, or whose grammar grows too large by them."""
+
+
+def _form(request: ChatRequest, *, limited: bool) -> dict[str, Any]:
     """How the form of the reply is asked for: nothing where the messages say it all."""
+    if request.rung.carries_schema:
+        schema = json.loads(request.schema)
+        schema = schema if limited else _without_limits(schema)
     match request.rung:
         case Rung.SCHEMA:
-            form = {"name": request.task, "schema": json.loads(request.schema), "strict": True}
+            form = {"name": request.task, "schema": schema, "strict": True}
             return {"response_format": {"type": "json_schema", "json_schema": form}}
         case Rung.JSON_WITH_SCHEMA:
-            return {"response_format": {"type": "json_object", "schema": json.loads(request.schema)}}
+            return {"response_format": {"type": "json_object", "schema": schema}}
         case Rung.TOOLS:
-            told = {"name": request.task, "description": "Gives the reply.", "parameters": json.loads(request.schema)}
+            told = {"name": request.task, "description": "Gives the reply.", "parameters": schema}
             return {
                 "tools": [{"type": "function", "function": told}],
                 "tool_choice": {"type": "function", "function": {"name": request.task}},
@@ -108,3 +134,11 @@ def _form(request: ChatRequest) -> dict[str, Any]:
             return {"response_format": {"type": "json_object"}}
         case Rung.PROMPT | Rung.PLAIN:
             return {}
+
+
+def _without_limits(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_limits(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    return {key: _without_limits(value) for key, value in part.items() if key not in LIMITS}

@@ -15,18 +15,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
-from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_reply
-from hoptrail.language.chat.plain import read_plain
+from hoptrail.language.chat.parsing import Unusable
 from hoptrail.language.chat.prompting import load_prompt
-from hoptrail.language.chat.schemas import schema_of
+from hoptrail.language.chat.replies import Cramped, Repeated, Silent, read_reply
+from hoptrail.language.chat.schemas import limited_schema_of, schema_of
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
-from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.paying import Chat
 from hoptrail.models.repetition import start_of_loop
@@ -138,19 +138,6 @@ class _Refusals:
         return len(self._keys[rung])
 
 
-class _Cramped(Exception):
-    """On this rung the prompt (`less` helps) or the reply had too little room."""
-
-    def __init__(self, reason: str, rung: Rung, *, less: bool = False) -> None:
-        super().__init__(reason)
-        self.rung = rung
-        self.less = less
-
-
-class _Silent(_Cramped):
-    """The reply is empty, and the server does not say that it lacked room: perhaps it does, perhaps the rung does not work."""
-
-
 class _Climb(Generic[R]):
     """One task on its way."""
 
@@ -188,13 +175,13 @@ class _Climb(Generic[R]):
 
             try:
                 return Climbed(self._usable(drafted, room, rungs, asked_with_more), drafted, self._usage)
-            except _Cramped as cramped:
+            except Cramped as cramped:
                 _log.info("%s: %s; asked once more with other room", self._task, cramped)
                 other = _other_room(room, drafted, less=cramped.less)
                 redrafted = draft(other)
                 left = rungs[rungs.index(cramped.rung) :]
                 return Climbed(self._usable(redrafted, other, left), redrafted, self._usage)
-        except (_Cramped, Unusable) as fault:
+        except (Cramped, Unusable) as fault:
             raise self._failed(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
             unreached = failure.kind is FailureKind.UNREACHED
@@ -213,7 +200,11 @@ class _Climb(Generic[R]):
         plain = bool(draft.plain) and Rung.PLAIN in rungs
         try:
             return self._in_json(draft, room, formed, asked_with_more)
-        except _Cramped as cramped:
+        except Cramped as cramped:
+            if asked_with_more is None and cramped.kept is not None:
+                _log.warning("%s: %s; what it says completely is used", self._task, cramped)
+                self._works(cramped.rung)
+                return cast("R", cramped.kept)
             if not plain or cramped.less or asked_with_more is not None:
                 raise
             fault, exhausted = str(cramped), False
@@ -234,7 +225,8 @@ class _Climb(Generic[R]):
     def _in_json(
         self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None
     ) -> R | None:
-        """The reply of the first rung that gives one; the last one's is repaired once, unless plain text is what works.
+        """The reply of the first rung that gives one; the last one's is repaired once, unless it repeats its prompt or plain text
+        is what works.
 
         With `asked_with_more`, a rung that never worked is left for an empty reply as well, unless an earlier run stayed on it
         and asked with more room.
@@ -248,37 +240,39 @@ class _Climb(Generic[R]):
             if heard is None:
                 continue
             try:
-                found = self._read(heard, rung)
-            except _Silent:
+                found = read_reply(heard, asked, self._reply)
+            except Silent:
                 unproven = above or (working is None and rung is not rungs[-1])
                 if asked_with_more is None or not unproven or asked_with_more(rung):
                     raise
                 _log.info("%s: the rung %s gave an empty reply", self._task, rung)
                 continue
             except Unusable as unusable:
-                request, fault = self._repair(asked, heard, unusable), unusable
-                if rung is working or self._chat.knows(request):
+                fault = unusable
+                request = None if isinstance(unusable, Repeated) else self._repair(asked, heard, unusable)
+                if rung is working or (request is not None and self._chat.knows(request)):
                     break
                 continue
             self._works(rung)
             return found
         if request is None or (working is Rung.PLAIN and not self._chat.knows(request)):
-            raise _no_form(self._last_refusal)
+            raise fault if isinstance(fault, Repeated) else _no_form(self._last_refusal)
         _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
         return self._repaired(request)
 
     def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
         """The reply in a few words."""
-        heard = self._hear(self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room), send=True)
+        request = self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room)
+        heard = self._hear(request, send=True)
         if heard is None:
             raise _no_form(self._last_refusal)
-        return self._read(heard, Rung.PLAIN)
+        return read_reply(heard, request, self._reply)
 
     def _repaired(self, request: ChatRequest) -> R | None:
         heard = self._hear(request, send=True)
         if heard is None:
             raise Unusable("it refused the request to repair its reply")
-        found = self._read(heard, request.rung)
+        found = read_reply(heard, request, self._reply)
         self._works(request.rung)
         return found
 
@@ -314,32 +308,8 @@ class _Climb(Generic[R]):
         self._usage += heard.spent
         return heard.reply
 
-    def _read(self, reply: ChatReply, rung: Rung) -> R | None:
-        """A reply's content; None where the model declined.
-
-        Raises:
-            _Cramped: the prompt did not fit, or the reply was cut off or is empty.
-            Unusable: it is not what was asked for.
-        """
-        if reply.finish == TOO_LONG:
-            raise _Cramped("the prompt is too long for the model", rung, less=True)
-        if reply.refusal or reply.finish == "content_filter":
-            return None
-        try:
-            return read_plain(reply, self._reply) if rung is Rung.PLAIN else parse_reply(reply.text, self._reply)
-        except Unusable:
-            if is_refusal(reply.text):
-                return None
-            if rung is Rung.PLAIN:
-                raise
-            if not own_channel(reply.text):
-                raise (_Cramped if reply.finish == "length" else _Silent)("the reply is empty", rung) from None
-            if reply.finish == "length" and start_of_loop(reply.text) is None:
-                raise _Cramped("the reply was cut off at its limit", rung) from None
-            raise
-
     def _request(self, draft: Draft, rung: Rung, room: Room) -> ChatRequest:
-        schema = schema_of(self._reply)
+        schema = limited_schema_of(self._reply) if rung.carries_schema else schema_of(self._reply)
         messages = draft.messages
         if rung is Rung.PROMPT:
             form = load_prompt("schema", self._settings.prompts).fill({"schema": schema})[-1].text

@@ -61,6 +61,45 @@ def parse_reply(text: str, reply: type[R]) -> R:
     raise Unusable(fault[:SHOWN])
 
 
+def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
+    """What a reply whose end is missing says completely: a field or an item that was cut off is left out.
+
+    With `open_lists` a list may be cut off between its items, and what it has by then is all of it.
+
+    Raises:
+        Unusable: a field that the reply cannot do without is not complete.
+    """
+    own = own_channel(text)[:LONGEST]
+    start = own.find("{")
+    whole = _complete_part(own[start:], open_lists=open_lists) if start >= 0 else ""
+    if not whole:
+        raise Unusable("it was cut off before its first field was complete")
+    return parse_reply(whole, reply)
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]', re.DOTALL)
+
+
+def _complete_part(text: str, *, open_lists: bool) -> str:
+    """The beginning of an object, up to the last of its values that is complete, with the brackets closed; empty if none is."""
+    closing: list[str] = []
+    found = ""
+    for token in _TOKEN.finditer(text):
+        mark, end = token.group(), token.end()
+        if mark == '"':  # a text without its end
+            break
+        if mark in {"{", "["}:
+            closing.append("}" if mark == "{" else "]")
+        elif mark in {"}", "]"}:
+            if not closing or closing.pop() != mark:
+                break
+        elif mark == ",":
+            end = token.start()
+        if mark in {"}", "]", ","} and (len(closing) <= 1 or (open_lists and closing == ["}", "]"])):
+            found = text[:end] + "".join(reversed(closing))
+    return found
+
+
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(
     r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?</think>\s*(?=\{)", re.DOTALL | re.IGNORECASE

@@ -5,7 +5,8 @@ serves). Sections follow, each after a line such as `--- given`:
 
     instructions   what the model is told to do
     short          the same in fewer words, for small windows (optional)
-    form           the reply asked for, reasons before what follows from them (optional)
+    form           the reply asked for, reasons before what follows from them, with … for what is to be said: small models say
+                   words that stand there over again (optional)
     example        one worked example, which small windows go without (optional)
     plain          the reply asked for where form and example are left out, because a model writes no JSON (optional)
     given          what the model is given; `$names` stand here only

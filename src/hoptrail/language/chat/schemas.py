@@ -25,6 +25,14 @@ from hoptrail.language.chat.lenient import (
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
+TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
+TEXT_LIMIT = 160
+"""Characters of a text, by the field that holds it: several times what prompts ask for. Small models do not end by themselves."""
+LIST_LIMITS = {"evidence": 4, "sentence": 4, "steps": 6, "triple": 3}
+LIST_LIMIT, RECORDS_LIMIT = 8, 40
+"""Items of a list of texts or numbers, and of one of records, likewise. A reply about one question that reaches all limits still
+fits the room that there is by default.
+"""
 
 
 class EntityReply(BaseModel):
@@ -150,6 +158,11 @@ def schema_of(reply: type[BaseModel]) -> str:
     return json.dumps(_strict(reply.model_json_schema()))
 
 
+def limited_schema_of(reply: type[BaseModel]) -> str:
+    """The same with a limit on every text and list (`maxLength`, `maxItems`), for servers that decode by it."""
+    return json.dumps(_limited(_strict(reply.model_json_schema())))
+
+
 def _strict(part: Any) -> Any:
     if isinstance(part, list):
         return [_strict(item) for item in part]
@@ -158,4 +171,24 @@ def _strict(part: Any) -> Any:
     made = {key: _strict(value) for key, value in part.items() if key not in {"default", "title", "description"}}
     if isinstance(made.get("properties"), dict):
         made |= {"additionalProperties": False, "required": list(made["properties"])}
+    return made
+
+
+def _limited(part: Any, field: str = "") -> Any:
+    """A schema with limits; `field` is the property that it is in."""
+    if isinstance(part, list):
+        return [_limited(item, field) for item in part]
+    if not isinstance(part, dict):
+        return part
+    made = {
+        key: {name: _limited(one, name) for name, one in value.items()}
+        if key in {"properties", "$defs"}
+        else _limited(value, field)
+        for key, value in part.items()
+    }
+    if part.get("type") == "string" and "enum" not in part:
+        made["maxLength"] = TEXT_LIMITS.get(field, TEXT_LIMIT)
+    if part.get("type") == "array":
+        most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
+        made["maxItems"] = LIST_LIMITS.get(field, most)
     return made

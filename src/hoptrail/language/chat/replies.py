@@ -1,0 +1,121 @@
+"""What came back for a request: the content asked for, a refusal by the model, or the reason why it is neither.
+
+A reply that was cut off is used where the fields that matter are complete. One that says the placeholders or the example of its
+prompt over again is not: small models do that, above all where a decoder holds them to a form. Knows nothing of what to do then.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
+from hoptrail.language.chat.plain import read_plain
+from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.repetition import start_of_loop
+
+R = TypeVar("R", bound=BaseModel)
+
+
+class Cramped(Exception):
+    """On this rung the prompt (`less` helps) or the reply had too little room; `kept` is what the reply says completely."""
+
+    def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None) -> None:
+        super().__init__(reason)
+        self.rung = rung
+        self.less = less
+        self.kept = kept
+
+
+class Repeated(Unusable):
+    """The reply says over again what its prompt shows. Asked to repair that, small models say it once more."""
+
+
+class Silent(Cramped):
+    """The reply is empty, and the server does not say that it lacked room: perhaps it does, perhaps the rung does not work."""
+
+
+def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
+    """The content of the reply to a request; None where the model declined.
+
+    Raises:
+        Cramped: the prompt did not fit, or the reply was cut off or is empty.
+        Unusable: it is not what was asked for.
+    """
+    found = _content(reply, request.rung, form)
+    return None if found is None else _without_what_is_shown(found, request)
+
+
+def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
+    if reply.finish == TOO_LONG:
+        raise Cramped("the prompt is too long for the model", rung, less=True)
+    if reply.refusal or reply.finish == "content_filter":
+        return None
+    try:
+        return read_plain(reply, form) if rung is Rung.PLAIN else parse_reply(reply.text, form)
+    except Unusable as fault:
+        if is_refusal(reply.text):
+            return None
+        if rung is Rung.PLAIN:
+            raise
+        if not own_channel(reply.text):
+            raise (Cramped if reply.finish == "length" else Silent)("the reply is empty", rung) from None
+        if reply.finish != "length":
+            raise
+        return _cut_off(reply.text, rung, form, fault)
+
+
+def _cut_off(text: str, rung: Rung, form: type[R], fault: Unusable) -> R:
+    """What a reply without its end says, where that is enough: one that was cut off inside a list may say more when it is given
+    more room, one that repeats itself will not.
+
+    Raises:
+        Cramped, Unusable: it is not enough.
+    """
+    endless = start_of_loop(text) is not None
+    with suppress(Unusable):
+        return parse_cut_off(text, form, open_lists=endless)
+    if endless:
+        raise fault
+    kept = None
+    with suppress(Unusable):
+        kept = parse_cut_off(text, form, open_lists=True)
+    raise Cramped("the reply was cut off at its limit", rung, kept=kept)
+
+
+def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
+    """A reply without the items of its lists by which the prompt shows the form.
+
+    Raises:
+        Repeated: then nothing is left in the fields that it cannot do without.
+    """
+    names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
+    said = {name: getattr(reply, name) for name in names}
+    shown = [
+        value
+        for one in said.values()
+        for value in (one if isinstance(one, list) else [one])
+        if isinstance(value, str) and _is_shown(value, request)
+    ]
+    if not shown:
+        return reply
+    kept = {name: [one for one in value if one not in shown] for name, value in said.items() if isinstance(value, list)}
+    if not any(kept.values()) and all(value in shown for value in said.values() if not isinstance(value, list)):
+        raise Repeated("it repeats the words that show the form in place of an answer")
+    return reply.model_copy(update=kept)
+
+
+def _is_shown(text: str, request: ChatRequest) -> bool:
+    """Whether a text is dots, or several words by which the prompt shows the form: in quotes, in plain text after a mark."""
+    said = text.casefold()
+    if not said.strip(". …"):
+        return bool(said.strip())
+    if " " not in said:
+        return False
+    if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write
+        lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
+        return said in {line.partition(": ")[2] for line in lines}
+    return f'"{said}"' in request.messages[0].text.casefold()
