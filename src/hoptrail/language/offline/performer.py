@@ -17,6 +17,7 @@ import numpy as np
 
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
+from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.completing import clarify, complete
 from hoptrail.language.offline.concluding import make_plan, read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
@@ -25,6 +26,7 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
+from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
@@ -150,8 +152,9 @@ class OfflineLanguage:
                 return listing(asked, units, self._similarity())
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
-            reading = self._read(question, open_evidence(units, self._settings))
-        return _of_kind(reading, kind)
+            reading = _of_kind(self._read(question, open_evidence(units, self._settings)), kind)
+        said = claim if kind is AnswerKind.YES_NO else weigh_sides
+        return max(reading, said(asked, units, self._similarity()), key=lambda one: one.confidence)
 
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
         if _OPEN_REFERENCE.search(question):
