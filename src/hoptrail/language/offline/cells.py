@@ -30,6 +30,10 @@ _WORDS_FOR = {
     Wanted.NUMBER: "number amount quantity total cost price count size weight length",
 }
 _ATTRIBUTES = {wanted: content_stems(words) for wanted, words in _WORDS_FOR.items()}
+_MEASURES = tuple(
+    map(content_stems, ("cost price fee", "count quantity stock pieces total", "size length width height", "weight", "age"))
+)
+"""What numbers are of: a price is no quantity."""
 _DATED = re.compile(
     rf"\b(?:1[5-9]|20)\d\d\b|\b(?:{'|'.join(month[:3] for month in MONTHS)})|\b\d{{1,2}}:\d\d\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day",
@@ -127,7 +131,7 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     lead = best - rivals[0] if rivals else 1.0
     if lead < _NARROW:
         return None
-    return CellFound(_worded(question, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
@@ -139,7 +143,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     by_attribute = {stem for stem in asked if stem in cell.attribute or RELATED.get(stem, frozenset()) & cell.attribute}
     meant = bool(_ATTRIBUTES.get(question.wanted, frozenset()) & cell.attribute)
     bare = cell.attribute == _BARE and meant and not by_attribute
-    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant):
+    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant) or _of_another_measure(asked, cell):
         return 0.0
     if not (asked - by_attribute) & (cell.subject | cell.above):
         return 0.0
@@ -154,6 +158,12 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))
     elsewhere = bool(asked & cell.subject) and not asked & cell.key
     return share * (_ELSEWHERE if elsewhere else 1.0)
+
+
+def _of_another_measure(asked: frozenset[str], cell: Cell) -> bool:
+    """Whether the question names a measure, `price`, and the cell's attribute another, `count`."""
+    named = [measure for measure in _MEASURES if measure & asked]
+    return bool(named) and not any(measure & cell.attribute for measure in named) and not asked & cell.attribute
 
 
 def _is_form(stem: str, named: frozenset[str]) -> bool:
@@ -175,8 +185,12 @@ def _is_wanted(wanted: Wanted, value: str) -> bool:
     return True
 
 
-def _worded(question: Question, value: str) -> str:
-    """Of a person only the first name: `Priya Raman (firmware), overall lead Tomasz Wilk` names what else somebody does."""
+def _worded(question: Question, asked: frozenset[str], value: str) -> str:
+    """Of a person only the first name: `Priya Raman (firmware), overall lead Tomasz Wilk` names what else somebody does.
+
+    Of several parts the one that alone says a word of the question: `two years on the pump, one year on the rest`.
+    """
     if question.wanted is Wanted.PERSON:
         return re.split(r"\s*[(,;–]", value)[0] or value
-    return value
+    saying = [part for part in re.split(r"[,;]\s+", value) if asked & content_stems(part)]
+    return saying[0] if len(saying) == 1 else value
