@@ -63,3 +63,41 @@ def test_statements_stand_where_they_say_within_300_characters() -> None:
         assert max(len(statement.text), len(statement.said)) <= LONGEST
     long = [Piece(BlockKind.PARAGRAPH, "Ropes lie " + "in the long shed " * 30), *PIECES]
     assert all(len(one.said) <= LONGEST for one in shown("Where do ropes lie?", long))
+
+
+LOG = "\n".join(
+    f"2024-0{month}-01  engine  oil changed, {hours} hours, nothing else to report"
+    for month, hours in enumerate(range(100, 900, 100), 1)
+)
+LOG_WITH_BELT = LOG.replace("700 hours, nothing else to report", "700 hours, belt of the alternator torn")
+
+
+def test_of_a_long_statement_the_part_is_shown_that_says_what_is_asked() -> None:
+    statement = shown(
+        "When was the belt of the alternator torn?", [Piece(BlockKind.PARAGRAPH, LOG_WITH_BELT), *PIECES]
+    )[0]
+    assert "2024-07-01  engine  oil changed, 700 hours, belt of the alternator torn" in statement.text
+    assert "2024-07-01 engine oil changed, 700 hours, belt of the alternator torn" in statement.said
+    assert len(statement.text) <= LONGEST
+
+
+def test_a_line_that_announces_is_shown_with_what_it_announces() -> None:
+    told = [
+        Piece(BlockKind.PARAGRAPH, text)
+        for text in ("To enter the dock you need the following two things", "a pilot", "a radio")
+    ]
+    assert {"a pilot", "a radio"} <= set(
+        shown("What do I need to enter the dock?", [*told, *PIECES])[0].said.splitlines()
+    )
+
+
+def test_a_value_is_shown_after_its_heading() -> None:
+    listed = [
+        Piece(BlockKind.HEADING, "Divers", 1),
+        Piece(BlockKind.ITEM, "Di Rook", 1),
+        Piece(BlockKind.ITEM, "Cy Teal", 1),
+    ]
+    assert shown("Is Rook one of the divers?", [*listed, *PIECES])[0].said.splitlines() == [
+        "Divers: Di Rook",
+        "Cy Teal",
+    ]

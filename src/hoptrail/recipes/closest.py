@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hoptrail.language.closeness import Close, asked_words, close_statements
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
-from hoptrail.text.words import words
+from hoptrail.text.words import content_stems, words
 from hoptrail.types import BlockKind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
@@ -135,7 +135,8 @@ def _headed(said: Said) -> str:
     if block is None or not block.path or block.lead or len(said.text) > _VALUE:
         return said.said
     is_value = block.kind is BlockKind.ITEM or (block.kind is BlockKind.ROW and len(block.cells) == 1)
-    return f"{block.path[-1]}: {said.said}" if is_value else said.said
+    says_more = not content_stems(block.path[-1]) <= content_stems(said.said)
+    return f"{block.path[-1]}: {said.said}" if is_value and says_more else said.said
 
 
 def _part(text: str, asked: frozenset[str]) -> int:

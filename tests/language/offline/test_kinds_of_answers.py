@@ -60,6 +60,11 @@ FERRY = [
 ROTA = [
     *table(("Day", "Ticket desk", "Lamps"), ("Sat 9 Nov", "Di Rook", "Cy Teal"), ("Sun 10 Nov", "Ed Lowe", "Di Rook")),
 ]
+STORES = [
+    *table(("Item", "Count", "Shelf"), ("Winch WX-3", "12", "A1"), ("Pump PX-9", "4", "B2")),
+    paragraph("Guarantee: five years on the hull, one year on the engine"),
+    paragraph("Notice 7 of the harbour office goes to Lindeth in May."),
+]
 LETTER = [
     *table(("From", "Date", "Subject"), ("Ada Lunt", "2024-04-15", "The new winch")),
     paragraph("The new winch goes out on 19 August 2024."),
@@ -74,7 +79,7 @@ def document(title: str, pieces: list[Piece]) -> Document:
 
 @cache
 def units() -> tuple[Unit, ...]:
-    world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER}
+    world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER, "Stores": STORES}
     return tuple(unit for name, pieces in world.items() for unit in passages(document(name, pieces)))
 
 
@@ -93,6 +98,8 @@ def read(question: str) -> Reading:
         ("home port of Cy Teal", AnswerKind.SHORT, "Dunmere"),
         ("ferry crossing time", AnswerKind.SHORT, "25 minutes"),
         ("who is at the ticket desk on 10 november", AnswerKind.SHORT, "Ed Lowe"),
+        ("how many WX-3 are there", AnswerKind.SHORT, "12"),
+        ("Guarantee on the hull in the stores?", AnswerKind.SHORT, "five years on the hull"),
         ("List the crew", AnswerKind.LIST, "Ada Lunt; Bo Marsh; Cy Teal; Di Rook"),
         ("which names have Dunmere as their home port", AnswerKind.LIST, "Ada Lunt; Cy Teal"),
         ("Which tasks report to Ada Lunt?", AnswerKind.LIST, "Engineer; Deck hand"),
@@ -129,6 +136,8 @@ def test_an_answer_is_of_the_kind_that_is_asked_for(question: str, kind: AnswerK
         "Is the ferry made of steel?",
         "List all lighthouses",
         "How do I bake bread?",
+        "What is the price of the Winch WX-3?",
+        "How much does the harbour office of Lindeth cost in May?",
     ],
 )
 def test_what_is_not_said_is_not_answered_with_something_else(question: str) -> None:

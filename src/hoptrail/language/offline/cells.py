@@ -31,7 +31,10 @@ _WORDS_FOR = {
 }
 _ATTRIBUTES = {wanted: content_stems(words) for wanted, words in _WORDS_FOR.items()}
 _MEASURES = tuple(
-    map(content_stems, ("cost price fee", "count quantity stock pieces total", "size length width height", "weight", "age"))
+    map(
+        content_stems,
+        ("cost price fee", "count quantity stock pieces total", "size length width height", "weight", "age"),
+    )
 )
 """What numbers are of: a price is no quantity."""
 _DATED = re.compile(

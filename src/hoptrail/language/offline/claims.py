@@ -27,7 +27,7 @@ _TAKEN_BACK = word_set("if unless except only until before after than or may mig
 """Words with which a statement says less than the question asks."""
 _PERMITTED = content_stems("allowed allow permitted possible okay ok must should have need")
 _ACTORS = word_set("i we you one it they he she")
-_CLAUSE = re.compile(r"[,;:()–—]|\bbut\b|\band\b")
+_CLAUSE = re.compile(r"[,;:()–—.]|\bbut\b|\band\b")
 _ASSERTED, _DENIED = 0.7, 0.6
 """Raw belief in a yes, and in a no: a denial may be of something else in its clause."""
 
@@ -45,15 +45,24 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         return open_ended
     for close in close_statements(question, units, similarity)[:_CLOSE]:
         said = close.said
-        own, above = content_stems(said.said), content_stems(said.seen)
-        if said.text.rstrip().endswith("?") or len(_met(named, own)) < _FEWEST or _met(named, own | above) != named:
+        own = content_stems(said.text)
+        above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
+        if len(_met(named, own)) < _FEWEST or _met(named, own | above) != named:
             continue
-        if any(_denied(clause, named) for clause in _clauses(said.said)):
+        asks = said.text.rstrip().endswith("?")
+        if not asks and any(_denied(clause, named) for clause in _clauses(said.text)):
             return _given(question, "no", said, _DENIED)
-        taken_back = {word.lower for word in words(said.said)} & _TAKEN_BACK - {word.lower for word in asked}
-        if not taken_back and _met(acts - _PERMITTED, own) == acts - _PERMITTED:
+        if not takes_back(said.text, question) and _met(acts - _PERMITTED, own) == acts - _PERMITTED:
             return _given(question, "yes", said, _ASSERTED)
     return open_ended
+
+
+def takes_back(text: str, question: str) -> bool:
+    """Whether a statement says less than the question asks, the contrary, or only asks itself."""
+    asked = {word.lower for word in words(question)}
+    hedged = any(word.lower in _TAKEN_BACK - asked for word in words(text))
+    named = content_stems(question)
+    return text.rstrip().endswith("?") or hedged or any(_denied(clause, named) for clause in _clauses(text))
 
 
 def _met(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:

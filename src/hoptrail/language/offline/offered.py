@@ -140,26 +140,23 @@ def _comparable(one: _Value, other: _Value) -> bool:
 
 def _values(name: frozenset[str], rival: frozenset[str], offered: Offered, said: Sequence[Said]) -> Iterator[_Value]:
     for place, statement in enumerate(said):
-        own = content_stems(statement.said)
-        if not name or not name <= own:
-            continue
-        met = offered.rest & content_stems(statement.seen)
         is_row = statement.block is not None and bool(statement.block.cells)
+        text = statement.said if is_row else statement.text
+        if not name or not name <= content_stems(text):
+            continue
+        met = offered.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
         if not is_row and (met != offered.rest if offered.dates else bool(offered.rest) and not met):
             continue  # whose birth, or whose death, a date in a sentence is: that has to be said
         fit = len(met) - place / len(said)
-        text = _about(statement, name, rival)
+        text = text if is_row else _after(text, name, rival)
         if offered.dates:
             yield from (_Value(date, "", fit, statement) for date in _dates(text)[:1])
         else:
             yield from (_Value((number,), unit, fit, statement) for number, unit in _numbers(text, offered)[:1])
 
 
-def _about(statement: Said, name: frozenset[str], rival: frozenset[str]) -> str:
-    """Of a row the cells that are not its name; of a sentence what follows the name, up to where the other side is named."""
-    block, text = statement.block, statement.said
-    if block is not None and block.cells:
-        return text
+def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:
+    """What follows the name in a sentence, up to where the other side is named."""
     found = words(text)
     last = max((word.end for word in found if word.stem in name), default=0)
     stop = min((word.start for word in found if word.stem in rival and word.start >= last), default=len(text))

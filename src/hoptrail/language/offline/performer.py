@@ -67,6 +67,7 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
 
+_SIDES = 2
 _UNANSWERED_SHARE = 0.3
 """The most that covering the question's words is worth while no answer was read."""
 
@@ -153,8 +154,11 @@ class OfflineLanguage:
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
             reading = _of_kind(self._read(question, open_evidence(units, self._settings)), kind)
-        said = claim if kind is AnswerKind.YES_NO else weigh_sides
-        return max(reading, said(asked, units, self._similarity()), key=lambda one: one.confidence)
+        if kind is AnswerKind.YES_NO:
+            return max(reading, claim(asked, units, self._similarity()), key=lambda one: one.confidence)
+        # What concludes from a value of each side has a step for each; anything else chose a side without them.
+        weighed = weigh_sides(asked, units, self._similarity()) if len(reading.steps) <= _SIDES else Reading(None)
+        return reading if weighed.answer is None else weighed
 
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
         if _OPEN_REFERENCE.search(question):

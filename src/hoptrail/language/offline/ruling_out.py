@@ -19,7 +19,9 @@ _HOW_MUCH = re.compile(
     r"\s*(?:how (?:much|many|long|far|big|large)|what (?:is|was) the (?:difference|average))\b", re.IGNORECASE
 )
 _MONEY = content_stems("cost costs price pay paid earn earns owe salary fee")
-_SUM = re.compile(r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b", re.I)
+_SUM = re.compile(
+    r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b", re.I
+)
 """What is asked for in money is said with its currency."""
 _FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
 """A figure comes first, or after `about` and its like: `Re: 6 boats` is none."""
