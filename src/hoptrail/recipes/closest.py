@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import Close, asked_words, close_statements
+from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
 from hoptrail.text.words import content_stems, words
@@ -33,7 +34,9 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
         vectors = corpus.encoder.encode([asked, *statements])
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
-    close = close_statements(question, [hit.unit for hit in found], similarity)
+    units = [hit.unit for hit in found]
+    question = corrected(question, units)
+    close = close_statements(question, units, similarity)
     asked = asked_words(question)
     return tuple(run.shown(asked) for run in _runs(close))
 

@@ -9,7 +9,8 @@ from hoptrail.language.tasks import Read, Reading
 from hoptrail.types import AnswerKind, Kind, Span, Unit
 
 TEXTS = {
-    "Visits": "Dogs on a lead are welcome in the yard and the shop, but not in the mill loft. There is a ramp to the lower gallery. "
+    "Visits": "Dogs on a lead are welcome in the yard and the shop, but not in the mill loft. There is a "
+    "ramp to the lower gallery. "
     "No lamps near the flour bins. The old wheel may be sold if the trust agrees. Do children climb the tower? "
     "Guides speak Welsh and English.",
     "Wheel": "The noise comes from the bearing, not from the sluice. It runs without a governor.",

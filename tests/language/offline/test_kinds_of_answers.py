@@ -97,6 +97,13 @@ def read(question: str) -> Reading:
         ("How many people report to Ada?", AnswerKind.SHORT, "2"),
         ("home port of Cy Teal", AnswerKind.SHORT, "Dunmere"),
         ("ferry crossing time", AnswerKind.SHORT, "25 minutes"),
+        ("waht is teh crosing time of the ferry", AnswerKind.SHORT, "25 minutes"),
+        (
+            "wich guests are waitng for a berth",
+            AnswerKind.LIST,
+            "The Arrow Rowing Club (4 boats); Isk Cannery (1 boat)",
+        ),
+        ("BO MARSH STARTED WHEN", AnswerKind.SHORT, "2019-08-12"),
         ("who is at the ticket desk on 10 november", AnswerKind.SHORT, "Ed Lowe"),
         ("how many WX-3 are there", AnswerKind.SHORT, "12"),
         ("Guarantee on the hull in the stores?", AnswerKind.SHORT, "five years on the hull"),

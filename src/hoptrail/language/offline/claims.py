@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.lexicon import word_set
+from hoptrail.text.lexicon import COPULAS, word_set
+from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.statements import Said
 from hoptrail.text.words import RELATED, Word, content_stems, words
 from hoptrail.types import AnswerKind, Unit
@@ -36,9 +38,9 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     """Yes or no, citing the statement that says so; an abstention where none does, or the question denies something itself."""
     asked = words(question)
     open_ended = Reading(None, kind=AnswerKind.YES_NO)
-    if any(_denies(word) or word.lower in {"or", "than"} for word in asked):
+    if any(_denies(word) or word.lower in {"or", "than"} for word in asked) or _says_what_one_is(question, asked):
         return open_ended
-    acts = frozenset(after.stem for word, after in zip(asked, asked[1:], strict=False) if word.lower in _ACTORS)
+    acts = frozenset(after.stem for word, after in pairwise(asked) if word.lower in _ACTORS)
     named = content_stems(question) - _PERMITTED - acts
     acts &= content_stems(question)
     if len(named) < _FEWEST:
@@ -57,10 +59,16 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     return open_ended
 
 
+def _says_what_one_is(question: str, asked: Sequence[Word]) -> bool:
+    """Whether what a name stands for is asked: there the words alone do not tell of whom they are said (`the son of a poet`)."""
+    named = any(one.shape in {Shape.NAME, Shape.QUOTED} for one in find_mentions(question, question=True))
+    return named and asked[0].lower in COPULAS
+
+
 def takes_back(text: str, question: str) -> bool:
     """Whether a statement says less than the question asks, the contrary, or only asks itself."""
     asked = {word.lower for word in words(question)}
-    hedged = any(word.lower in _TAKEN_BACK - asked for word in words(text))
+    hedged = any(word.text in _TAKEN_BACK - asked for word in words(text))  # as written: May is a month
     named = content_stems(question)
     return text.rstrip().endswith("?") or hedged or any(_denied(clause, named) for clause in _clauses(text))
 

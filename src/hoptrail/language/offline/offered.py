@@ -44,7 +44,7 @@ _REACH = 60
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """Two sides as written, with the words that tell them; `dates`: dates are compared; `greatest`: the greater value is asked."""
+    """Two sides as written, and the question's other words; `dates`: dates are compared; `greatest`: the greater is asked for."""
 
     sides: tuple[str, str]
     rest: frozenset[str]
@@ -93,7 +93,7 @@ def _first_side(left: str, other: str, ordering: str) -> int:
         if same:
             return same[-1]
     ordered = [word.end for word in found if word.lower == ordering]
-    return ordered[-1] if ordered else len(left) - len(left.split()[-1])
+    return ordered[-1] if ordered else len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
 
 def _trimmed(side: str, ordering: str) -> str:

@@ -32,6 +32,7 @@ from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
 from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import (
     Assess,
     Clarify,
@@ -142,7 +143,10 @@ class OfflineLanguage:
 
     def _answer(self, question: str, units: Sequence[Unit]) -> Reading:
         """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
-        asked = question[: self._settings.question_characters]
+        question = corrected(question[: self._settings.question_characters], units)
+        return self._of_kind_asked(question, units)
+
+    def _of_kind_asked(self, asked: str, units: Sequence[Unit]) -> Reading:
         kind = kind_asked(asked)
         match kind:
             case AnswerKind.PASSAGE:
@@ -153,7 +157,7 @@ class OfflineLanguage:
                 return listing(asked, units, self._similarity())
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
-            reading = _of_kind(self._read(question, open_evidence(units, self._settings)), kind)
+            reading = _of_kind(self._read(asked, open_evidence(units, self._settings)), kind)
         if kind is AnswerKind.YES_NO:
             return max(reading, claim(asked, units, self._similarity()), key=lambda one: one.confidence)
         # What concludes from a value of each side has a step for each; anything else chose a side without them.

@@ -20,7 +20,8 @@ _HOW_MUCH = re.compile(
 )
 _MONEY = content_stems("cost costs price pay paid earn earns owe salary fee")
 _SUM = re.compile(
-    r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b", re.I
+    r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b",
+    re.IGNORECASE,
 )
 """What is asked for in money is said with its currency."""
 _FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
