@@ -29,18 +29,18 @@ from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.evaluation.curves import Point
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import is_right
-from hoptrail.evaluation.plots import RISK_TITLE, lines, page_of
+from hoptrail.evaluation.plots import PERFECT, RELIABILITY_TITLE, RIGHT, RISK_TITLE, lines, page_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.risk_coverage import Judged, RiskAt, calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import RUNS_FOLDER, Run, open_run
-from hoptrail.language.offline.confidence import write_confidence_map
+from hoptrail.recipes.confidence import write_confidence_map
 from hoptrail.replacing import replace_file
 
-RECIPE = "trail:guessing"
+RECIPE = "trail:uncalibrated"
 INCOMPLETE = 4
 """What `hoptrail evaluate` ends with where some documents could not be read."""
 
-RAW, CALIBRATED, PERFECT = "raw", "calibrated", "as it should be"
+RAW, CALIBRATED = "raw", "calibrated"
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 HEADER = (
     *("folder", "questions", "answers", "right", "Brier", "calibration error", "area under risk"),
@@ -148,7 +148,7 @@ def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source
         for point in risk_coverage_curve(one.judged, one.questions)
     ]
     charts = [
-        lines([*perfect, *reliability], [PERFECT, *both], "Reliability", "confidence", "share of right answers", 0.1),
+        lines([*perfect, *reliability], [PERFECT, *both], RELIABILITY_TITLE, "confidence", RIGHT, 0.1),
         lines(risk, list(both), RISK_TITLE, "coverage", "risk", 0.1),
     ]
     tables = [

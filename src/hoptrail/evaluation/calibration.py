@@ -24,7 +24,7 @@ from hoptrail.evaluation.risk_coverage import (
     sure_answers,
 )
 from hoptrail.evaluation.scoring import Share
-from hoptrail.language.offline.confidence import ConfidenceMap
+from hoptrail.recipes.confidence import ConfidenceMap
 
 GROUP = 20
 """The fewest answers that are looked at together."""

@@ -1,7 +1,8 @@
-"""From how sure the rules are of an answer to how often such answers are right: a monotone map, fitted on judged answers.
+"""From how far an answer is believed to how often such answers are right: a monotone map, fitted on judged answers.
 
 A map is a few knots of (raw confidence, share of right answers); between two it runs straight, outside it is flat. It is fitted
-and written by `python -m benchmarks.calibration`, whose file says what it was fitted on. Knows nothing of questions.
+and written by `python -m benchmarks.calibration`, whose file says what it was fitted on. It holds for one recipe and language:
+those of other languages have no map, and their confidences stay as they are. Knows nothing of questions.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +41,17 @@ class ConfidenceMap:
             return self.knots[-1][1]
         (left, low), (right, high) = self.knots[place - 1 : place + 1]
         return low + (high - low) * (raw - left) / (right - left)
+
+
+@cache
+def stored_map(recipe: str, language: str) -> ConfidenceMap | None:
+    """The map that comes with the package for a recipe's answers by this language; None where there is none.
+
+    Raises:
+        ValueError: the file holds no map.
+    """
+    place = files("hoptrail.recipes") / "weights" / f"{recipe}-{language}.json"
+    return read_confidence_map(place.read_text(encoding="utf-8")) if place.is_file() else None
 
 
 def write_confidence_map(fitted: ConfidenceMap, manifest: Mapping[str, Any]) -> str:

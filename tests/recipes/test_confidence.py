@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hoptrail.language.offline.confidence import ConfidenceMap, read_confidence_map, write_confidence_map
+from hoptrail.recipes.confidence import ConfidenceMap, read_confidence_map, write_confidence_map
 
 MAP = ConfidenceMap(((0.2, 0.1), (0.4, 0.5), (0.8, 0.5)))
 
