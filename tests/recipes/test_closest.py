@@ -10,7 +10,7 @@ from hoptrail.documents.splitting import passages
 from hoptrail.recipes.closest import closest
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST
-from hoptrail.types import BlockKind, Document, Hit, Statement, Unit, content_id
+from hoptrail.types import BlockKind, Document, Hit, Kind, Span, Statement, Unit, content_id
 from world import HashingEncoder
 
 PIECES = [
@@ -101,3 +101,15 @@ def test_a_value_is_shown_after_its_heading() -> None:
         "Divers: Di Rook",
         "Cy Teal",
     ]
+
+
+def test_where_only_summaries_were_found_what_they_were_made_from_is_shown() -> None:
+    text = "The quay was built in 1790. Nylon ropes lie in the long shed. The crane is new."
+    document = Document("d1", "Harbour", text, (27, 62, len(text)), ("/x",))
+    spans = (Span("d1", 0, 27), Span("d1", 28, 62), Span("d1", 63, len(text)))
+    summary = Unit("s1", Kind.SUMMARY, "", "A harbour with a quay and ropes.", spans)
+    corpus = SimpleNamespace(encoder=HashingEncoder(), documents=lambda _ids: {"d1": document})
+    statements = closest("Where do nylon ropes lie?", (Hit(summary, 1.0, "test"),), cast("Corpus", corpus))
+    assert len(statements) == 3
+    assert statements[0].said == "Nylon ropes lie in the long shed."
+    assert all(text[one.start : one.end] == one.text and one.unit == "s1" for one in statements)

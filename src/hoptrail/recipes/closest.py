@@ -11,9 +11,13 @@ from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import BlockKind, Ranking, Statement, Unit
+from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
+_TOLD = frozenset({Kind.PASSAGE, Kind.SENTENCE})
+"""Kinds of units whose text stands in a document as it is."""
+_SOURCES, _MOST_SPANS = 4, 24
+"""Of one unit, and of all."""
 _VALUE = 60
 """Characters up to which an item, or a row of one cell, is a value rather than a sentence."""
 _ANNOUNCING = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)
@@ -34,11 +38,25 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
         vectors = corpus.encoder.encode([asked, *statements])
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
-    units = [hit.unit for hit in found]
+    units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
     close = close_statements(question, units, similarity)
     asked = asked_words(question)
     return tuple(run.shown(asked) for run in _runs(close))
+
+
+def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
+    """The passages and sentences among units; where nothing else was found, what summaries, facts and the like were made from."""
+    told = [unit for unit in units if unit.kind in _TOLD]
+    if told:
+        return told
+    spans = list(dict.fromkeys(span for unit in units for span in unit.sources[:_SOURCES]))[:_MOST_SPANS]
+    owners = {span: unit.id for unit in reversed(units) for span in unit.sources}
+    documents = corpus.documents({span.document for span in spans}) if spans else {}
+    return [
+        Unit(owners[span], Kind.SENTENCE, documents[span.document].title, documents[span.document].slice(span), (span,))
+        for span in spans
+    ]
 
 
 @dataclass(frozen=True, slots=True)
