@@ -65,6 +65,17 @@ STORES = [
     paragraph("Guarantee: five years on the hull, one year on the engine"),
     paragraph("Notice 7 of the harbour office goes to Lindeth in May."),
 ]
+MINUTES = {
+    day: [
+        heading(f"Harbour board, {day}"),
+        paragraph(f"Berth fee: {fee} pounds"),
+        paragraph(f"The slipway is shut because of {why}."),
+    ]
+    for day, fee, why in (
+        ("2023-04-11", 30, "the crane that fell on the winter ice"),
+        ("2024-05-06", 34, "the crane that has not come"),
+    )
+}
 LETTER = [
     *table(("From", "Date", "Subject"), ("Ada Lunt", "2024-04-15", "The new winch")),
     paragraph("The new winch goes out on 19 August 2024."),
@@ -79,7 +90,7 @@ def document(title: str, pieces: list[Piece]) -> Document:
 
 @cache
 def units() -> tuple[Unit, ...]:
-    world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER, "Stores": STORES}
+    world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER, "Stores": STORES} | MINUTES
     return tuple(unit for name, pieces in world.items() for unit in passages(document(name, pieces)))
 
 
@@ -164,3 +175,13 @@ def test_a_statement_reads_by_itself_and_stands_where_it_says() -> None:
     assert told.text == "It was too loud, because the engine had no silencer."
     assert told.path == ("The ferry", "History")
     assert not any(one.startswith(("Crew", "History", "Name; ")) for one in said)
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [("what is the berth fee of the harbour", "34 pounds"), ("Why is the slipway shut?", "not come")],
+)
+def test_what_was_said_later_holds_and_both_are_cited(question: str, says: str) -> None:
+    found = read(question)
+    assert says in (found.answer or "")
+    assert len({span.document for span in found.steps[-1].support}) == 2

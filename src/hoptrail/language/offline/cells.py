@@ -56,7 +56,7 @@ _CLEAR, _NARROW = 0.1, 0.04
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A value with what it is, in stems: its `attribute`, the rest of its row (`subject`) with the first cell (`key`), and
-    what stands above. `support` is the whole row or line.
+    what stands above. `support` is the whole row or line, `date` the ISO date that holds for it (empty: none).
     """
 
     value: str
@@ -65,6 +65,7 @@ class Cell:
     subject: frozenset[str]
     above: frozenset[str]
     support: tuple[Span, ...]
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
     for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
         if value.strip():
             others = content_stems(" ".join(other for place, other in enumerate(values) if place != at))
-            yield Cell(value.strip(), content_stems(cell.header), key | dates, others | dates, above, support)
+            yield Cell(
+                value.strip(), content_stems(cell.header), key | dates, others | dates, above, support, said.date
+            )
 
 
 def _of_line(said: Said) -> Iterator[Cell]:
@@ -107,7 +110,15 @@ def _of_line(said: Said) -> Iterator[Cell]:
     above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
     support = support_of(said.unit, said.start, said.end)
     yield Cell(
-        found["value"].strip().rstrip("."), content_stems(found["key"]), frozenset(), frozenset(), above, support
+        *(
+            found["value"].strip().rstrip("."),
+            content_stems(found["key"]),
+            frozenset[str](),
+            frozenset[str](),
+            above,
+            support,
+        ),
+        date=said.date,
     )
 
 
@@ -130,11 +141,26 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if not fits:
         return None
     best, cell = fits[0]
+    contested = [one for fit, one in fits if best - fit <= _CLEAR]
+    if later := _later(contested):
+        spans = dict.fromkeys(span for one in (later, *contested) for span in one.support)
+        return CellFound(_worded(question, asked, later.value), tuple(spans), best)
     rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
     lead = best - rivals[0] if rivals else 1.0
     if lead < _NARROW:
         return None
     return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+
+
+def _later(contested: Sequence[Cell]) -> Cell | None:
+    """Of values of one thing that differ and are all dated, the one that was said last; None where that does not decide."""
+    values = {one.value.casefold() for one in contested}
+    last = max((one.date for one in contested), default="")
+    latest = {one.value.casefold() for one in contested if one.date == last}
+    subjects = {(one.attribute, one.key) for one in contested}
+    if len(values) < 2 or len(latest) != 1 or len(subjects) != 1 or not all(one.date for one in contested):
+        return None
+    return next(one for one in contested if one.date == last)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
