@@ -31,7 +31,6 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.recipes.confidence import ConfidenceMap
 from hoptrail.recipes.opinions import Opinion, believed
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
@@ -138,21 +137,6 @@ def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> No
     assert answer.abstained
     assert answer.confidence == pytest.approx(1 - 0.8 * 0.93)  # of what was held back: two stages said it
     assert answer.trail.hops[-1].answer == "the Grey Hills"
-
-
-def test_belief_becomes_what_it_was_measured_to_be_worth(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A map that was fitted for a language turns 0.4 into 0.7, and so decides what is given."""
-    fitted = ConfidenceMap(((0.2, 0.3), (0.4, 0.7)))
-    monkeypatch.setattr(
-        "hoptrail.recipes.trail.stored_map", lambda _recipe, language: fitted if language == "scripted" else None
-    )
-    replies: Script = [(Read, found(3, confidence=0.4))] * 2
-    given = trail(corpus, replies[:1], chain=NO_CHAIN, wide=False, least_confidence=0.5)[0].answer(QUESTION)
-    assert (given.text, given.confidence, given.certainty) == ("the Grey Hills", pytest.approx(0.7), "likely")
-    raw = trail(corpus, replies[:1], chain=NO_CHAIN, wide=False, least_confidence=0.5, calibrate=False)[0].answer(
-        QUESTION
-    )
-    assert (raw.text, raw.confidence) == (None, pytest.approx(0.4))
 
 
 @pytest.mark.parametrize("fails", range(4))

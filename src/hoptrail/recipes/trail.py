@@ -28,7 +28,6 @@ from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
 from hoptrail.recipes.closest import closest
-from hoptrail.recipes.confidence import stored_map
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.opinions import Opinion, believed, most_believed, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -45,8 +44,7 @@ class TrailSettings(PassageSettings):
     """`k` passages are found by `search`, and read in stages until an answer is believed with a probability of `sure`.
 
     The first stage reads the best `first_read` passages, `chain` is the second, the last reads all `k`: of its confidence
-    `wide_trust` counts, because in so much something is always found. With `calibrate`, belief becomes the share of right answers
-    among those believed as far, where that was measured for the language. An answer believed less than `least_confidence` is not
+    `wide_trust` counts, because in so much something is always found. An answer believed less than `least_confidence` is not
     given. At most `tasks` language tasks are spent on a question, and nothing begins once
     `tokens` are (0: no limit): what does not fit is left out, and what is known by then is the answer.
     """
@@ -57,7 +55,6 @@ class TrailSettings(PassageSettings):
     wide: bool = True
     wide_trust: float = 0.7
     sure: float = 0.5
-    calibrate: bool = True
     least_confidence: float = 0.5
     tasks: int = 0
     tokens: int = 0
@@ -112,7 +109,6 @@ class TrailRecipe:
         "cross-checked": TrailSettings(chain=ChainSettings(conclude="both")),
         "answers-only": TrailSettings(chain=ChainSettings(conclude="answers")),
         "guessing": TrailSettings(least_confidence=0.0),
-        "uncalibrated": TrailSettings(calibrate=False, least_confidence=0.0),
     }
 
     def retrieve(self, question: str) -> Ranking:
@@ -124,9 +120,6 @@ class TrailRecipe:
         found = self.retrieve(question)
         opinions = self._opinions(question, found, meter)
         best, belief = most_believed(opinions)
-        fitted = stored_map(self.name, self.language.name) if self.settings.calibrate else None
-        if fitted is not None and best.answer is not None:
-            belief = fitted.of(belief)
         given = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows what failed in any stage, because it may be due to that.
         hops = best.hops if given is not None else with_failures(best, opinions)

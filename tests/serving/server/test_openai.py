@@ -18,9 +18,9 @@ from openai import OpenAI
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.openai_shapes import harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
