@@ -148,7 +148,7 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     assert (told.choices[0].message.content or "").startswith("Not settled. Closest:\n\n- ")
     assert extra_of(told)["abstained"] is True
     assert len(extra_of(told)["closest"]) == 3
-    nothing = {"answer": None, "evidence": [], "closest": [], "trail": []}
+    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "trail": []}
     assert text_of(nothing) == NOTHING_FOUND
     assert text_of(nothing | {"trail": [{"verdict": "failed"}]}) == FAILED
 
