@@ -1,14 +1,13 @@
 """What confidences are worth: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
 
     python -m benchmarks.calibration FOLDER... [--work DIR] [--recipe NAME] [--limit N] [--out FILE.json] [--html FILE.html]
-                                     [--map FILE.json]
 
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated (kept in DIR/NAME, so a second
 run asks nothing again) with a preset that holds no answer back. An answer is right by the rule for own documents: of a data set
 too, an accepted answer's words with at most three more. Then every folder's confidences are calibrated by a monotone map that was
 fitted on all the others (`hoptrail.evaluation.calibration`), and the answers pooled: Brier score, calibration error, risk
-against coverage, reliability, and how right and how many the answers of confidence .5 or more are, raw beside calibrated.
-`--map` writes the map that is fitted on all folders, with what it was fitted on; `--html` a page of plots (extra `plots`).
+against coverage, reliability, and how right and how many the answers of confidence .5 or more are, raw beside calibrated. Where
+calibrated ones are no better, raw ones say what they mean. `--html` writes a page of plots (extra `plots`).
 """
 
 from __future__ import annotations
@@ -20,27 +19,24 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.common import ROOT, parser, print_table, write_results
 
-from hoptrail.evaluation.calibration import Quality, Source, fit_map, held_out, quality_of, together
+from hoptrail.evaluation.calibration import Quality, Source, held_out, quality_of, together
 from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.evaluation.curves import Point
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import is_right
-from hoptrail.evaluation.plots import RISK_TITLE, lines, page_of
+from hoptrail.evaluation.plots import PERFECT, RELIABILITY_TITLE, RIGHT, RISK_TITLE, lines, page_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.risk_coverage import Judged, RiskAt, calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import RUNS_FOLDER, Run, open_run
-from hoptrail.language.offline.confidence import write_confidence_map
-from hoptrail.replacing import replace_file
 
 RECIPE = "trail:guessing"
 INCOMPLETE = 4
 """What `hoptrail evaluate` ends with where some documents could not be read."""
 
-RAW, CALIBRATED, PERFECT = "raw", "calibrated", "as it should be"
+RAW, CALIBRATED = "raw", "calibrated"
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 HEADER = (
     *("folder", "questions", "answers", "right", "Brier", "calibration error", "area under risk"),
@@ -113,28 +109,6 @@ def cells(quality: Quality) -> tuple[object, ...]:
     return (quality.name, quality.questions, quality.answers, *shown, ends, quality.coverage)
 
 
-def manifest(recipe: str, sources: Sequence[Source], calibrated: Quality) -> dict[str, Any]:
-    """What a map was fitted on, and what the same way of fitting is worth on folders held out."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    fitted_on = [
-        {"folder": source.name, "questions": source.questions, "answers": len(source.judged)} for source in sources
-    ]
-    return {
-        "made_by": "python -m benchmarks.calibration",
-        "commit": commit,
-        "recipe": recipe,
-        "fitted_on": fitted_on,
-        "held_out": {
-            "brier": calibrated.brier,
-            "calibration_error": calibrated.calibration_error,
-            "sure_right": calibrated.sure.value if calibrated.sure else None,
-            "sure_of_all": calibrated.coverage,
-        },
-    }
-
-
 def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source]) -> str:
     """Reliability and risk against coverage, raw beside calibrated, over the tables."""
     both = {RAW: together("all", sources), CALIBRATED: together("all", calibrated)}
@@ -148,7 +122,7 @@ def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source
         for point in risk_coverage_curve(one.judged, one.questions)
     ]
     charts = [
-        lines([*perfect, *reliability], [PERFECT, *both], "Reliability", "confidence", "share of right answers", 0.1),
+        lines([*perfect, *reliability], [PERFECT, *both], RELIABILITY_TITLE, "confidence", RIGHT, 0.1),
         lines(risk, list(both), RISK_TITLE, "coverage", "risk", 0.1),
     ]
     tables = [
@@ -169,7 +143,6 @@ def main() -> None:
     arguments.add_argument("--recipe", default=RECIPE, metavar="NAME", help=f"with a preset ({RECIPE})")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each folder")
     arguments.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with plots")
-    arguments.add_argument("--map", type=Path, metavar="FILE.json", help="write the map fitted on all folders")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
@@ -190,10 +163,6 @@ def main() -> None:
     write_results(given.out, found)
     if given.html:
         given.html.write_text(page(found, sources, calibrated), encoding="utf-8")
-    if given.map:
-        fitted = fit_map([one for source in sources for one in source.judged])
-        text = write_confidence_map(fitted, manifest(given.recipe, sources, found.calibrated[-1]))
-        replace_file(given.map, text.encode())
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import Any
 
 import pytest
 import typer
+from benchmarks import limits
 
 import hoptrail
 from hoptrail.evaluation.scoring import Rule
@@ -223,6 +224,14 @@ def test_tables_of_figures_are_those_of_the_results() -> None:
         [sys.executable, "-m", "benchmarks.matrix", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_limits_are_those_of_the_results() -> None:
+    names = ("own_notes", "harbour-museum", "debian-manuals")
+    reports = [json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in names]
+    page = limits.DOCUMENT.read_text(encoding="utf-8")
+    assert limits.by_folder(reports) in page
+    assert limits.by_type(reports) in page
 
 
 # --- coverage

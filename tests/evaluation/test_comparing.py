@@ -19,7 +19,7 @@ from evaluation.made_runs import made_run, question, result
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.comparing import Breakdown, Comparison, compare, labels_of
 from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
-from hoptrail.evaluation.curves import reached_by_hop, recall_by_k, risk_by_coverage
+from hoptrail.evaluation.curves import reached_by_hop, recall_by_k, reliability, risk_by_coverage
 from hoptrail.evaluation.paired_tests import paired_difference
 from hoptrail.evaluation.plots import to_page
 from hoptrail.evaluation.scoring import Rule, Share
@@ -197,6 +197,7 @@ def test_curves_by_hand() -> None:
     assert recall[:4] == [0.25, 0.5, 0.5, 0.75]
     assert [(point.hops, point.hop, point.share) for point in reached_by_hop([run])] == [(2, 1, 0.5), (2, 2, 0.5)]
     assert [(point.x, point.y) for point in risk_by_coverage([run])] == [(0.5, 0.0), (1.0, 0.5)]
+    assert [(point.x, point.y) for point in reliability([run])] == [(0.1, 0.0), (0.9, 1.0)]
 
 
 # --- the page
@@ -207,14 +208,15 @@ def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
     runs = [made_run(name, questions, [result(one.id, 1, "a", confidence=0.5) for one in questions]) for name in "ab"]
     runs[0] = replace(runs[0], header=replace(runs[0].header, recipe="<img src=x>"))
     page = to_page(compare(runs), runs)
-    assert page.count("vegaEmbed('#plot") == page.count('<div id="plot') == 5
+    assert "Reliability" in page
+    assert page.count("vegaEmbed('#plot") == page.count('<div id="plot') == 6
     before, opening, rest = page.partition('<script type="module">')
     _script, closing, after = rest.partition("</script>")
     assert opening
     assert closing
     assert not re.search(r"<(?:script|link|img)|https?:", before + after)
     drawn = re.findall(r"vegaEmbed\('#plot\d', (\{.*\}), \{actions: false\}\);", page)
-    assert [json.loads(one)["$schema"].rpartition("/")[2][:2] for one in drawn] == ["v6"] * 5
+    assert [json.loads(one)["$schema"].rpartition("/")[2][:2] for one in drawn] == ["v6"] * 6
 
 
 def test_a_page_of_questions_without_gold_passages_draws_what_there_is() -> None:

@@ -10,7 +10,7 @@ from hoptrail.documents.splitting import passages
 from hoptrail.recipes.closest import closest
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST
-from hoptrail.types import BlockKind, Document, Hit, Statement, Unit, content_id
+from hoptrail.types import BlockKind, Document, Hit, Kind, Span, Statement, Unit, content_id
 from world import HashingEncoder
 
 PIECES = [
@@ -63,3 +63,53 @@ def test_statements_stand_where_they_say_within_300_characters() -> None:
         assert max(len(statement.text), len(statement.said)) <= LONGEST
     long = [Piece(BlockKind.PARAGRAPH, "Ropes lie " + "in the long shed " * 30), *PIECES]
     assert all(len(one.said) <= LONGEST for one in shown("Where do ropes lie?", long))
+
+
+LOG = "\n".join(
+    f"2024-0{month}-01  engine  oil changed, {hours} hours, nothing else to report"
+    for month, hours in enumerate(range(100, 900, 100), 1)
+)
+LOG_WITH_BELT = LOG.replace("700 hours, nothing else to report", "700 hours, belt of the alternator torn")
+
+
+def test_of_a_long_statement_the_part_is_shown_that_says_what_is_asked() -> None:
+    statement = shown(
+        "When was the belt of the alternator torn?", [Piece(BlockKind.PARAGRAPH, LOG_WITH_BELT), *PIECES]
+    )[0]
+    assert "2024-07-01  engine  oil changed, 700 hours, belt of the alternator torn" in statement.text
+    assert "2024-07-01 engine oil changed, 700 hours, belt of the alternator torn" in statement.said
+    assert len(statement.text) <= LONGEST
+
+
+def test_a_line_that_announces_is_shown_with_what_it_announces() -> None:
+    told = [
+        Piece(BlockKind.PARAGRAPH, text)
+        for text in ("To enter the dock you need the following two things", "a pilot", "a radio")
+    ]
+    assert {"a pilot", "a radio"} <= set(
+        shown("What do I need to enter the dock?", [*told, *PIECES])[0].said.splitlines()
+    )
+
+
+def test_a_value_is_shown_after_its_heading() -> None:
+    listed = [
+        Piece(BlockKind.HEADING, "Divers", 1),
+        Piece(BlockKind.ITEM, "Di Rook", 1),
+        Piece(BlockKind.ITEM, "Cy Teal", 1),
+    ]
+    assert shown("Is Rook one of the divers?", [*listed, *PIECES])[0].said.splitlines() == [
+        "Divers: Di Rook",
+        "Cy Teal",
+    ]
+
+
+def test_where_only_summaries_were_found_what_they_were_made_from_is_shown() -> None:
+    text = "The quay was built in 1790. Nylon ropes lie in the long shed. The crane is new."
+    document = Document("d1", "Harbour", text, (27, 62, len(text)), ("/x",))
+    spans = (Span("d1", 0, 27), Span("d1", 28, 62), Span("d1", 63, len(text)))
+    summary = Unit("s1", Kind.SUMMARY, "", "A harbour with a quay and ropes.", spans)
+    corpus = SimpleNamespace(encoder=HashingEncoder(), documents=lambda _ids: {"d1": document})
+    statements = closest("Where do nylon ropes lie?", (Hit(summary, 1.0, "test"),), cast("Corpus", corpus))
+    assert len(statements) == 3
+    assert statements[0].said == "Nylon ropes lie in the long shed."
+    assert all(text[one.start : one.end] == one.text and one.unit == "s1" for one in statements)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.confidence_map import ConfidenceMap
 from hoptrail.evaluation.risk_coverage import (
     Judged,
     area_under_risk,
@@ -24,7 +25,6 @@ from hoptrail.evaluation.risk_coverage import (
     sure_answers,
 )
 from hoptrail.evaluation.scoring import Share
-from hoptrail.language.offline.confidence import ConfidenceMap
 
 GROUP = 20
 """The fewest answers that are looked at together."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hoptrail.evaluation.comparing import common_questions, judged_answers, labels_of, value_of_ranking
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
-from hoptrail.evaluation.risk_coverage import risk_coverage_curve
+from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.scoring import mean
 
@@ -67,6 +67,16 @@ def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
         Point(label, point.coverage, point.risk)
         for label, run in zip(labels_of(runs), runs, strict=True)
         for point in risk_coverage_curve(judged_answers(run, questions), len(questions))
+    ]
+
+
+def reliability(runs: Sequence[Run]) -> list[Point]:
+    """How right answers of about the same confidence are, beside that confidence; of the runs whose answers have one."""
+    questions = common_questions(runs)
+    return [
+        Point(label, row.confidence, row.accuracy)
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for row in calibration_table(judged_answers(run, questions))
     ]
 
 

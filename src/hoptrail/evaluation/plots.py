@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.comparing import Comparison
 from hoptrail.evaluation.comparison_tables import QUALITY, TextTable, tables_of
-from hoptrail.evaluation.curves import HOP_CUTOFF, HopPoint, Point, reached_by_hop, recall_by_k, risk_by_coverage
+from hoptrail.evaluation.curves import (
+    HOP_CUTOFF,
+    HopPoint,
+    Point,
+    reached_by_hop,
+    recall_by_k,
+    reliability,
+    risk_by_coverage,
+)
 from hoptrail.evaluation.run_folder import Run
 
 if TYPE_CHECKING:
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 260
 """Of one plot, in pixels."""
 
+RELIABILITY_TITLE, RIGHT, PERFECT = "Reliability", "share of right answers", "as it should be"
 RISK_TITLE = "Wrong answers among those given, by how many are given"
 
 _STYLE = (
@@ -98,6 +107,8 @@ def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLeve
     risk = risk_by_coverage(runs)
     if risk:
         yield lines(risk, order, RISK_TITLE, "coverage", "risk", step=0.1)
+        points = [*(Point(PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
+        yield lines(points, [*order, PERFECT], RELIABILITY_TITLE, "confidence", RIGHT, step=0.1)
 
 
 def _altair() -> Any:

@@ -22,7 +22,7 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosines of a question with sentences, between -1 and 1."""
 
 _DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
-_UNITS = 12
+_UNITS = 8
 """Units whose statements are weighed, best first."""
 _ENCODED = 20
 """Statements handed to the encoder, best by words first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from hoptrail.language.spelling import with_question_word
 from hoptrail.text.lexicon import AUXILIARIES, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.words import Word, words
 from hoptrail.types import AnswerKind
@@ -42,7 +43,7 @@ _COMPARED = word_set(
 
 def kind_asked(question: str) -> AnswerKind:
     """The kind of answer that a question wants; `SHORT` where its words say nothing else."""
-    line = " ".join(question.split())
+    line = with_question_word(" ".join(question.split()))
     tokens = words(line)
     if not tokens:
         return AnswerKind.SHORT

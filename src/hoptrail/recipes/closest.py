@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import Close, close_statements
+from hoptrail.language.closeness import Close, asked_words, close_statements
+from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
-from hoptrail.types import Ranking, Statement, Unit
+from hoptrail.text.words import content_stems, words
+from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
+_TOLD = frozenset({Kind.PASSAGE, Kind.SENTENCE})
+"""Kinds of units whose text stands in a document as it is."""
+_SOURCES, _MOST_SPANS = 4, 24
+"""Of one unit, and of all."""
+_VALUE = 60
+"""Characters up to which an item, or a row of one cell, is a value rather than a sentence."""
+_ANNOUNCING = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)
+"""What a statement ends with that says nothing without what follows it."""
+_RULES = " \n\t=-~*_#"
+"""What plain text draws below a heading."""
 _LOOKED_AT = 16
 """Statements that may join one that is shown beside them, closest first."""
 
@@ -25,8 +38,25 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
         vectors = corpus.encoder.encode([asked, *statements])
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
-    close = close_statements(question, [hit.unit for hit in found], similarity)
-    return tuple(run.shown for run in _runs(close))
+    units = _citable([hit.unit for hit in found], corpus)
+    question = corrected(question, units)
+    close = close_statements(question, units, similarity)
+    asked = asked_words(question)
+    return tuple(run.shown(asked) for run in _runs(close))
+
+
+def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
+    """The passages and sentences among units; where nothing else was found, what summaries, facts and the like were made from."""
+    told = [unit for unit in units if unit.kind in _TOLD]
+    if told:
+        return told
+    spans = list(dict.fromkeys(span for unit in units for span in unit.sources[:_SOURCES]))[:_MOST_SPANS]
+    owners = {span: unit.id for unit in reversed(units) for span in unit.sources}
+    documents = corpus.documents({span.document for span in spans}) if spans else {}
+    return [
+        Unit(owners[span], Kind.SENTENCE, documents[span.document].title, documents[span.document].slice(span), (span,))
+        for span in spans
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +74,10 @@ class _Run:
 
     @property
     def said(self) -> str:
-        """As it reads: what a statement repeats of the one before it is said once."""
+        """As it reads: what a statement repeats of the one before it is said once, and a value stands after its heading."""
         lines: list[str] = []
         for said in self.members:
-            lines.append(said.alone if lines else said.said)
+            lines.append(said.alone if lines else _headed(said))
         return "\n".join(lines)
 
     @property
@@ -60,15 +90,17 @@ class _Run:
         same = len({said.path for said in longer.members}) == 1
         return longer if same and len(longer.said) <= LONGEST else None
 
-    @property
-    def shown(self) -> Statement:
-        """With its citation, cut to what is shown."""
-        start, first, last = self.unit.sources[0].start, self.members[0], self.members[-1]
-        text = self.unit.text[first.start : last.end][:LONGEST]
-        start += first.start
+    def shown(self, asked: frozenset[str]) -> Statement:
+        """With its citation; of what is too long, the part that says most of the `asked` words."""
+        first, last = self.members[0], self.members[-1]
+        whole = self.unit.text[first.start : last.end]
+        at = _part(whole, asked)
+        text = whole[at : at + LONGEST]
+        start = self.unit.sources[0].start + first.start + at
         block = first.block
+        said = self.said if len(self.said) <= LONGEST else " ".join(text.split()) if at else self.said[:LONGEST]
         return Statement(
-            *(self.unit.document, self.unit.title, start, start + len(text), text, self.said[:LONGEST], self.unit.id),
+            *(self.unit.document, self.unit.title, start, start + len(text), text, said, self.unit.id),
             path=first.path,
             place=block.place if block else "",
             date=block.date if block else "",
@@ -110,10 +142,36 @@ def _run_of(said: Said) -> _Run:
     statements = statements_of(said.unit)
     at = statements.index(said)
     run = _Run(said.unit, statements, at, at)
-    if said.text.rstrip().endswith(("?", ":")):
+    if _ANNOUNCING.search(said.text.rstrip(_RULES)):
         for following in range(at + 1, len(statements)):
-            longer = run.with_one(following)
-            if longer is None:
+            if statements[following].path != said.path or len(run.said) >= LONGEST:
                 break
-            run = longer
+            run = replace(run, last=following)
     return run
+
+
+def _headed(said: Said) -> str:
+    """A value that says nothing without its heading, after it: `First aiders: Ada Lunt`."""
+    block = said.block
+    if block is None or not block.path or block.lead or len(said.text) > _VALUE:
+        return said.said
+    is_value = block.kind is BlockKind.ITEM or (block.kind is BlockKind.ROW and len(block.cells) == 1)
+    says_more = not content_stems(block.path[-1]) <= content_stems(said.said)
+    return f"{block.path[-1]}: {said.said}" if is_value and says_more else said.said
+
+
+def _part(text: str, asked: frozenset[str]) -> int:
+    """Where the LONGEST characters of a text begin that say most of the words asked; 0 where all of it is shown."""
+    if len(text) <= LONGEST:
+        return 0
+    found = words(text)
+    starts = [word.start for word in found if word.start <= len(text) - LONGEST]
+    met = [(word.start, word.end, word.stem) for word in found if word.stem in asked]
+
+    def says(start: int) -> int:
+        return len({stem for begin, end, stem in met if start <= begin and end <= start + LONGEST})
+
+    most = max(map(says, starts), default=0)
+    best = [start for start in starts if says(start) == most] or [0]
+    best = [start for start in best if text[start - 1 : start] == "\n"] or best  # whole lines, where there are any
+    return 0 if says(0) == most else best[len(best) // 2]  # with room on either side of what is said

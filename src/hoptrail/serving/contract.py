@@ -8,13 +8,25 @@ from typing import Any
 from hoptrail.evaluation.predictions import ScoreSummary
 from hoptrail.evaluation.scoring import AnswerScore
 from hoptrail.index import Contents
-from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage
+from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 Json = dict[str, Any]
+
+UNSETTLED = "Not settled. Closest:"
+NOTHING_FOUND = "Not settled: nothing was found."
+FAILED = "No answer: a step failed, so this says nothing of what the documents hold."
+"""What every door says in place of an answer."""
 
 
 def to_text(content: Json | list[Json]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def abstention(answer: Json) -> str:
+    """What is said in place of an answer; `answer` as `answer_json` gives it, without an answer."""
+    if any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"]):
+        return FAILED
+    return UNSETTLED if answer["closest"] else NOTHING_FOUND
 
 
 def answer_json(answer: Answer) -> Json:

@@ -23,6 +23,7 @@ from hoptrail.index import Contents
 from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
+from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.serving.doctor import Check
 from hoptrail.store.register import Withdrawn
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
@@ -60,10 +61,10 @@ def _conclusion(answer: Answer) -> list[Text]:
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         return [Text.assemble(("Answer:", "bold"), (sure, "dim")), *items]
     if answer.failed:
-        return [Text("No answer: a language task failed, so this says nothing of what is found here.", style="red")]
+        return [Text(FAILED, style="red"), *map(_closest, answer.closest)]
     if not answer.closest:
-        return [Text("Not settled: nothing was found here.", style="yellow")]
-    return [Text("Not settled. Closest:", style="yellow"), *map(_closest, answer.closest)]
+        return [Text(NOTHING_FOUND, style="yellow")]
+    return [Text(UNSETTLED, style="yellow"), *map(_closest, answer.closest)]
 
 
 def _closest(statement: Statement) -> Text:

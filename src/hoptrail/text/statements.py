@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import words
@@ -47,6 +48,11 @@ class Said:
     @property
     def path(self) -> tuple[str, ...]:
         return self.block.path if self.block else ()
+
+    @property
+    def date(self) -> str:
+        """The ISO date that holds for it: of its heading, else one in its title or headings; empty where there is none."""
+        return (self.block.date if self.block else "") or find_date(" ".join((*self.path[::-1], self.unit.title)))
 
     @property
     def seen(self) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.language.offline.concluding import make_plan
+from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Decompose, Finding
@@ -282,3 +283,20 @@ def test_one_at_a_time_gives_the_next_and_then_none() -> None:
     assert following(first) == ("Where was #1 born?",)
     assert following(first, second) == ()
     assert following(Finding(first.question, first.asked, None)) == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["in which town does the person live who speaks norse", "In which town does the person live who speaks Norse?"],
+)
+def test_capitals_and_a_question_mark_are_not_needed(question: str) -> None:
+    first, second = chain(question, 8)
+    assert first.lower() == "who is the person who speaks norse?"
+    assert second.lower() == "in which town does #1 live?"
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the keeper live who speaks?", "In which town does the Tallow?", "in which town does Ada"]
+)
+def test_what_does_not_read_as_english_is_not_taken_apart(question: str) -> None:
+    assert chain(question, 8) == (question,)

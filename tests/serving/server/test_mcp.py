@@ -91,6 +91,17 @@ def test_an_agent_asks_and_has_the_trail_explained(address: str, mode: str) -> N
     with_client(address, act, mode=mode)
 
 
+def test_an_agent_is_told_that_a_question_is_not_settled_and_what_comes_closest(address: str) -> None:
+    async def act(client: Client) -> None:
+        asked = await client.call_tool("ask", {"question": "Who painted the ceiling of the opera in Vantry?"})
+        said, told = (getattr(part, "text", "") for part in asked.content)
+        assert said.startswith("Not settled. Closest:\n\n- ")
+        assert json.loads(told) == asked.structured_content
+        assert (asked.structured_content["abstained"], len(asked.structured_content["closest"])) == (True, 3)
+
+    with_client(address, act)
+
+
 def test_documents_are_resources(address: str) -> None:
     async def act(client: Client) -> None:
         templates = (await client.list_resource_templates()).resource_templates

@@ -18,9 +18,10 @@ from openai import OpenAI
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.openai_shapes import UNSETTLED, UNTOLD, harmless, text_of
+from hoptrail.serving.server.openai_shapes import harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
@@ -143,10 +144,13 @@ def test_half_a_character_is_refused(address: str) -> None:
 
 def test_an_abstention_says_so(client: OpenAI) -> None:
     asked: list[Any] = [{"role": "user", "content": "Who painted the ceiling of the opera in Vantry?"}]
-    told = client.chat.completions.create(model="bm25", messages=asked)
-    assert (told.choices[0].message.content or "").startswith(UNSETTLED)
+    told = client.chat.completions.create(model="hybrid", messages=asked)
+    assert (told.choices[0].message.content or "").startswith("Not settled. Closest:\n\n- ")
     assert extra_of(told)["abstained"] is True
-    assert text_of({"answer": None, "evidence": [], "closest": [], "trail": [{"verdict": "failed"}]}) == UNTOLD
+    assert len(extra_of(told)["closest"]) == 3
+    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "trail": []}
+    assert text_of(nothing) == NOTHING_FOUND
+    assert text_of(nothing | {"trail": [{"verdict": "failed"}]}) == FAILED
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}}

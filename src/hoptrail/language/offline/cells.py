@@ -30,6 +30,13 @@ _WORDS_FOR = {
     Wanted.NUMBER: "number amount quantity total cost price count size weight length",
 }
 _ATTRIBUTES = {wanted: content_stems(words) for wanted, words in _WORDS_FOR.items()}
+_MEASURES = tuple(
+    map(
+        content_stems,
+        ("cost price fee", "count quantity stock pieces total", "size length width height", "weight", "age"),
+    )
+)
+"""What numbers are of: a price is no quantity."""
 _DATED = re.compile(
     rf"\b(?:1[5-9]|20)\d\d\b|\b(?:{'|'.join(month[:3] for month in MONTHS)})|\b\d{{1,2}}:\d\d\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day",
@@ -49,7 +56,7 @@ _CLEAR, _NARROW = 0.1, 0.04
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A value with what it is, in stems: its `attribute`, the rest of its row (`subject`) with the first cell (`key`), and
-    what stands above. `support` is the whole row or line.
+    what stands above. `support` is the whole row or line, `date` the ISO date that holds for it (empty: none).
     """
 
     value: str
@@ -58,6 +65,7 @@ class Cell:
     subject: frozenset[str]
     above: frozenset[str]
     support: tuple[Span, ...]
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,9 @@ def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
     for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
         if value.strip():
             others = content_stems(" ".join(other for place, other in enumerate(values) if place != at))
-            yield Cell(value.strip(), content_stems(cell.header), key | dates, others | dates, above, support)
+            yield Cell(
+                value.strip(), content_stems(cell.header), key | dates, others | dates, above, support, said.date
+            )
 
 
 def _of_line(said: Said) -> Iterator[Cell]:
@@ -100,7 +110,15 @@ def _of_line(said: Said) -> Iterator[Cell]:
     above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
     support = support_of(said.unit, said.start, said.end)
     yield Cell(
-        found["value"].strip().rstrip("."), content_stems(found["key"]), frozenset(), frozenset(), above, support
+        *(
+            found["value"].strip().rstrip("."),
+            content_stems(found["key"]),
+            frozenset[str](),
+            frozenset[str](),
+            above,
+            support,
+        ),
+        date=said.date,
     )
 
 
@@ -123,11 +141,26 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if not fits:
         return None
     best, cell = fits[0]
+    contested = [one for fit, one in fits if best - fit <= _CLEAR]
+    if later := _later(contested):
+        spans = dict.fromkeys(span for one in (later, *contested) for span in one.support)
+        return CellFound(_worded(question, asked, later.value), tuple(spans), best)
     rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
     lead = best - rivals[0] if rivals else 1.0
     if lead < _NARROW:
         return None
-    return CellFound(_worded(question, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+
+
+def _later(contested: Sequence[Cell]) -> Cell | None:
+    """Of values of one thing that differ and are all dated, the one that was said last; None where that does not decide."""
+    values = {one.value.casefold() for one in contested}
+    last = max((one.date for one in contested), default="")
+    latest = {one.value.casefold() for one in contested if one.date == last}
+    subjects = {(one.attribute, one.key) for one in contested}
+    if len(values) < 2 or len(latest) != 1 or len(subjects) != 1 or not all(one.date for one in contested):
+        return None
+    return next(one for one in contested if one.date == last)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
@@ -139,7 +172,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     by_attribute = {stem for stem in asked if stem in cell.attribute or RELATED.get(stem, frozenset()) & cell.attribute}
     meant = bool(_ATTRIBUTES.get(question.wanted, frozenset()) & cell.attribute)
     bare = cell.attribute == _BARE and meant and not by_attribute
-    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant):
+    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant) or _of_another_measure(asked, cell):
         return 0.0
     if not (asked - by_attribute) & (cell.subject | cell.above):
         return 0.0
@@ -154,6 +187,12 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))
     elsewhere = bool(asked & cell.subject) and not asked & cell.key
     return share * (_ELSEWHERE if elsewhere else 1.0)
+
+
+def _of_another_measure(asked: frozenset[str], cell: Cell) -> bool:
+    """Whether the question names a measure, `price`, and the cell's attribute another, `count`."""
+    named = [measure for measure in _MEASURES if measure & asked]
+    return bool(named) and not any(measure & cell.attribute for measure in named) and not asked & cell.attribute
 
 
 def _is_form(stem: str, named: frozenset[str]) -> bool:
@@ -175,8 +214,12 @@ def _is_wanted(wanted: Wanted, value: str) -> bool:
     return True
 
 
-def _worded(question: Question, value: str) -> str:
-    """Of a person only the first name: `Priya Raman (firmware), overall lead Tomasz Wilk` names what else somebody does."""
+def _worded(question: Question, asked: frozenset[str], value: str) -> str:
+    """Of a person only the first name: `Priya Raman (firmware), overall lead Tomasz Wilk` names what else somebody does.
+
+    Of several parts the one that alone says a word of the question: `two years on the pump, one year on the rest`.
+    """
     if question.wanted is Wanted.PERSON:
         return re.split(r"\s*[(,;–]", value)[0] or value
-    return value
+    saying = [part for part in re.split(r"[,;]\s+", value) if asked & content_stems(part)]
+    return saying[0] if len(saying) == 1 else value

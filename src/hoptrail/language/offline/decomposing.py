@@ -69,8 +69,17 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
     return _with_kin((*steps, rest), most, offset)
 
 
+_NOUNS_WITH_VERB = re.compile(
+    rf"(?:who|what) (?:is|was) the [a-z]+ (?:{'|'.join(sorted(BASE_VERBS))}) (?:who|that|which) ", re.IGNORECASE
+)
+
+
 def _asks_something(question: str) -> bool:
-    """Whether something is asked of what a question names: `In which city does #1?` lost its verb."""
+    """Whether a question reads as English: `In which city does #1?` lost its verb, `What is the person live who speaks?` has one
+    too many.
+    """
+    if _NOUNS_WITH_VERB.match(question):
+        return False
     tokens = tokens_of(question)
     at = next((at for at, token in enumerate(tokens) if token.lower in {"do", "does", "did"}), None)
     return at is None or any(token.content and not token.name for token in tokens[at + 1 :])
@@ -78,7 +87,7 @@ def _asks_something(question: str) -> bool:
 
 _EXTRAPOSED = re.compile(
     rf"\b(?P<aux>does|do|did) (?P<noun>the [a-z]+(?: [a-z]+)?) (?P<verb>{'|'.join(sorted(BASE_VERBS))}) "
-    r"(?P<clause>(?:who|that|which) [^?]+)\?$",
+    r"(?P<clause>(?:who|that|which) [^?]+?)\??$",
     re.IGNORECASE,
 )
 

@@ -28,6 +28,8 @@ _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """What a statement has to say of the question's words, and how close it has to be, to be given as an answer."""
 _LEAST_STEPS = 2
+_AS_CLOSE = 0.1
+"""How much less close a later statement may be to take the place of an earlier one."""
 
 
 def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
@@ -41,9 +43,20 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
         return Reading(None, kind=AnswerKind.PASSAGE)
+    later = max((one for one in close if _says_as_much(one, best)), key=lambda one: one.said.date, default=best)
+    earlier = [] if later.said.date == best.said.date else [best]
+    best = best if not earlier else later
     text, start, end = _around(best.said)
-    step = Step(question, text, support_of(best.said.unit, start, end))
-    return Reading(text, (step,), belief(best.share), AnswerKind.PASSAGE)
+    support = support_of(best.said.unit, start, end)
+    for one in earlier:  # what was said before is cited beside what holds now
+        support += support_of(one.said.unit, one.said.start, one.said.end)
+    return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
+
+
+def _says_as_much(one: Close, best: Close) -> bool:
+    """Whether a dated statement says the same of the question as the best one, at another date."""
+    dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
+    return one == best or (dated and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
 
 
 def _around(said: Said) -> tuple[str, int, int]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
+from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.completing import clarify, complete
 from hoptrail.language.offline.concluding import make_plan, read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
@@ -25,11 +26,13 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
+from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
 from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import (
     Assess,
     Clarify,
@@ -65,6 +68,7 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
 
+_SIDES = 2
 _UNANSWERED_SHARE = 0.3
 """The most that covering the question's words is worth while no answer was read."""
 
@@ -139,7 +143,10 @@ class OfflineLanguage:
 
     def _answer(self, question: str, units: Sequence[Unit]) -> Reading:
         """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
-        asked = question[: self._settings.question_characters]
+        question = corrected(question[: self._settings.question_characters], units)
+        return self._of_kind_asked(question, units)
+
+    def _of_kind_asked(self, asked: str, units: Sequence[Unit]) -> Reading:
         kind = kind_asked(asked)
         match kind:
             case AnswerKind.PASSAGE:
@@ -150,8 +157,12 @@ class OfflineLanguage:
                 return listing(asked, units, self._similarity())
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
-            reading = self._read(question, open_evidence(units, self._settings))
-        return _of_kind(reading, kind)
+            reading = _of_kind(self._read(asked, open_evidence(units, self._settings)), kind)
+        if kind is AnswerKind.YES_NO:
+            return max(reading, claim(asked, units, self._similarity()), key=lambda one: one.confidence)
+        # What concludes from a value of each side has a step for each; anything else chose a side without them.
+        weighed = weigh_sides(asked, units, self._similarity()) if len(reading.steps) <= _SIDES else Reading(None)
+        return reading if weighed.answer is None else weighed
 
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
         if _OPEN_REFERENCE.search(question):

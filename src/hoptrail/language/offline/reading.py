@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.offline.cells import best_cell
+from hoptrail.language.offline.claims import takes_back
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
 from hoptrail.language.offline.fitting import SHAPES, fit, in_place
 from hoptrail.language.offline.kinds import kind_asked, of_kind, owned_by_subject
@@ -151,7 +152,8 @@ class Reader:
         asked = question.relations.union(*anchors[1:])
         for page, line in self._evidence.lines:
             said = bool(asked) and all(_expressions(part) & line.stems for part in asked)
-            if said and _anchored(anchors[:1], page, line) >= 0.9 and not owned_by_subject(line) & KIN - asked:
+            plainly = said and not owned_by_subject(line) & KIN - asked and not takes_back(line.text, question.text)
+            if plainly and _anchored(anchors[:1], page, line) >= 0.9:
                 return Found("yes", line.support, 0.7)
         return None
 

@@ -18,6 +18,15 @@ _COMPUTED = content_stems("left remaining remains difference average altogether"
 _HOW_MUCH = re.compile(
     r"\s*(?:how (?:much|many|long|far|big|large)|what (?:is|was) the (?:difference|average))\b", re.IGNORECASE
 )
+_MONEY = content_stems("cost costs price pay paid earn earns owe salary fee")
+_SUM = re.compile(
+    r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b",
+    re.IGNORECASE,
+)
+"""What is asked for in money is said with its currency."""
+_FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
+"""A figure comes first, or after `about` and its like: `Re: 6 boats` is none."""
+_DIGIT = re.compile(r"\d")
 _TIMES = frozenset(MONTHS) | word_set(
     "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
     "spring summer autumn winter easter christmas half"
@@ -38,15 +47,20 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
 
 
 def may_answer(answer: str, asked: Question | None, comparison: Comparison | None) -> bool:
-    """Whether an answer can be what is asked for: one of the sides of a comparison, a figure where one is asked for."""
+    """Whether an answer can be what is asked for: one of the sides of a comparison, a figure or a sum where one is asked for, a
+    person's name without figures.
+    """
     if comparison is not None and not comparison.claimed and comparison.by not in _YES_OR_NO:
         said = content_stems(answer)
         return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
     if asked is not None and asked.wanted in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
-        return any(character.isdigit() for character in answer) or any(
+        if asked.wanted is Wanted.NUMBER and _MONEY & asked.relations and not _SUM.search(answer):
+            return False
+        figures = _FIGURE.search(answer) if asked.wanted is Wanted.NUMBER else _DIGIT.search(answer)
+        return figures is not None or any(
             word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
         )
-    return True
+    return asked is None or asked.wanted is not Wanted.PERSON or _DIGIT.search(answer) is None
 
 
 def from_one_place(comparison: Comparison, found: Sequence[Found]) -> bool:

@@ -16,12 +16,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.contract import Json
+from hoptrail.serving.contract import Json, abstention
 from hoptrail.serving.server.refusals import Refusal, not_valid
-from hoptrail.types import Verdict
 
-UNSETTLED = "The documents do not settle this question."
-UNTOLD = "A step failed, so there is no answer."
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """What Markdown could take for markup, a link or an address."""
 
@@ -100,17 +97,18 @@ def model_json(name: str) -> Json:
 
 
 def text_of(answer: Json) -> str:
-    """The answer with its citations as [1], and the cited sentences below. `answer` as `contract.answer_json` gives it."""
+    """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
+
+    `answer` is as `contract.answer_json` gives it.
+    """
     citations = citations_of(answer)
     marks = "".join(f"[{citation['number']}]" for citation in citations)
-    failed = any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"])
-    abstention = UNTOLD if failed else UNSETTLED
-    head = abstention if answer["answer"] is None else harmless(answer["answer"])
+    head = f"{abstention(answer) if answer['answer'] is None else harmless(answer['answer'])} {marks}".strip()
     lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
     if answer["answer"] is None and answer["closest"]:
-        head = UNTOLD if failed else f"{UNSETTLED} Closest:"
+        head = abstention(answer)
         lines = [f"- {harmless(one['title'])}: “{harmless(one['text'])}”" for one in answer["closest"]]
-    return "\n".join([f"{head} {marks}".strip(), *([""] if lines else []), *lines])
+    return "\n".join([head, *([""] if lines else []), *lines])
 
 
 def citations_of(answer: Json) -> list[Json]:

@@ -81,7 +81,7 @@ async function follow(view, question, recipe, signal) {
       if (name === "asked") { view.asked(content); say(`Hop ${content.hop + 1}: ${content.asked}`); }
       if (name === "hop") { view.found(content); say(content.answer === null ? `Hop ${content.hop + 1}: nothing settles it.` : `Hop ${content.hop + 1}: ${content.answer}`); }
       if (name === "error") { view.failed({ message: content.error.message, whatToDo: content.error.what_to_do }); return null; }
-      if (name === "answer") { view.answered(content); say(content.abstained ? "No answer was found." : `Answer: ${content.answer}`); return content; }
+      if (name === "answer") { view.answered(content); say(content.abstained ? "Not settled." : `Answer: ${content.answer}`); return content; }
     }
     view.failed({ message: "The connection ended before the answer.", whatToDo: "Ask again." });
   } catch (error) {

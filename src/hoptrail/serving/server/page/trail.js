@@ -132,7 +132,7 @@ function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, "No answer"),
-    h("p", { class: "text" }, failed ? "A step failed, so there is no answer."
+    h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing of what the documents hold."
       : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },

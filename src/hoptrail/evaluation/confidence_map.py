@@ -1,17 +1,14 @@
-"""From how sure the rules are of an answer to how often such answers are right: a monotone map, fitted on judged answers.
+"""From how far an answer is believed to how often such answers are right: a monotone map, fitted on judged answers.
 
-A map is a few knots of (raw confidence, share of right answers); between two it runs straight, outside it is flat. It is fitted
-and written by `python -m benchmarks.calibration`, whose file says what it was fitted on. Knows nothing of questions.
+A map is a few knots of (raw confidence, share of right answers); between two it runs straight, outside it is flat. It tells how
+far confidences are from what they say; no recipe applies one. Knows nothing of questions.
 """
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +35,3 @@ class ConfidenceMap:
             return self.knots[-1][1]
         (left, low), (right, high) = self.knots[place - 1 : place + 1]
         return low + (high - low) * (raw - left) / (right - left)
-
-
-def write_confidence_map(fitted: ConfidenceMap, manifest: Mapping[str, Any]) -> str:
-    """The map as JSON, with what it was fitted on."""
-    return json.dumps({"manifest": dict(manifest), "knots": fitted.knots}, indent=1) + "\n"
-
-
-def read_confidence_map(text: str) -> ConfidenceMap:
-    """The map that `write_confidence_map` wrote.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return ConfidenceMap(tuple((float(raw), float(calibrated)) for raw, calibrated in json.loads(text)["knots"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"not a map of confidences: {error}") from error

@@ -1,0 +1,79 @@
+"""The tables of docs/limits.md, from what `hoptrail evaluate FOLDER --recipes trail --out FILE.json` wrote of own documents.
+
+    python -m benchmarks.limits REPORT.json...
+
+Every report has to have outcomes of the recipe `trail`. Two tables are written: what became of all questions, a row each folder,
+with 95 % intervals, and the same by type, pooled over the folders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, markdown, parser
+from benchmarks.matrix import with_tables
+
+from hoptrail.evaluation.outcomes import Outcome
+from hoptrail.evaluation.scoring import Share
+
+DOCUMENT = ROOT / "docs" / "limits.md"
+RECIPE = "trail"
+HEADER = ("folder", "questions", "right", "shown", "missed", "wrong", "right or shown", "sure: of all", "sure: right")
+TYPES = ("type", "questions", *Outcome)
+
+
+def by_folder(reports: Sequence[dict[str, Any]]) -> str:
+    """A row each folder: shares of its questions, with 95 % intervals of the right and of the wrong ones."""
+    rows = []
+    for report in reports:
+        found = report["recipes"][RECIPE]
+        shares, ends, sure = found["outcomes"], found["outcome_intervals"], found["sure"]
+        cells = [
+            _with_ends(shares[one], ends[one]) if one in ("right", "wrong") else _share(shares[one]) for one in Outcome
+        ]
+        precision = "-" if sure["precision"] is None else _with_ends(sure["precision"], sure["interval"])
+        either = _share(shares["right"] + shares["shown"])
+        rows.append([report["data"], str(found["n"]), *cells, either, _share(sure["coverage"]), precision])
+    return markdown(HEADER, rows)
+
+
+def by_type(reports: Sequence[dict[str, Any]]) -> str:
+    """A row each type, over all folders."""
+    asked: Counter[str] = Counter()
+    became: Counter[tuple[str, str]] = Counter()
+    for report in reports:
+        found = report["recipes"][RECIPE]
+        for kind, number in found["questions_by_type"].items():
+            asked[kind] += number
+            for outcome, share in found["by_type"][kind].items():
+                became[kind, outcome] += round(share * number)
+    rows = []
+    for kind, number in asked.most_common():
+        shares = [Share(became[kind, outcome], number) for outcome in Outcome]
+        rows.append([kind, str(number), *(_share(one.value) for one in shares)])
+    return markdown(TYPES, rows)
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _with_ends(value: float, ends: Sequence[float]) -> str:
+    return f"{value:.2f} ({ends[0]:.2f}–{ends[1]:.2f})"
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("reports", nargs="+", type=Path, metavar="REPORT.json")
+    given = arguments.parse_args()
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in given.reports]
+    text = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(with_tables(text, iter((by_folder(reports), by_type(reports)))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

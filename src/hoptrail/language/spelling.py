@@ -1,0 +1,72 @@
+"""Slips of the keyboard in a question, put right by the words of the evidence: one letter left out, added, changed or swapped.
+
+Only plain words are touched: one that the evidence does not have, and that has exactly one neighbour there that it writes in
+small letters. Names, numbers and identifiers stay as they are: `Lund` may be somebody else than `Lunt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hoptrail.text.lexicon import AUXILIARIES, FUNCTION_WORDS, QUESTION_WORDS
+from hoptrail.text.words import Word, words
+from hoptrail.types import Unit
+
+_SHORTEST = 5
+"""Letters from which on one letter less still tells which word is meant."""
+_UNITS, _CHARACTERS = 20, 4_000
+"""What of the evidence is looked at."""
+_FEWEST_OF_A_QUESTION_WORD = 4
+"""Of three letters too many are words of their own: `Hoy`."""
+
+
+def corrected(question: str, units: Sequence[Unit]) -> str:
+    """The question in the words of the units found for it."""
+    question = with_question_word(question)
+    plain: set[str] = set()
+    known = set(FUNCTION_WORDS | QUESTION_WORDS)
+    for unit in units[:_UNITS]:
+        for word in words(unit.searchable[:_CHARACTERS]):
+            known |= {word.lower, word.stem}
+            if word.text.islower():
+                plain.add(word.text)
+    for word in reversed(words(question)):
+        if (
+            word.text.islower()
+            and word.text.isalpha()
+            and len(word.text) >= _SHORTEST
+            and not {word.text, word.stem} & known
+        ):
+            question = _replaced(question, word, _neighbours(word.text, plain))
+    return question
+
+
+def with_question_word(question: str) -> str:
+    """The question with its first word put right where that is nearly one that asks: `wich`, `waht`."""
+    first = next(iter(words(question[:40])), None)
+    if first is None or first.lower in FUNCTION_WORDS | QUESTION_WORDS or len(first.text) < _FEWEST_OF_A_QUESTION_WORD:
+        return question
+    if not first.text.isalpha() or not first.text[1:].islower():
+        return question
+    return _replaced(question, first, _neighbours(first.lower, QUESTION_WORDS - AUXILIARIES))
+
+
+def _replaced(question: str, word: Word, neighbours: Sequence[str]) -> str:
+    return f"{question[: word.start]}{neighbours[0]}{question[word.end :]}" if len(neighbours) == 1 else question
+
+
+def _neighbours(word: str, among: Iterable[str]) -> list[str]:
+    return [other for other in sorted(among) if other[0] == word[0] and _one_apart(word, other)]
+
+
+def _one_apart(one: str, other: str) -> bool:
+    """Whether one slip makes `other` of `one` (Damerau's four)."""
+    if len(one) > len(other):
+        one, other = other, one
+    if one == other or len(other) - len(one) > 1:
+        return False
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    if len(other) > len(one):
+        return one[at:] == other[at + 1 :]
+    swapped = one[at : at + 2] == other[at : at + 2][::-1] and one[at + 2 :] == other[at + 2 :]
+    return swapped or one[at + 1 :] == other[at + 1 :]

@@ -1,0 +1,74 @@
+"""Two things are offered and one is asked for: where the sides begin, and what their values say."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.documents.blocks import Piece, assemble, ends_within
+from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.offered import find_offered
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.tasks import Read, Reading
+from hoptrail.types import BlockKind, Document, Unit, content_id
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("Which quote was cheaper, Alder or Birch?", ("Alder", "Birch")),
+        ("which takes longer the mill tour or the bread course", ("the mill tour", "the bread course")),
+        ("Was the rent lower with the first lease or with the new lease?", ("the first lease", "the new lease")),
+        ("Is the weir or the sluice older?", ("the weir", "the sluice")),
+    ],
+)
+def test_the_sides_of_a_choice_need_no_capitals(question: str, sides: tuple[str, str]) -> None:
+    offered = find_offered(question)
+    assert offered is not None
+    assert offered.sides == sides
+
+
+@pytest.mark.parametrize("question", ["Who owns the mill?", "Do you take cards or cash?", "Is the weir older?"])
+def test_what_orders_nothing_offers_nothing(question: str) -> None:
+    assert find_offered(question) is None
+
+
+HEADERS = ("Name", "Built", "Keeper since")
+ROWS = (("Weir", "1788", "2019-04"), ("Sluice", "1834", "2021-02"), ("Tower", "2021", "2021-02-07"))
+PIECES = [
+    Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in HEADERS)),
+    *(Piece(BlockKind.ROW, cells=tuple(zip(HEADERS, row, strict=True))) for row in ROWS),
+    Piece(BlockKind.PARAGRAPH, "The mill tour takes 35 minutes, the bread course 90."),
+    Piece(BlockKind.PARAGRAPH, "Alder asks 12,400 for the new shaft. Birch 9,950 all in."),
+    Piece(BlockKind.PARAGRAPH, "The cart weighs 3 tonnes, the barge 40 metres."),
+    Piece(BlockKind.PARAGRAPH, "Ada Lunt was here in 1931. Bo Marsh was born in 1907."),
+]
+
+
+def units() -> tuple[Unit, ...]:
+    parsed = assemble("The new shaft", PIECES)
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    document = Document(content_id("d", parsed.text), "The new shaft", parsed.text, ends, ("/x",), blocks=parsed.blocks)
+    return passages(document)
+
+
+def read(question: str) -> Reading:
+    return OfflineLanguage().perform(Read(question, units())).value
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("which takes longer the mill tour or the bread course", "the bread course"),
+        ("Which shaft was cheaper, Alder or Birch?", "Birch"),
+        ("Is the weir or the sluice older?", "the weir"),
+    ],
+)
+def test_the_values_of_both_sides_decide(question: str, answer: str) -> None:
+    found = read(question)
+    assert found.answer == answer
+    assert len(found.steps[-1].support) >= 1
+
+
+def test_values_that_cannot_be_compared_decide_nothing() -> None:
+    assert read("which is heavier, the cart or the barge").answer is None, "tonnes and metres"
+    assert read("Who is older, Ada Lunt or Bo Marsh?").answer is None, "when Ada was born is not said"
