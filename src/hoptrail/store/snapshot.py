@@ -140,10 +140,6 @@ class Snapshot:
         """Those of the documents with a source that starts so."""
         return iter(self._view.documents.under(start))
 
-    def titles_of(self, documents: Collection[str]) -> dict[str, str]:
-        """The titles of some documents, of those that there are, looked up."""
-        return {entry.id: entry.title for entry in self._view.documents.entries(documents)}
-
     def documents_titled(self, titles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Title and id of the documents with one of these titles, letter by letter."""
         return ((entry.title, entry.id) for entry in self._view.documents.titled(titles))
@@ -371,19 +367,6 @@ class Snapshot:
         """
         found = self._view.keywords.search(Kind.PASSAGE, words, limit)
         return list(zip(self._texts.units(found.numbers), found.scores.tolist(), strict=True))
-
-    def keyword_scores(self, words: str, ids: Collection[str]) -> dict[str, float]:
-        """What `search_keywords` gives some passages as score; one that shares no word has none."""
-        numbers = self._numbers(Kind.PASSAGE, ids)
-        scores = self._view.keywords.scores(Kind.PASSAGE, words, numbers)
-        return {id_: score for id_, score in zip(self._texts.ids(numbers), scores.tolist(), strict=True) if score > 0}
-
-    def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
-        """All vectors of a kind, or those of `ids`, as a stream."""
-        numbers = self._numbers(kind, ids)
-        for start in range(0, len(numbers), _ROWS):
-            some = numbers[start : start + _ROWS]
-            yield VectorMirror(tuple(self._texts.ids(some)), self._view.vectors.of(kind, some))
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units of some kinds: shape (len(ids), dimension).
