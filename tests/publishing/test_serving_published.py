@@ -108,7 +108,13 @@ def test_nothing_can_be_changed(served: PublishedIndex, tmp_path: Path) -> None:
             assert refused.json()["error"]["code"] == "read_only"
         assert client.get("/api/jobs").json()["jobs"] == []
         assert found(client) == {"Bridge"}
-    for change in (lambda: served.add(tmp_path), lambda: served.remove("Bridge"), served.clean, served.repair):
+    changes: list[Callable[[], object]] = [
+        lambda: served.add(tmp_path),
+        lambda: served.remove("Bridge"),
+        served.clean,
+        served.repair,
+    ]
+    for change in changes:
         with pytest.raises(UsageError, match="hoptrail publish"):
             change()
     assert not list((tmp_path / "data").rglob("*"))
