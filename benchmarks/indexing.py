@@ -55,7 +55,7 @@ LocalEncoder.encode = timed
 atexit.register(lambda: print(sum(spent)))
 cli.main()
 """
-IMPORT = "import hoptrail.serving.cli, lancedb"
+IMPORT = "import hoptrail.serving.cli, apsw"
 
 
 @dataclass(frozen=True, slots=True)

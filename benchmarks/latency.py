@@ -188,7 +188,7 @@ def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, n
 def open_once(search: str, folder: Path) -> None:
     """In a process of its own: import what is needed, open, ask twice, print the seconds of each."""
     started = time.perf_counter()
-    for module in ("lancedb", "lancedb.query"):
+    for module in ("apsw",):
         import_module(module)
     points = [time.perf_counter()]
     corpus = Corpus(Snapshot.open(folder), no_encoder)

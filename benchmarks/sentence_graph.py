@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
+from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, size_of, write_results
 from numpy.typing import NDArray
 
 from hoptrail.documents.reading import ReadingLimits
@@ -274,12 +274,14 @@ def stored(folder: Path) -> Stored:
         with writing_to(copy, identity) as writer:
             links = SentenceLinks()
             links.discard(writer)
+            writer.publish(Usage())
+            without = size_of(copy)
             update = seconds_of(lambda: links.update(workshop(writer)))
             publish = seconds_of(lambda: writer.publish(Usage()))
             nothing = seconds_of(lambda: links.update(workshop(writer)))
             added = add_again(writer, links)
             writer.publish(Usage())
-        size = sum(path.stat().st_size for path in (copy / "links.lance").rglob("*") if path.is_file())
+        size = size_of(copy) - without
         partly = Stored(0, update, publish, nothing, added, size, *[0.0] * 6)
         return walked(partly, Snapshot.open(copy))
 

@@ -17,7 +17,6 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
 HEAVY = [
-    "lancedb",
     "pyarrow",
     "openvino",
     "onnx",

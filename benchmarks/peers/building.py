@@ -51,7 +51,7 @@ PEERS = {
 OURS = "hybrid,raptor,sirerag,comprag,hirag,lightrag"
 BUILD = """
 import json, sys, time
-import lancedb
+import apsw
 from hoptrail import Index, Settings
 corpus, folder, recipe, language = sys.argv[1:]
 index = Index(folder, Settings(language=language))

@@ -26,7 +26,7 @@ from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
-from hoptrail.store.place import Place
+from hoptrail.store.place import index_folder
 from hoptrail.store.register import Withdrawn
 from hoptrail.store.sharing import SharedSnapshot
 from hoptrail.store.snapshot import Snapshot
@@ -78,16 +78,22 @@ def contents_of(snapshot: Snapshot) -> Contents:
 class Index:
     """One index with settings. Opening it reads nothing; every call sees the last committed state.
 
-    It is at a `place`: a folder, or an address like s3://BUCKET/PATH. `folder` is on this machine: the index folder itself or,
-    for an index that is elsewhere, the one with what belongs to it and stays here, above all the replies that were paid for.
+    `folder` also holds the replies that were paid for.
     Any number of processes and threads may read while one writes.
     """
 
-    def __init__(self, where: str | Path | Place, settings: Settings | None = None) -> None:
-        self.place = Place.of(where)
-        self.folder = self.place.beside
+    def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
+        self.folder = index_folder(where)
         self.settings = settings or Settings()
-        self._shared = SharedSnapshot(self.place)
+        self._shared = SharedSnapshot(self.folder)
+
+    is_read_only = False
+    """Whether nothing can be added to it or removed from it."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever committed here."""
+        return not Snapshot.exists(self.folder)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -124,7 +130,7 @@ class Index:
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
         report = update_index(
-            self.place,
+            self.folder,
             _one_or_several(sources),
             encoder,
             structures,
@@ -173,7 +179,7 @@ class Index:
         rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
-            if Snapshot.exists(self.place):
+            if not self.is_empty:
                 copy_index(self.folder, copy)
             watcher = watcher or Watcher()
             performer = Performer(rehearsal, rebuild=rebuild)
@@ -211,7 +217,7 @@ class Index:
             pass  # there is an index
         structures = self._structures(())
         withdrawn = remove_documents(
-            self.place, _one_or_several(documents), self.encoder, structures, self._free_language
+            self.folder, _one_or_several(documents), self.encoder, structures, self._free_language
         )
         self._forget_replies()
         return withdrawn
@@ -224,7 +230,7 @@ class Index:
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        with writing_to(self.place, self.encoder.identity) as writer:
+        with writing_to(self.folder, self.encoder.identity) as writer:
             return writer.clean()
 
     def recipe(
@@ -244,8 +250,8 @@ class Index:
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(
-                f"recipe {name} needs {', '.join(missing)}, which {self.place} does not hold. Build it with "
-                f"`hoptrail index SOURCE... --index {self.place} --for {name}`."
+                f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
+                f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
@@ -301,7 +307,7 @@ class Index:
         found = damage(self.folder)
         if found:
             raise IndexDamaged(
-                f"{self.place}: {found[0]}. Run `hoptrail repair --index {self.place}` to rebuild what the stored documents "
+                f"{self.folder}: {found[0]}. Run `hoptrail repair --index {self.folder}` to rebuild what the stored documents "
                 f"allow."
             )
         return files_of_index(self.folder)
@@ -315,7 +321,7 @@ class Index:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
         structures = structures_by_name(self.settings.passages, self.settings.structures)
-        return repair_index(self.place, self.encoder, structures, watcher or Watcher(), self._free_language)
+        return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self._free_language)
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
@@ -339,7 +345,7 @@ class Index:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
         self.check(recipes)
         wanted = needed_structures(recipes, self.settings.recipes)
-        if Snapshot.exists(self.place):
+        if not self.is_empty:
             with self._shared.reading() as snapshot:
                 wanted |= set(snapshot.head.structures)
         return self._with_foundations(wanted)
@@ -366,7 +372,7 @@ class Index:
         if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
         makers = set[str]()
-        if Snapshot.exists(self.place):
+        if not self.is_empty:
             with self._shared.reading() as snapshot:
                 makers = set(snapshot.head.languages.values())
         wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))

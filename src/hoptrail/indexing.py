@@ -19,7 +19,6 @@ from hoptrail.executing.executor import HERE, Executor, batched
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.place import Place
 from hoptrail.store.register import (
     BATCH_CHARACTERS,
     BATCH_DOCUMENTS,
@@ -77,7 +76,7 @@ class Performer:
 
 
 def update_index(
-    where: Path | Place,
+    where: Path,
     sources: Sequence[str | Path],
     encoder: Encoder,
     structures: Sequence[Structure],
@@ -220,7 +219,7 @@ def _check_makers(writer: Writer, structures: Iterable[Structure], language: str
 
 
 def remove_documents(
-    where: Path | Place,
+    where: Path,
     names: Sequence[str],
     encoder: Encoder,
     structures: Sequence[Structure],
@@ -254,7 +253,7 @@ def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
 
 
 def repair_index(
-    where: Path | Place,
+    where: Path,
     encoder: Encoder,
     structures: Mapping[str, Structure],
     watcher: Watcher,
@@ -271,7 +270,7 @@ def repair_index(
         Interrupted: the watcher asked to stop; what was finished is kept.
     """
     started = time.perf_counter()
-    repaired = repair(Place.of(where).folder, encoder.encode)
+    repaired = repair(where, encoder.encode)
     with writing_to(where, encoder.identity) as writer:
         unfinished = writer.head.unfinished
         if repaired.lost or unfinished:

@@ -129,7 +129,7 @@ def test_what_an_index_says_of_itself(tmp_path: Path) -> None:
 
 
 def test_there_is_no_index(tmp_path: Path) -> None:
-    assert not Snapshot.exists(tmp_path)
+    assert not (tmp_path / "index.sqlite").is_file()
     with pytest.raises(IndexUnavailable, match="no index"):
         Snapshot.open(tmp_path)
 

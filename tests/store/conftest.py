@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.store.place import Place
-
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.of(tmp_path)
+def place(tmp_path: Path) -> Path:
+    return tmp_path

@@ -19,7 +19,6 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, writing_to
 from hoptrail.structures import mentions, renaming
@@ -40,7 +39,7 @@ def structures() -> list[Structure]:
     return with_foundations(["mentions"], known)
 
 
-def index(place: Place, sources: Path, watcher: Watcher | None = None) -> None:
+def index(place: Path, sources: Path, watcher: Watcher | None = None) -> None:
     update_index(
         place,
         [sources],
@@ -52,7 +51,7 @@ def index(place: Place, sources: Path, watcher: Watcher | None = None) -> None:
     )
 
 
-def contents(place: Place) -> dict[str, object]:
+def contents(place: Path) -> dict[str, object]:
     with Snapshot.open(place) as snapshot:
         return {
             "units": sorted(str(unit) for kind in snapshot.kinds for unit in snapshot.units(kind)),
@@ -78,7 +77,7 @@ def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_came_changed_and_went_is_followed(
-    place: Place, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Path, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index(place, world)
     gone = max(world.glob("*.txt"))
@@ -89,8 +88,8 @@ def test_what_came_changed_and_went_is_followed(
     found = contents(place)
     monkeypatch.undo()
     gone.unlink()
-    index(Place.of(tmp_path / "anew"), world)
-    assert found == contents(Place.of(tmp_path / "anew"))
+    index(tmp_path / "anew", world)
+    assert found == contents(tmp_path / "anew")
 
 
 def after(times: int) -> Callable[[], bool]:
@@ -101,12 +100,12 @@ def after(times: int) -> Callable[[], bool]:
 
 def test_stopped_anywhere_it_comes_to_the_same_in_the_end(world: Path, tmp_path: Path) -> None:
     before = tmp_path / "before"
-    index(Place.of(before), world)
+    index(before, world)
     change(world)
-    index(Place.of(tmp_path / "anew"), world)
-    expected = contents(Place.of(tmp_path / "anew"))
+    index(tmp_path / "anew", world)
+    expected = contents(tmp_path / "anew")
     for pauses in count():
-        place = Place.of(shutil.copytree(before, tmp_path / str(pauses)))
+        place = shutil.copytree(before, tmp_path / str(pauses))
         try:
             index(place, world, Watcher(stopped=after(pauses)))
             break
@@ -121,10 +120,10 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tmp_path / "before"
-    index(Place.of(before), world)
+    index(before, world)
     change(world)
-    index(Place.of(tmp_path / "anew"), world)
-    expected = contents(Place.of(tmp_path / "anew"))
+    index(tmp_path / "anew", world)
+    expected = contents(tmp_path / "anew")
     for writes in count():
         dead = after(writes)
 
@@ -136,7 +135,7 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
 
             return doing
 
-        place = Place.of(shutil.copytree(before, tmp_path / str(writes)))
+        place = shutil.copytree(before, tmp_path / str(writes))
         try:
             with monkeypatch.context() as killing:
                 for part, name in WRITES:
@@ -144,7 +143,7 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
                 index(place, world)
             break
         except KeyboardInterrupt:
-            assert damage(place.folder) == []
+            assert damage(place) == []
             index(place, world)
         assert contents(place) == expected
     assert writes > 5

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.store.columns import Directed, PackedIds, joined
+from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Link, Usage
@@ -94,7 +94,7 @@ def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
     }
 
 
-def test_links_come_in_portions_with_both_ends_known(tmp_path: Path) -> None:
+def test_links_with_both_ends_known_are_rows(tmp_path: Path) -> None:
     names = [f"s{number:03}" for number in range(40)]
     chance = np.random.default_rng(0)
     pairs = {(int(a), int(b)) for a, b in chance.integers(40, size=(300, 2))}
@@ -106,10 +106,8 @@ def test_links_come_in_portions_with_both_ends_known(tmp_path: Path) -> None:
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     known = PackedIds.of(names[::2])
-    found = joined(list(snapshot.link_portions("SS", known)))
     expected = {(a // 2, b // 2, a / 40) for a, b in pairs if a % 2 == b % 2 == 0}
-    assert set(zip(found.sources.tolist(), found.targets.tolist(), found.weights.tolist(), strict=True)) == expected
     whole = snapshot.link_rows("SS", known)
     assert set(zip(whole.sources.tolist(), whole.targets.tolist(), whole.weights.tolist(), strict=True)) == expected
-    assert not len(joined(list(snapshot.link_portions("SS", PackedIds.of([])))).sources)
-    assert not len(joined(list(snapshot.link_portions("EC", known))).sources)
+    assert not len(snapshot.link_rows("SS", PackedIds.of([])).sources)
+    assert not len(snapshot.link_rows("EC", known).sources)

@@ -65,16 +65,6 @@ def test_the_nearest_of_some_are_exact(folder: Path) -> None:
     assert snapshot.nearest(Kind.PASSAGE, asked[:1], 9, among=[]) == [[]]
 
 
-def test_keyword_scores_of_some_are_those_that_a_search_gives(folder: Path) -> None:
-    snapshot = Snapshot.open(folder)
-    searched = {unit.id: score for unit, score in snapshot.search_keywords("text 7 1234", MANY)}
-    some = ["p00007", "p01234", "p00001", "gone"]
-    assert snapshot.keyword_scores("text 7 1234", some) == pytest.approx({id_: searched[id_] for id_ in some[:3]})
-    everyone = snapshot.keyword_scores("text 7 1234", [f"p{at:05}" for at in range(MANY)])
-    assert everyone == pytest.approx(searched)
-    assert snapshot.keyword_scores("unheard", some) == {}
-
-
 def test_equal_vectors_come_by_rising_id(tmp_path: Path) -> None:
     same = np.repeat(drawn(1, 3), MANY, axis=0)
     same[100:] = drawn(MANY - 100, 4)

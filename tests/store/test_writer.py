@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import IndexMismatch, IndexUnavailable, StillRead
-from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 
 
-def write(place: Place, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:
+def write(place: Path, encoder: HashingEncoder, documents: list[Document], usage: Usage | None = None) -> None:
     with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
         writer.publish(usage or Usage())
@@ -28,12 +27,12 @@ def put(writer: Writer, encoder: HashingEncoder, documents: list[Document]) -> N
     writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
 
 
-def titles(place: Place) -> set[str]:
+def titles(place: Path) -> set[str]:
     return {entry.title for entry in Snapshot.open(place).entries}
 
 
 def test_what_is_published_is_read_back_as_it_was(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents, Usage(calls=2, prompt_tokens=7, seconds=1.5))
     snapshot = Snapshot.open(place)
@@ -81,7 +80,7 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 
 
 def test_units_go_in_portions_while_they_are_read(
-    place: Place, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hoptrail.store.writer._REMOVED", 2)
     write(place, encoder, documents)
@@ -94,14 +93,14 @@ def test_units_go_in_portions_while_they_are_read(
     assert list(Snapshot.open(place).unit_ids(Kind.PASSAGE)) == [kept]
 
 
-def test_spending_adds_up_over_runs(place: Place, encoder: HashingEncoder, documents: list[Document]) -> None:
+def test_spending_adds_up_over_runs(place: Path, encoder: HashingEncoder, documents: list[Document]) -> None:
     write(place, encoder, documents[:3], Usage(calls=2))
     write(place, encoder, documents[3:], Usage(calls=3, completion_tokens=1))
     assert Snapshot.open(place).head.spent == Usage(calls=5, completion_tokens=1)
 
 
 def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents[:2])
     before = Snapshot.open(place)
@@ -120,7 +119,7 @@ def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
 
 
 def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents)
     before = Snapshot.open(place)
@@ -135,11 +134,11 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
     before.close()
     with writing_to(place, encoder.identity) as writer:
         assert writer.clean()
-    assert not any(b"was born in" in path.read_bytes() for path in place.folder.rglob("*") if path.is_file())
+    assert not any(b"was born in" in path.read_bytes() for path in place.rglob("*") if path.is_file())
 
 
 def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents[:1])
     with writing_to(place, encoder.identity) as writer:
@@ -154,7 +153,7 @@ def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
 
 
 def test_links_that_were_never_committed_are_gone(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents)
     with writing_to(place, encoder.identity) as writer:
@@ -165,7 +164,7 @@ def test_links_that_were_never_committed_are_gone(
 
 
 def test_writing_the_same_again_changes_nothing(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     for _ in range(3):
         write(place, encoder, documents)
@@ -174,7 +173,7 @@ def test_writing_the_same_again_changes_nothing(
 
 
 def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     first, second, third = documents[:3]
     spans = (Span(first.id, 0, 5), Span(second.id, 0, 5))
@@ -201,7 +200,7 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
 def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: HashingEncoder) -> None:
     secret = make_document("Secret", "The zanzibaric xylograph of Quoxleth was never catalogued.")
     others = [make_document(f"Other {number}", f"Plain words about subject {number}.") for number in range(300)]
-    write(Place.of(tmp_path), encoder, [secret, *others])
+    write(tmp_path, encoder, [secret, *others])
     assert any(b"uoxleth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([secret.id])
@@ -211,7 +210,7 @@ def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: 
 
 
 def test_an_index_of_another_encoder_is_refused_and_both_are_named(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents)
     other = HashingEncoder("other", 32)
@@ -226,7 +225,7 @@ def test_a_folder_without_an_index_is_named_with_what_to_do(tmp_path: Path) -> N
 
 
 def test_structures_are_those_of_the_rows_written(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     with writing_to(place, encoder.identity) as writer:
         writer.structures["passages"] = "one"
@@ -240,7 +239,7 @@ def test_structures_are_those_of_the_rows_written(
     assert (head.structures, head.unfinished, head.whole) == ({"passages": "one"}, {"sentences": "two"}, True)
 
 
-def test_units_of_documents_that_are_not_stored_are_refused(place: Place, encoder: HashingEncoder) -> None:
+def test_units_of_documents_that_are_not_stored_are_refused(place: Path, encoder: HashingEncoder) -> None:
     unit = make_passage(make_document("Absent", "It is not there."))
     with writing_to(place, encoder.identity) as writer, pytest.raises(KeyError, match="documents that are not stored"):
         writer.put_units([unit], encoder.encode([unit.searchable]))
@@ -254,7 +253,7 @@ def remade(writer: Writer, encoder: HashingEncoder, *documents: Document) -> Non
 
 
 def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
@@ -275,7 +274,7 @@ def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
 
 
 def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     write(place, encoder, documents[:2], Usage(calls=2))
     with writing_to(place, encoder.identity) as writer:
@@ -290,7 +289,7 @@ def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
 
 
 def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
-    place: Place, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     with writing_to(place, encoder.identity) as writer:
         writer.structures["passages"] = "one"
@@ -304,10 +303,10 @@ def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
         writer.settle({"passages": "as it is"})
     assert Snapshot.open(place).head.settled == {"passages": "as it is"}
     text = documents[0].text.encode()
-    assert not any(text in path.read_bytes() for path in place.folder.rglob("*") if path.is_file())
+    assert not any(text in path.read_bytes() for path in place.rglob("*") if path.is_file())
 
 
-def test_an_empty_index_can_be_published_and_searched(place: Place, encoder: HashingEncoder) -> None:
+def test_an_empty_index_can_be_published_and_searched(place: Path, encoder: HashingEncoder) -> None:
     write(place, encoder, [])
     snapshot = Snapshot.open(place)
     assert snapshot.entries == ()

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import apsw
 
 from hoptrail.corpus.durable import make_folder
-from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, readers_of, writer_of
+from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, readers_of, refuse_old_index, writer_of
 from hoptrail.corpus.schema import APPLICATION, FORMAT, TABLES
 from hoptrail.errors import (
     HoptrailError,
@@ -72,6 +72,7 @@ class Database:
             StorageError, IndexDamaged: the file cannot be read.
         """
         path = folder / DATABASE
+        refuse_old_index(folder)
         if not path.is_file():
             raise absent(folder)
         with telling(folder):
@@ -92,6 +93,7 @@ class Database:
             IndexBusy: another process writes; the message names it.
             IndexMismatch, IndexDamaged, StorageError: see `to_read`; also a folder on a network file system.
         """
+        refuse_old_index(folder)
         with telling(folder):
             make_folder(folder)
             check_file_system(folder)

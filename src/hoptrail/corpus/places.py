@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoptrail.errors import StorageError
+from hoptrail.errors import IndexMismatch, StorageError
 
 DATABASE = "index.sqlite"
+
+_OLD_INDEX = "head.lance"
+"""What version 0.1 kept in the folder of an index."""
 
 NETWORK = frozenset(
     {
@@ -39,6 +42,16 @@ _LOCKS = Path("/proc/locks")
 _WRITER = range(120, 121)
 _READERS = range(123, 128)
 """Bytes of the file of shared memory that SQLite locks: for who writes, and for who reads the log."""
+
+
+def refuse_old_index(folder: Path) -> None:
+    """Raises: IndexMismatch: the folder holds an index of version 0.1, which this version cannot read."""
+    if (folder / _OLD_INDEX).exists() and not (folder / DATABASE).exists():
+        raise IndexMismatch(
+            f"{folder} holds an index of hoptrail 0.1, which this version cannot read. Index the documents into a new folder: "
+            f"`hoptrail index SOURCE... --index NEW`. Chat replies that were paid for can come along: copy "
+            f"{folder / 'replies.sqlite'} into that folder first."
+        )
 
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:

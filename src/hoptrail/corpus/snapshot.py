@@ -14,7 +14,6 @@ from hoptrail.corpus.database import Database, telling, text_array
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
-from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.state import State, commit_number, read_state
 from hoptrail.corpus.terms import Term
@@ -61,10 +60,6 @@ class Snapshot:
                 database.close()
                 raise
         raise AssertionError("the last try returns or raises")
-
-    @staticmethod
-    def exists(folder: Path) -> bool:
-        return (folder / DATABASE).is_file()
 
     @property
     def state(self) -> State:
@@ -114,8 +109,3 @@ def newest_commit(folder: Path) -> int:
         return commit_number(database)
     finally:
         database.close()
-
-
-def has_commit(folder: Path) -> bool:
-    """Whether anything was ever committed to the database of a folder."""
-    return newest_commit(folder) > 0

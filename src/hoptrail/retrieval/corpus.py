@@ -45,7 +45,7 @@ class Corpus:
             IndexMismatch: the encoder at hand is another one.
         """
         encoder = self._open_encoder()
-        check_encoder(str(self.snapshot.place), self.snapshot.head.encoder, encoder.identity)
+        check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
         return encoder
 
     @cached_property

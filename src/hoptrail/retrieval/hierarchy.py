@@ -65,15 +65,11 @@ class HierarchySettings:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title with its documents, and how well they fit: the title's likeness (0 to 1) and the share of the best search score.
-
-    `found` are the ids of its passages that searching found, best first.
-    """
+    """A title with its documents, and how well they fit: the title's likeness (0 to 1) and the share of the best search score."""
 
     title: Title
     similarity: float
     share: float
-    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +110,11 @@ class HierarchicalSearch:
         for match in (match for _, like in matches for match in like):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
-        passages: defaultdict[Title, list[str]] = defaultdict(list)
         shares = shares_of_best(found)
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
-            passages[title].append(hit.unit.id)
-        pages = (Page(title, likeness[title], share[title], tuple(passages[title])) for title in {**likeness, **share})
+        pages = (Page(title, likeness[title], share[title]) for title in {**likeness, **share})
         order = sorted(pages, key=lambda page: (-page.similarity - page.share, page.title.name, page.title.documents))
         return Pages(tuple(order[: self._settings.pages]), ambiguous, found, self.vector(asked))
 

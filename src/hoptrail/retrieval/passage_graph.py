@@ -223,7 +223,7 @@ def _read(snapshot: Snapshot) -> PassageGraph:
     places = sentence_places(snapshot)
     if passages and not places.ids:
         raise NotBuilt(
-            f"the index at {snapshot.place} has no sentences, which path search walks on. Build the structures "
+            f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
             "`sentences`, `extractions` and `mentions` first."
         )
     called = passages_called(passages)

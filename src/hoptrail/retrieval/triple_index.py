@@ -200,7 +200,9 @@ class TripleSpace:
     def _row(self, text: str, setting: str) -> int:
         row = self._rows.get(slot_id(text))
         if row is None:
-            raise NotBuilt(f"{self._corpus.snapshot.place} does not hold the vector of {text!r}. {how_to_add(setting)}")
+            raise NotBuilt(
+                f"{self._corpus.snapshot.folder} does not hold the vector of {text!r}. {how_to_add(setting)}"
+            )
         return row
 
 

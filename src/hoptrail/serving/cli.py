@@ -48,7 +48,7 @@ from hoptrail.serving.options import (
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
-from hoptrail.store.place import Place as IndexPlace
+from hoptrail.store.place import index_folder
 from hoptrail.store.snapshot import Snapshot
 
 INTERRUPTED = 130
@@ -232,7 +232,7 @@ def replies(
     from hoptrail.models.recording import write_recording
     from hoptrail.models.remembered import FILE, RememberedReplies
 
-    remembered = RememberedReplies(folder.beside / FILE)
+    remembered = RememberedReplies(folder / FILE)
     if not remembered.path.exists() and not Snapshot.exists(folder):
         raise IndexUnavailable(f"there is no index at {folder}, and no reply is kept there: nothing was written.")
     count = write_recording(remembered.stored(), out)
@@ -245,9 +245,9 @@ app.command()(cli_evaluation.distil)
 @app.command()
 def doctor(
     folder: Annotated[
-        IndexPlace | None,
+        Path | None,
         typer.Option(
-            "--index", metavar="DIR", parser=IndexPlace.of, help="The index whose ledger the checks are entered in."
+            "--index", metavar="DIR", parser=index_folder, help="The index whose ledger the checks are entered in."
         ),
     ] = None,
     settings: SettingsFile = None,

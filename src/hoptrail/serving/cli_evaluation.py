@@ -227,6 +227,6 @@ def distil(
     if validation_share is not None:
         chosen = replace(chosen, validation_share=validation_share)
     passages = passages_in_order(Snapshot.open(folder))
-    stored = RememberedReplies(folder.beside / FILE).stored()
+    stored = RememberedReplies(folder / FILE).stored()
     counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
     console_of().print(render.render_training(counts), soft_wrap=True)

@@ -9,8 +9,9 @@ import typer
 
 from hoptrail.publishing.collecting import KEEP_HOURS
 from hoptrail.serving.options import console_of
+from hoptrail.store.place import index_folder
 
-Folder = Annotated[Path, typer.Option("--index", metavar="DIR", help="The folder of the index.")]
+Folder = Annotated[Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")]
 
 
 def publish(

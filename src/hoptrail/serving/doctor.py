@@ -23,7 +23,6 @@ from hoptrail.models.paying import PaidChat, Unremembering
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
-from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind, Span, Unit
 
@@ -63,16 +62,16 @@ class Check:
     needed: bool = True
 
 
-def examine(settings: Settings, place: Place | None) -> Iterator[Check]:
-    """Look at everything that the settings name, the chat endpoint first. At `place` is the index whose ledger is used; where
+def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
+    """Look at everything that the settings name, the chat endpoint first. In `folder` is the index whose ledger is used; where
     none is, nothing is asked: what is asked would be entered in a folder made for it.
     """
-    if place and not Snapshot.exists(place) and not (place.beside / FILE).exists():
-        says = f"there is no index at {place}, and no reply is kept there"
+    if folder and not Snapshot.exists(folder) and not (folder / FILE).exists():
+        says = f"there is no index at {folder}, and no reply is kept there"
         yield Check("index", works=False, says=says, advice="check --index, or leave it out: nothing is entered then")
         return
     with tempfile.TemporaryDirectory() as temporary:
-        context = LanguageContext(None, place.beside if place else Path(temporary), settings.chat)
+        context = LanguageContext(None, folder or Path(temporary), settings.chat)
         try:
             chat = context.paid_chat
         except UsageError as error:

@@ -21,20 +21,15 @@ from hoptrail.language.opening import CHAT, LanguageContext, open_language
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
-from hoptrail.settings import load_settings
-from hoptrail.store.place import Place as IndexPlace
+from hoptrail.settings import Settings, load_settings
+from hoptrail.store.place import index_folder
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 """What the process ends with when it is not simply done (0); the last: done but some documents could not be read."""
 
 IndexFolder = Annotated[
-    IndexPlace,
-    typer.Option(
-        "--index",
-        metavar="DIR",
-        parser=IndexPlace.of,
-        help="The index: a folder, or s3://, gs:// or az:// and BUCKET/PATH.",
-    ),
+    Path,
+    typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index."),
 ]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
@@ -66,15 +61,20 @@ SettingsFile = Annotated[
 
 
 def open_index(
-    where: Path | IndexPlace, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
+    folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
 ) -> Index:
     """Where the language is only `rehearsed`, its endpoint need not be named."""
-    place, loaded = IndexPlace.of(where), load_settings(settings_file)
+    return Index(folder, settings_with(settings_file, language, folder, rehearsed=rehearsed))
+
+
+def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
+    """Settings with another language, whose replies are kept in `folder`."""
+    loaded = load_settings(file)
     if language is not None:
         if not (rehearsed and language == CHAT):
-            open_language(language, LanguageContext(None, place.beside, loaded.chat))
+            open_language(language, LanguageContext(None, folder, loaded.chat))
         loaded = replace(loaded, language=language)
-    return Index(place, loaded)
+    return loaded
 
 
 @contextmanager

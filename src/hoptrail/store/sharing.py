@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 
-from hoptrail.store.place import Place
 from hoptrail.store.snapshot import Snapshot
 
 
 class _Opened:
-    """A snapshot and how many read it."""
+    """A snapshot and how many read it; `then` is called when it is closed."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.readers = 0
+        self.then: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        self.snapshot.close()
+        if self.then is not None:
+            self.then()
 
 
 class Lease:
@@ -36,8 +42,8 @@ class Lease:
 class SharedSnapshot:
     """For one index and any number of threads. What is made of a commit in memory is kept until another is read."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._turn = Lock()
         self._newest: _Opened | None = None
 
@@ -53,7 +59,7 @@ class SharedSnapshot:
             ):
                 opened = self._newest = None  # whoever still reads the one before closes it
             if opened is None:
-                opened = self._newest = _Opened(Snapshot.open(self._place))
+                opened = self._newest = _Opened(Snapshot.open(self._folder))
             opened.readers += 1
             return Lease(self, opened)
 
@@ -66,6 +72,18 @@ class SharedSnapshot:
         finally:
             lease.give_back()
 
+    def move_to(self, folder: Path, then: Callable[[], None]) -> None:
+        """Read another folder from the next lease on; `then` is called when nobody reads the one before any more."""
+        with self._turn:
+            self._folder = folder
+            before, self._newest = self._newest, None
+            if before is not None:
+                before.then = then
+                if not before.readers:
+                    before.close()
+        if before is None:
+            then()
+
     def release(self, opened: _Opened) -> None:
         """One reader less."""
         with self._turn:
@@ -74,4 +92,4 @@ class SharedSnapshot:
                 if opened is self._newest:
                     opened.snapshot.park()
                 else:
-                    opened.snapshot.close()
+                    opened.close()

@@ -23,13 +23,13 @@ from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.terms import Term
 from hoptrail.corpus.texts import DocumentEntry
-from hoptrail.errors import IndexUnavailable, UsageError
+from hoptrail.errors import IndexUnavailable
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store.columns import LINK, SPAN, Directed, Origins, PackedIds, id_bytes, id_rows
 from hoptrail.store.head import Head
-from hoptrail.store.place import Place
+from hoptrail.store.place import index_folder
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.vectors import Found, VectorMirror
 from hoptrail.types import Document, Kind, Link, Span, Unit, bound_of_ids
@@ -48,8 +48,8 @@ _ROWS = 1024
 class Snapshot:
     """One committed state of an index (or, inside a writer, the state it has reached)."""
 
-    def __init__(self, place: Place, view: corpus.Snapshot, head: Head | None = None) -> None:
-        self.place = place
+    def __init__(self, folder: Path, view: corpus.Snapshot, head: Head | None = None) -> None:
+        self.folder = folder
         self.head = head or Head.of(view.state, NOTHING)
         self.scratch = Scratch()
         self.commit = view.commit
@@ -61,17 +61,16 @@ class Snapshot:
         self._database: Database = view.database
 
     @staticmethod
-    def exists(where: Path | Place) -> bool:
-        """Whether something was ever committed to an index at this place."""
-        place = local(where)
+    def exists(where: Path) -> bool:
+        """Whether something was ever committed to the index in a folder."""
         try:
-            return corpus.newest_commit(place.folder) > 0
+            return corpus.newest_commit(index_folder(where)) > 0
         except IndexUnavailable:
             return False
 
     @classmethod
-    def open(cls, where: Path | Place) -> Snapshot:
-        """The last commit of the index at a place.
+    def open(cls, where: Path) -> Snapshot:
+        """The last commit of the index in a folder.
 
         Raises:
             IndexUnavailable: there is none.
@@ -79,12 +78,12 @@ class Snapshot:
             IndexMismatch: written by another version of hoptrail.
             StorageError: the disk refuses.
         """
-        place = local(where)
-        view = corpus.Snapshot.open(place.folder)
+        folder = index_folder(where)
+        view = corpus.Snapshot.open(folder)
         if not view.commit:
             view.close()
-            raise absent(place.folder)
-        return cls(place, view)
+            raise absent(folder)
+        return cls(folder, view)
 
     def park(self) -> None:
         """Let writers clear what they remove; nothing may be asked until `resume`."""
@@ -100,7 +99,7 @@ class Snapshot:
     def is_current(self) -> bool:
         """Whether no other commit has come since this one."""
         try:
-            return corpus.newest_commit(self.place.folder) == self.commit
+            return corpus.newest_commit(self.folder) == self.commit
         except IndexUnavailable:
             return False
 
@@ -140,10 +139,6 @@ class Snapshot:
     def entries_under(self, start: str) -> Iterator[DocumentEntry]:
         """Those of the documents with a source that starts so."""
         return iter(self._view.documents.under(start))
-
-    def titles_of(self, documents: Collection[str]) -> dict[str, str]:
-        """The titles of some documents, of those that there are, looked up."""
-        return {entry.id: entry.title for entry in self._view.documents.entries(documents)}
 
     def documents_titled(self, titles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Title and id of the documents with one of these titles, letter by letter."""
@@ -310,10 +305,6 @@ class Snapshot:
         order = known[np.argsort(numbers[known], kind="stable")]
         return _between(self._view.links.all(kind), numbers[order], order)
 
-    def link_portions(self, kind: str, ids: PackedIds) -> Iterator[Directed]:
-        """As `link_rows`, as a stream."""
-        yield self.link_rows(kind, ids)
-
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with what was found in them, all or those of `ids`."""
         numbers = None if ids is None else np.unique(self._known(ids))
@@ -376,19 +367,6 @@ class Snapshot:
         """
         found = self._view.keywords.search(Kind.PASSAGE, words, limit)
         return list(zip(self._texts.units(found.numbers), found.scores.tolist(), strict=True))
-
-    def keyword_scores(self, words: str, ids: Collection[str]) -> dict[str, float]:
-        """What `search_keywords` gives some passages as score; one that shares no word has none."""
-        numbers = self._numbers(Kind.PASSAGE, ids)
-        scores = self._view.keywords.scores(Kind.PASSAGE, words, numbers)
-        return {id_: score for id_, score in zip(self._texts.ids(numbers), scores.tolist(), strict=True) if score > 0}
-
-    def vector_blocks(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[VectorMirror]:
-        """All vectors of a kind, or those of `ids`, as a stream."""
-        numbers = self._numbers(kind, ids)
-        for start in range(0, len(numbers), _ROWS):
-            some = numbers[start : start + _ROWS]
-            yield VectorMirror(tuple(self._texts.ids(some)), self._view.vectors.of(kind, some))
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units of some kinds: shape (len(ids), dimension).
@@ -460,13 +438,6 @@ class Snapshot:
         names = self._texts.names(ends)
         ids = id_rows(names[number] for number in ends.tolist())
         return ids[np.searchsorted(ends, edges.sources)], ids[np.searchsorted(ends, edges.targets)]
-
-
-def local(where: Path | Place) -> Place:
-    place = Place.of(where)
-    if not place.is_local:
-        raise UsageError(f"{place} is no folder of this machine, where an index has to be.")
-    return place
 
 
 def _between(edges: Edges, rising: Numbers, rows: NDArray[np.intp]) -> Directed:

@@ -28,9 +28,9 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.head import Head, check_encoder
-from hoptrail.store.place import Place
+from hoptrail.store.place import index_folder
 from hoptrail.store.scratch import Scratch
-from hoptrail.store.snapshot import Snapshot, local
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Document, Kind, Link, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
@@ -71,8 +71,8 @@ class Writer:
     its first row, and in `structures` after its last.
     """
 
-    def __init__(self, place: Place, inner: corpus.Writer, encoder: EncoderIdentity, before: View | None) -> None:
-        self.place = place
+    def __init__(self, folder: Path, inner: corpus.Writer, encoder: EncoderIdentity, before: View | None) -> None:
+        self.folder = folder
         self.scratch = Scratch()
         self._inner = inner
         self._before = before
@@ -90,7 +90,7 @@ class Writer:
 
     def snapshot(self) -> Snapshot:
         """What has been written so far, committed or not."""
-        return Snapshot(self.place, self._inner.snapshot(), self.head)
+        return Snapshot(self.folder, self._inner.snapshot(), self.head)
 
     def change(self) -> Change | None:
         """What has happened to the documents since the last whole run; None where an earlier run was stopped, where there was
@@ -99,7 +99,7 @@ class Writer:
         if not self._all_known or self._before is None:
             return None
         before = self._before
-        return Change(frozenset(self._came), frozenset(self._went), lambda: Snapshot(self.place, before))
+        return Change(frozenset(self._came), frozenset(self._went), lambda: Snapshot(self.folder, before))
 
     def _follow(self, came: Collection[str] = (), went: Collection[str] = ()) -> None:
         self._came.update(came)
@@ -310,7 +310,7 @@ class Writer:
 
 
 @contextmanager
-def writing_to(where: Path | Place, encoder: EncoderIdentity) -> Iterator[Writer]:
+def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
     """Write to the index in a folder, which is made if it is not there.
 
     Raises:
@@ -319,14 +319,14 @@ def writing_to(where: Path | Place, encoder: EncoderIdentity) -> Iterator[Writer
         IndexDamaged: a file is missing or altered.
         StorageError: the disk refuses.
     """
-    place = local(where)
-    with corpus.writing_to(place.folder) as inner:
+    folder = index_folder(where)
+    with corpus.writing_to(folder) as inner:
         state = inner.snapshot().state
         if state.encoder is not None:
-            check_encoder(str(place), state.encoder, encoder)
-        before = View.open(place.folder) if state.whole and inner.snapshot().commit else None
+            check_encoder(str(folder), state.encoder, encoder)
+        before = View.open(folder) if state.whole and inner.snapshot().commit else None
         try:
-            yield Writer(place, inner, encoder, before)
+            yield Writer(folder, inner, encoder, before)
         finally:
             if before is not None:
                 before.close()

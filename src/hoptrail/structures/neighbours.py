@@ -13,7 +13,7 @@ released code stores 100 neighbours and uses 10; here as many are stored as may 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -270,7 +270,7 @@ def _bring_up_to_date(
     snapshot = workshop.writer.snapshot()
     ids = snapshot.ids_in_order(Kind.PASSAGE)
     standing = StandingLinks(len(ids), count, snapshot.scratch)
-    read = standing.add(snapshot.link_portions(name, ids))
+    read = standing.add(snapshot.link_rows(name, ids))
     if read < snapshot.count_links_of(name):  # some join passages that have since been cut anew
         workshop.writer.drop_links(name)
         standing = StandingLinks(len(ids), count, snapshot.scratch)
@@ -324,9 +324,9 @@ class StandingLinks:
         self._weights = scratch.table(size, count, np.float64)
         self._counts = scratch.table(size, 1, np.int32)[:, 0]
 
-    def add(self, portions: Iterable[Directed]) -> int:
+    def add(self, links: Directed) -> int:
         """Links in any order, of passages that have none here; how many there are."""
-        edges = self._scratch.in_order(_EDGE, map(_in_rows, portions))
+        edges = self._scratch.in_order(_EDGE, [_in_rows(links)])
         for start in range(0, len(edges), BATCH):
             some = edges[start : start + BATCH]
             self._append(Directed(some["source"].astype(np.int32), some["target"].astype(np.int32), some["weight"]))

@@ -250,8 +250,7 @@ class StoredPairs:
 
     @classmethod
     def of(cls, snapshot: Snapshot, kind: str, places: SentencePlaces) -> StoredPairs:
-        links = snapshot.link_portions(kind, places.ids)
-        return cls(snapshot.scratch.rising(np.int64, (unordered(some).keys for some in links)))
+        return cls(np.sort(stored_pairs(snapshot, kind, places).keys))
 
     @classmethod
     def none(cls) -> StoredPairs:

@@ -52,7 +52,7 @@ class HoptrailRetriever:
     def to_dict(self) -> dict[str, Any]:
         stored: dict[str, Any] = default_to_dict(
             self,
-            index=str(self.index.place),
+            index=str(self.index.folder),
             recipe=self.recipe,
             top_k=self.top_k,
             settings=to_toml(self.index.settings),

@@ -22,6 +22,7 @@ from hoptrail.serving.server import (
 )
 from hoptrail.serving.server.guard import Door, Guard, host_name
 from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.published import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -55,8 +56,13 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warming = asyncio.create_task(asyncio.to_thread(_begin, services, warm))
+        following = _followed(services)
+        for one in following:
+            one.start()
         yield
         services.desk.close()
+        for one in following:
+            await asyncio.to_thread(one.stop, services.limits.stop_seconds)
         await warming
         await asyncio.to_thread(_end, services)
 
@@ -88,13 +94,22 @@ def create_app(
     return app
 
 
+def _followed(services: Services) -> list[Following]:
+    return [
+        Following(workspace.name, workspace.index, workspace.warm)
+        for workspace in services.workspaces
+        if isinstance(workspace.index, PublishedIndex)
+    ]
+
+
 def _begin(services: Services, warm: bool) -> None:
     """A workspace that cannot be opened is told of, and does not keep the others from being served."""
     for workspace in services.workspaces:
         try:
             if warm:
                 workspace.warm()
-            services.jobs[workspace.name].take_up()
+            if not workspace.index.is_read_only:
+                services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - as above, whatever it is

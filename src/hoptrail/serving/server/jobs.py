@@ -178,6 +178,7 @@ class Jobs:
             self.uploads.release()
 
     def _submit(self, job: Job) -> Job:
+        self._workspace.check_changeable()
         with self._lock:
             self._jobs[job.id] = job
             over = [name for name, old in self._jobs.items() if old.state in OVER]

@@ -176,6 +176,7 @@ async def remove(caller: Caller, wanted: shapes.OfDocument) -> Json:
 
 def _keep(place: Place, texts: list[Text]) -> list[Upload]:
     """All of the texts, or none."""
+    place.workspace.check_changeable()
     kept: list[Upload] = []
     try:
         for text in texts:

@@ -72,6 +72,7 @@ def document(here: Here, name: str) -> dict[str, Any]:
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
 async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
     """Have documents indexed: files as form data, or titles with texts as JSON. Gives the job to watch."""
+    here.workspace.check_changeable()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         uploads, refused = await _from_form(request, here, served.limits.files)

@@ -41,7 +41,7 @@ class Workspace:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever indexed here."""
-        return not Snapshot.exists(self.index.place)
+        return self.index.is_empty
 
     def corpus(self) -> Corpus:
         """What is searched: the last committed state.
@@ -53,6 +53,16 @@ class Workspace:
         if self.is_empty:
             raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
         return self.index.corpus()
+
+    def check_changeable(self) -> None:
+        """Raises: Refusal: documents can neither be added nor removed here."""
+        if self.index.is_read_only:
+            raise Refusal(
+                409,
+                "read_only",
+                "This workspace is a published index, which can only be asked.",
+                "Change the index that it is published from, and publish that again.",
+            )
 
     def clean(self) -> bool:
         """See that nothing that was removed is left in any file; False while somebody reads an earlier state.
@@ -160,7 +170,7 @@ class Workspaces:
         for name in self._by_name:
             if not NAME.fullmatch(name):
                 raise UsageError(f"{name!r} is no name of a workspace: letters, digits, - and _, at most 64.")
-        places = [workspace.index.place.identity for workspace in workspaces]
+        places = [workspace.index.folder.resolve() for workspace in workspaces]
         if len(set(places)) != len(places):
             raise UsageError("two workspaces have the same folder: each needs its own.")
 
