@@ -5,7 +5,7 @@
 The operations by which a command changes the index folder are counted (`operations`). In one trial, one of them does not happen:
 
     killed      the process is killed before it
-    torn        the process is killed in the middle of it, half of a write being done
+    torn        the process is killed in the middle of the next write, half of which is done
     refused     it fails with EIO
     full        it and all later ones that need space fail with ENOSPC
 
@@ -66,6 +66,15 @@ class Results:
     finished: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
 
+    def plain(self) -> dict[str, object]:
+        return {
+            "operations": self.operations,
+            "trials": dict(self.trials),
+            "finished": dict(self.finished),
+            "failures": self.failures,
+            "total": self.trials.total(),
+        }
+
 
 def main() -> None:
     options = parser(__doc__)
@@ -87,7 +96,7 @@ def main() -> None:
     print(f"{results.trials.total():,} trials, {len(results.failures)} failures")
     for failure in results.failures[:40]:
         print(f"{failure.step}, {failure.fault} at operation {failure.operation}: {failure.what}")
-    write_results(arguments.out, results)
+    write_results(arguments.out, results.plain())
     sys.exit(bool(results.failures))
 
 

@@ -21,14 +21,14 @@ import hashlib
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from benchmarks.common import parser, print_table, write_results
 from benchmarks.operations import Operation, preload, read_log, run
-from benchmarks.small_world import SECRET, STEPS, Step, copy, files_with, look, use_hashed_words
+from benchmarks.small_world import SECRET, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -198,19 +198,21 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Texts of documents before a command and after it."""
+    """Texts of documents before a command, and what a reader sees after it."""
 
-    before: dict[str, str]
-    after: dict[str, str]
+    before: Mapping[str, str]
+    after: Seen
 
-    def fault(self, found: set[str], *, ended: bool) -> str:
-        """What is wrong with the texts that are found; empty where nothing is."""
+    def fault(self, seen: Seen, *, ended: bool) -> str:
+        """What is wrong with what a reader sees; empty where nothing is. It must see what was acknowledged if that has `ended`."""
         if ended:
-            return "" if found == set(self.after.values()) else "not the state that was acknowledged"
-        if not found <= {*self.before.values(), *self.after.values()}:
+            return "" if seen == self.after else "not the state that was acknowledged"
+        now, then, found = self.before, self.after.documents, set(seen.documents.values())
+        if not found <= {*now.values(), *then.values()}:
             return "a text that was never written"
-        for title, text in self.before.items():
-            if title in self.after and not found & {text, self.after[title]}:
+        for title, text in now.items():
+            wanted = {text, then[title]} if title in then else None
+            if wanted and not (found & wanted and wanted & set(seen.passages.values())):
                 return f"{title} is lost"
         return ""
 
@@ -234,6 +236,15 @@ class Results:
     mended: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
 
+    def plain(self) -> dict[str, object]:
+        return {
+            "operations": self.operations,
+            "states": dict(self.states),
+            "mended": dict(self.mended),
+            "failures": self.failures,
+            "total": self.states.total(),
+        }
+
 
 def main() -> None:
     options = parser(__doc__)
@@ -253,7 +264,7 @@ def main() -> None:
     print(f"{results.states.total():,} states, {len(results.failures)} failures")
     for one in results.failures[:40]:
         print(f"{one.step}, operation {one.operation} ({one.after}), {one.kind}, seed {one.seed}: {one.what}")
-    write_results(arguments.out, results)
+    write_results(arguments.out, results.plain())
     sys.exit(bool(results.failures))
 
 
@@ -296,9 +307,9 @@ def _record(ground: Path) -> Iterator[tuple[Step, Disk, list[Operation], Expecte
         ended = run(step.command(world, folder / "index"), folder, log=ground / "log")
         if ended.code:
             sys.exit(f"{step.name} ended with {ended.code}: {ended.said}")
-        after = look(folder / "index").documents
+        after = look(folder / "index")
         yield step, disk, list(read_log(ground / "log")), Expected(before, after)
-        before = after
+        before = dict(after.documents)
 
 
 def _mark(state: dict[str, bytes | None], *, ended: bool) -> bytes:
@@ -333,7 +344,8 @@ def _look(
             results.mended[step.name] += 1
             Index(index).repair()
             left = damage(index)
-            return f"repair leaves: {left[0]}" if left else _fault(index, expected, ended=ended)
+            repairing = step.name.startswith("repair")  # its outcome is that of the command
+            return f"repair leaves: {left[0]}" if left else _fault(index, expected, ended=ended or repairing)
     except HoptrailError as error:
         if isinstance(error, IndexUnavailable) and not expected.before and not ended and "there is no index" in str(error):
             return ""
@@ -342,8 +354,7 @@ def _look(
 
 
 def _fault(index: Path, expected: Expected, *, ended: bool) -> str:
-    seen = look(index)
-    return expected.fault(set(seen.documents.values()), ended=ended)
+    return expected.fault(look(index), ended=ended)
 
 
 if __name__ == "__main__":

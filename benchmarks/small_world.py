@@ -62,7 +62,7 @@ def use_hashed_words() -> None:
     import hoptrail.serving.cli  # noqa: F401 - loaded once, before the commands are forked
 
     hoptrail.index.open_encoder = lambda *_: HashedWords()  # type: ignore[assignment]
-    segments.SMALL = 200
+    segments.SMALL = 0
 
 
 @dataclass(frozen=True, slots=True)

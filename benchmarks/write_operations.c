@@ -107,7 +107,7 @@ static int is_mine(int file) { return file >= 0 && file < FILES && mine[file]; }
 
 static ssize_t written(int file, const void *data, size_t size, off_t offset, ssize_t (*real)(int, const void *, size_t, off_t))
 {
-    if (action == TEAR && count + 1 == at) real(file, data, size / 2, offset), kill(getpid(), SIGKILL), pause();
+    if (action == TEAR && count + 1 >= at) real(file, data, size / 2, offset), kill(getpid(), SIGKILL), pause();
     if (refused(1)) return -1;
     ssize_t done = real(file, data, size, offset);
     if (done > 0) record('w', file, offset, data, done);
