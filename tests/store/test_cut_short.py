@@ -84,7 +84,7 @@ class Killed(BaseException):
     """What stands for a kill: nothing catches it."""
 
 
-@pytest.mark.parametrize("array", ["vectors", "targets", "letters"])
+@pytest.mark.parametrize("array", ["vectors", "targets", "entries"])
 def test_a_repair_that_was_stopped_is_gone_on_with(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str
 ) -> None:
