@@ -68,7 +68,11 @@ def preload() -> None:
     library = f"{folder}/write_operations.so"
     source = Path(__file__).with_name("write_operations.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, str(source), "-ldl"], check=True)
-    environment = os.environ | {"LD_PRELOAD": library, _MARK: library, "PYTHONPATH": os.pathsep.join(["src", str(ROOT), *sys.path[1:]])}
+    environment = os.environ | {
+        "LD_PRELOAD": library,
+        _MARK: library,
+        "PYTHONPATH": os.pathsep.join(["src", str(ROOT), *sys.path[1:]]),
+    }
     module = sys.modules["__main__"].__spec__
     os.execve(sys.executable, [sys.executable, "-m", module.name if module else "", *sys.argv[1:]], environment)
 

@@ -152,7 +152,9 @@ class Disk:
             return
         if path:
             yield path, None
-        names = {"synced": lambda: thing.synced, "reordered": lambda: thing.reordered(draw)}.get(kind, lambda: thing.now)()
+        names = {"synced": lambda: thing.synced, "reordered": lambda: thing.reordered(draw)}.get(
+            kind, lambda: thing.now
+        )()
         for name, what in sorted(names.items()):
             yield from self._state(kind, draw, what, f"{path}/{name}" if path else name)
 
@@ -248,7 +250,9 @@ class Results:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--seeds", type=int, default=3, help="states of each kind that are drawn by lot, after each operation")
+    options.add_argument(
+        "--seeds", type=int, default=3, help="states of each kind that are drawn by lot, after each operation"
+    )
     options.add_argument("--states", type=int, default=0, help="look at about so many only, evenly spread (0: at all)")
     arguments = options.parse_args()
     preload()
@@ -291,7 +295,9 @@ def cut_everywhere(ground: Path, seeds: int, most: int) -> Results:
                     what = _look(step, state, expected, ground / "cut", results, ended=ended)
                     if what:
                         after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
-                        results.failures.append(Failure(step.name, number, after.replace(str(ground), ""), kind, seed, what))
+                        results.failures.append(
+                            Failure(step.name, number, after.replace(str(ground), ""), kind, seed, what)
+                        )
     return results
 
 
@@ -347,7 +353,12 @@ def _look(
             repairing = step.name.startswith("repair")  # its outcome is that of the command
             return f"repair leaves: {left[0]}" if left else _fault(index, expected, ended=ended or repairing)
     except HoptrailError as error:
-        if isinstance(error, IndexUnavailable) and not expected.before and not ended and "there is no index" in str(error):
+        if (
+            isinstance(error, IndexUnavailable)
+            and not expected.before
+            and not ended
+            and "there is no index" in str(error)
+        ):
             return ""
         return f"{type(error).__name__}: {error}".replace(str(folder), "")
     return ""

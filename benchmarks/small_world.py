@@ -126,10 +126,24 @@ def _index(world: Path, index: Path) -> list[object]:
 STEPS = (
     Step("first index", _write(TEXTS), _index),
     Step("update", _write(NEW), _index),
-    Step("remove", lambda *_: None, lambda world, index: ["remove", world / f"{SECRET}.txt", "--index", index], gone=True),
+    Step(
+        "remove", lambda *_: None, lambda world, index: ["remove", world / f"{SECRET}.txt", "--index", index], gone=True
+    ),
     Step("update after", _write_without_secret, _index, gone=True, starts_with_removed=True),
-    Step("repair arrays", _harm_arrays, lambda _, index: ["repair", "--index", index], gone=True, starts_with_removed=True),
-    Step("repair database", _harm_database, lambda _, index: ["repair", "--index", index], gone=True, starts_with_removed=True),
+    Step(
+        "repair arrays",
+        _harm_arrays,
+        lambda _, index: ["repair", "--index", index],
+        gone=True,
+        starts_with_removed=True,
+    ),
+    Step(
+        "repair database",
+        _harm_database,
+        lambda _, index: ["repair", "--index", index],
+        gone=True,
+        starts_with_removed=True,
+    ),
 )
 
 
@@ -165,7 +179,11 @@ def look(folder: Path) -> Seen:
 def files_with(folder: Path, text: str) -> list[str]:
     """The files of a folder that hold a text, in either case."""
     wanted = text.lower().encode()
-    return [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file() and wanted in path.read_bytes().lower()]
+    return [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and wanted in path.read_bytes().lower()
+    ]
 
 
 def copy(folder: Path, to: Path) -> None:

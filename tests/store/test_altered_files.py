@@ -90,7 +90,9 @@ def test_an_alteration_of_any_file_is_found_or_changes_nothing(ground: Path, tmp
     names = files_of(ground / "closed")
     assert {DATABASE, LOG, SHARED} < {str(name) for name in names}
     for name in names:
-        for what, content in alterations((ground / "closed" / name).read_bytes(), chance, 12 if str(name) == DATABASE else 2):
+        for what, content in alterations(
+            (ground / "closed" / name).read_bytes(), chance, 12 if str(name) == DATABASE else 2
+        ):
             folder = tmp_path / "index"
             shutil.copytree(ground / "closed", folder)
             altered(folder, name, content)

@@ -28,7 +28,8 @@ ROOT = Path(__file__).parent.parent.parent
 STRUCTURES = structures_by_name(PassageLimits())
 
 recorder = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("cc") is None, reason="operations are recorded by a library for Linux, built by cc"
+    sys.platform != "linux" or shutil.which("cc") is None,
+    reason="operations are recorded by a library for Linux, built by cc",
 )
 
 

@@ -338,7 +338,9 @@ def telling(folder: Path) -> Iterator[None]:
         extended = getattr(error, "extendedresult", 0)
         if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
             raise _damaged(folder, error) from error
-        if extended == apsw.SQLITE_READONLY_ROLLBACK:  # it was stopped before its first commit, which alone needs a journal
+        if (
+            extended == apsw.SQLITE_READONLY_ROLLBACK
+        ):  # it was stopped before its first commit, which alone needs a journal
             raise absent(folder) from error
         raise StorageError(
             f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "

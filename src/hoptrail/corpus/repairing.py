@@ -70,22 +70,23 @@ def repair(folder: Path, encode: Encode) -> Repaired:
     """
     if not (folder / DATABASE).is_file():
         raise absent(folder)
-    if _is_damaged(folder):
-        _replace_database(folder)
-        return Repaired((DATABASE,), lost=True)
     with telling(folder):
-        database = Database.to_write(folder)
-        try:
-            lost = damaged_segments(database)
-            again = any(one.family in (Family.LINKS, Family.NAMES) for one in lost)
-            left = tuple([f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder))
-            _drop(database, lost)
-            if again:  # noted with the loss itself: whoever goes on after a stop sees no loss any more
-                write_state(database, unfinished(read_state(database)))
-            database.commit()
-        finally:
-            database.close()
-        remove_folder(folder / _NEW)
+        if _is_damaged(folder):
+            _replace_database(folder)
+            return Repaired((DATABASE,), lost=True)
+        return _repair_arrays(folder, encode)
+
+
+def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
+    with closing(Database.to_write(folder)) as database:
+        lost = damaged_segments(database)
+        again = any(one.family in (Family.LINKS, Family.NAMES) for one in lost)
+        left = tuple([f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder))
+        _drop(database, lost)
+        if again:  # noted with the loss itself: whoever goes on after a stop sees no loss any more
+            write_state(database, unfinished(read_state(database)))
+        database.commit()
+    remove_folder(folder / _NEW)
     files = tuple(file for one in lost for file in one.files) + left
     with writing_to(folder) as writer:
         if writer.complete(encode) or lost:
@@ -129,7 +130,10 @@ def _replace_database(folder: Path) -> None:
     """A database of the same documents, without anything that was made of them, in place of one that is damaged."""
     new = folder / _NEW
     remove_folder(new)
-    with suppress(IndexDamaged), closing(Database.to_write(folder)) as database:  # no log of the old one meets the new one
+    with (
+        suppress(IndexDamaged),
+        closing(Database.to_write(folder)) as database,
+    ):  # no log of the old one meets the new one
         database.roll_back()
         database.empty_log()
     try:

@@ -238,9 +238,7 @@ class Writer:
         if self._dirty and not self._remaking:
             self._commit(replace(self._now(), whole=False), clean=False)
 
-    def publish(
-        self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()
-    ) -> None:
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
         """Make everything written so far the state of a whole run.
 
         `spent` is added to what the index has cost; `settled` is nothing where it is not known; `removed`: see `Head`.
