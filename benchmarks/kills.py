@@ -27,7 +27,7 @@ from pathlib import Path
 
 from benchmarks.common import parser, print_table, write_results
 from benchmarks.operations import Ended, Fault, preload, run
-from benchmarks.small_world import SECRET, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
+from benchmarks.small_world import REMOVED, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -168,8 +168,8 @@ def _kept(ground: Ground, ended: Ended) -> str:
 def _again(ground: Ground, ended: Ended) -> str:
     """Whether the same command, once more, leaves what it is to leave."""
     index = ground.folder / "index"
-    if ground.step.gone and ended.code == 0 and files_with(ground.folder, SECRET):
-        return f"the command ended with 0 and removed text is in {files_with(ground.folder, SECRET)}"
+    if ground.step.gone and ended.code == 0 and files_with(ground.folder, REMOVED):
+        return f"the command ended with 0 and removed text is in {files_with(ground.folder, REMOVED)}"
     again = run(ground.step.command(ground.world, index), ground.folder)
     if again.code and not (ground.step.name == "remove" and ended.code == 0):
         return f"the same command again ended with {again.code}: {again.said[-300:]}"
@@ -178,8 +178,8 @@ def _again(ground: Ground, ended: Ended) -> str:
         return found[0]
     if look(index) != ground.after:
         return "not the state that an undisturbed run leaves"
-    if ground.step.gone and files_with(ground.folder, SECRET):
-        return f"removed text is in {files_with(ground.folder, SECRET)}"
+    if ground.step.gone and files_with(ground.folder, REMOVED):
+        return f"removed text is in {files_with(ground.folder, REMOVED)}"
     strange = {Path(one).parent for one in _files(ground.folder) ^ ground.files} - {Path("index/arrays")}
     return f"files that do not belong: {sorted(map(str, _files(ground.folder) ^ ground.files))}" if strange else ""
 

@@ -28,7 +28,7 @@ from random import Random
 
 from benchmarks.common import parser, print_table, write_results
 from benchmarks.operations import Operation, preload, read_log, run
-from benchmarks.small_world import SECRET, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
+from benchmarks.small_world import REMOVED, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -206,7 +206,7 @@ class Expected:
     after: Seen
 
     def fault(self, seen: Seen, *, ended: bool) -> str:
-        """What is wrong with what a reader sees; empty where nothing is. It must see what was acknowledged if that has `ended`."""
+        """What is wrong with what a reader sees; empty where nothing is. `ended`: the command was acknowledged."""
         if ended:
             return "" if seen == self.after else "not the state that was acknowledged"
         now, then, found = self.before, self.after.documents, set(seen.documents.values())
@@ -337,7 +337,7 @@ def _look(
         else:
             (folder / path).write_bytes(content)
     if (ended and step.gone) or step.starts_with_removed:
-        found = files_with(folder, SECRET)
+        found = files_with(folder, REMOVED)
         if found:
             return f"removed text is in {', '.join(found)}"
     index = folder / "index"

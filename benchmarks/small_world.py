@@ -20,7 +20,7 @@ from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
 
-SECRET = "Zyzzyva"
+REMOVED = "Zyzzyva"
 """A word of the document that is removed, and of no other."""
 
 QUESTION = "harbour river designed"
@@ -30,7 +30,7 @@ TEXTS = {
     "Brandt": "Ilse Brandt is an engineer. She was born in Corvia.",
     "Corvia": "Corvia is a town on the river Orne. Its mayor is Tomas Lind.",
     "Lind": "Tomas Lind is a teacher. He plays chess in Alba.",
-    SECRET: f"{SECRET} is a ship. The {SECRET} was built in Corvia by Tomas Lind.",
+    REMOVED: f"{REMOVED} is a ship. The {REMOVED} was built in Corvia by Tomas Lind.",
 }
 NEW = {
     "Brandt": "Ilse Brandt is a retired engineer. She was born in Corvia, and lives in Alba.",
@@ -43,7 +43,9 @@ LATER = {"Emmer": "Emmer is a farm near Delia. Ilse Brandt bought it."}
 class HashedWords:
     """Unit vectors of how often a text has words of each hash."""
 
-    identity: EncoderIdentity = EncoderIdentity("hashed-words", hashlib.sha256(b"hashed words").hexdigest(), 64)
+    @property
+    def identity(self) -> EncoderIdentity:
+        return EncoderIdentity("hashed-words", hashlib.sha256(b"hashed words").hexdigest(), 64)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         matrix = np.full((len(texts), self.identity.dimension), 0.01, np.float32)
@@ -59,7 +61,7 @@ class HashedWords:
 def use_hashed_words() -> None:
     """Commands of this process and its children encode by hashed words, and every array is a file."""
     import hoptrail.index
-    import hoptrail.serving.cli  # noqa: F401 - loaded once, before the commands are forked
+    import hoptrail.serving.cli  # loaded once, before the commands are forked
 
     hoptrail.index.open_encoder = lambda *_: HashedWords()  # type: ignore[assignment]
     segments.SMALL = 0
@@ -90,7 +92,7 @@ def _write(texts: dict[str, str]) -> Callable[[Path, Path], None]:
 
 
 def _write_without_secret(world: Path, index: Path) -> None:
-    (world / f"{SECRET}.txt").unlink(missing_ok=True)
+    (world / f"{REMOVED}.txt").unlink(missing_ok=True)
     _write(LATER)(world, index)
 
 
@@ -127,7 +129,10 @@ STEPS = (
     Step("first index", _write(TEXTS), _index),
     Step("update", _write(NEW), _index),
     Step(
-        "remove", lambda *_: None, lambda world, index: ["remove", world / f"{SECRET}.txt", "--index", index], gone=True
+        "remove",
+        lambda *_: None,
+        lambda world, index: ["remove", world / f"{REMOVED}.txt", "--index", index],
+        gone=True,
     ),
     Step("update after", _write_without_secret, _index, gone=True, starts_with_removed=True),
     Step(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import files_with
-from hoptrail.corpus import repairing, segments
+from hoptrail.corpus import database, repairing, segments
+from hoptrail.corpus.durable import remove_files
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.documents.reading import ReadingLimits
@@ -85,10 +87,9 @@ class Killed(BaseException):
     """What stands for a kill: nothing catches it."""
 
 
+@pytest.mark.usefixtures("sources")
 @pytest.mark.parametrize("array", ["vectors", "targets", "entries"])
-def test_a_repair_that_was_stopped_is_gone_on_with(
-    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str
-) -> None:
+def test_a_repair_that_was_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str) -> None:
     """The loss itself is committed before what was lost is made again."""
     folder = tmp_path / "index"
     before = seen(folder)
@@ -100,15 +101,17 @@ def test_a_repair_that_was_stopped_is_gone_on_with(
     def killed(*_: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(repairing, "writing_to", killed)
+    monkeypatch.setattr(repairing, "writing_to", killed)
+    with pytest.raises(Killed):
         repair_index(folder, HashingEncoder(), STRUCTURES, Watcher())
+    monkeypatch.undo()
     repair_index(folder, HashingEncoder(), STRUCTURES, Watcher())
     assert damage(folder) == []
     assert seen(folder) == before
 
 
-def test_what_a_stopped_repair_of_the_database_leaves_is_found_and_cleared(sources: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("sources")
+def test_what_a_stopped_repair_of_the_database_leaves_is_found_and_cleared(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     (folder / f"{DATABASE}.new").mkdir()
     (folder / f"{DATABASE}.new" / DATABASE).write_text("half a database")
@@ -119,7 +122,7 @@ def test_what_a_stopped_repair_of_the_database_leaves_is_found_and_cleared(sourc
 
 def test_a_removal_whose_end_was_not_seen_may_be_said_again(sources: Path, tmp_path: Path) -> None:
     folder = tmp_path / "index"
-    named = sorted(sources.iterdir())[0]
+    named = min(sources.iterdir())
     remove(folder, str(named))
     after = seen(folder)
     assert remove(folder, str(named)) == [str(named)]
@@ -151,3 +154,28 @@ def test_a_journal_of_a_first_run_that_was_stopped_is_no_index_yet(tmp_path: Pat
     for look in (Snapshot.open, damage):
         with pytest.raises(IndexUnavailable, match="there is no index"):
             look(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synced there")
+def test_files_that_were_removed_do_not_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their folders are synced after the last of them has gone."""
+    synced = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append((os.fstat(file).st_ino, sorted((tmp_path / "arrays").iterdir())))
+    )
+    (tmp_path / "arrays").mkdir()
+    for name in ("1-letters.npy", "2-letters.npy"):
+        (tmp_path / "arrays" / name).write_text("text")
+    remove_files([tmp_path / "arrays" / "1-letters.npy", tmp_path / "arrays" / "2-letters.npy"])
+    assert synced == [((tmp_path / "arrays").stat().st_ino, [])]
+
+
+def test_the_log_is_synced_when_it_was_cut(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that was added and removed while one log lasted would come back with it."""
+    lengths = []
+    log = tmp_path / "index" / f"{DATABASE}-wal"
+    monkeypatch.setattr(database, "sync_file", lambda path: lengths.append((path, path.stat().st_size)))
+    (sources / "New.txt").write_text("A new note.")
+    index(tmp_path / "index", sources)
+    assert lengths
+    assert set(lengths) == {(log, 0)}
