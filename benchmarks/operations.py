@@ -136,6 +136,5 @@ def command_line(arguments: Sequence[object]) -> Callable[[], int]:
             main()
         except SystemExit as ended:
             return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        return 0
 
     return run_it

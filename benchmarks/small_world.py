@@ -63,7 +63,7 @@ def use_hashed_words() -> None:
     import hoptrail.index
     import hoptrail.serving.cli  # loaded once, before the commands are forked
 
-    hoptrail.index.open_encoder = lambda *_: HashedWords()  # type: ignore[assignment]
+    vars(hoptrail.index)["open_encoder"] = lambda *_: HashedWords()
     segments.SMALL = 0
 
 
@@ -98,7 +98,7 @@ def _write_without_secret(world: Path, index: Path) -> None:
 
 def _harm_arrays(_: Path, index: Path) -> None:
     """One array is altered, one is missing, and one file does not belong."""
-    first, second, *_ = sorted((index / ARRAYS).iterdir())
+    first, second = sorted((index / ARRAYS).iterdir())[:2]
     content = bytearray(first.read_bytes())
     content[-1] ^= 1
     first.write_bytes(content)
