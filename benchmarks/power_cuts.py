@@ -19,6 +19,7 @@ acknowledged must be in no file. States with the same bytes are looked at once. 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -29,7 +30,7 @@ from random import Random
 
 from benchmarks.common import parser, print_table, write_results
 from benchmarks.operations import Operation, preload, read_log, run
-from benchmarks.small_world import REMOVED, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
+from benchmarks.small_world import REMOVED, STEPS, Seen, Step, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -330,13 +331,7 @@ def _look(
     step: Step, state: dict[str, bytes | None], expected: Expected, folder: Path, results: Results, *, ended: bool
 ) -> str:
     """What is wrong with a state; empty where nothing is."""
-    copy(Path("/nowhere"), folder)
-    folder.mkdir()
-    for path, content in state.items():
-        if content is None:
-            (folder / path).mkdir()
-        else:
-            (folder / path).write_bytes(content)
+    _lay_out(state, folder)
     if (ended and step.gone) or step.starts_with_removed:
         found = files_with(folder, REMOVED)
         if found:
@@ -367,6 +362,17 @@ def _look(
             return ""
         return f"{type(error).__name__}: {error}".replace(str(folder), "")
     return ""
+
+
+def _lay_out(state: dict[str, bytes | None], folder: Path) -> None:
+    """A state as files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for path, content in state.items():
+        if content is None:
+            (folder / path).mkdir()
+        else:
+            (folder / path).write_bytes(content)
 
 
 def _fault(index: Path, expected: Expected, *, ended: bool) -> str:
