@@ -148,6 +148,16 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: bytes, reason:
         load_settings(file)
 
 
+@pytest.mark.parametrize(
+    "content", [f"k = {'[' * 5000}{']' * 5000}", f"k = {'{a = ' * 5000}1{'}' * 5000}", f"[{'.'.join('a' * 5000)}]"]
+)
+def test_a_file_that_nests_too_deeply_is_named(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text(content)
+    with pytest.raises(UsageError, match=r"deep\.toml cannot be used: it nests"):
+        load_settings(file)
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"missing\.toml: No such file"):
         load_settings(tmp_path / "missing.toml")

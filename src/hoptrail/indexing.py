@@ -24,6 +24,7 @@ from hoptrail.store.register import (
     BATCH_DOCUMENTS,
     Register,
     Withdrawn,
+    removal_mark,
     remove_unsourced,
     withdraw,
 )
@@ -228,7 +229,8 @@ def remove_documents(
     """Remove documents by id, path or title, with everything derived from them alone; gives what became of those meant.
 
     A document that was read from several paths loses only the path that is named, and goes with the last. What another
-    language than `language` has made is not made again: removing never spends.
+    language than `language` has made is not made again: removing never spends. Removing by a name once more, right after a
+    removal by it, is no error: that one may have been stopped before its end was seen.
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is removed then.
@@ -239,7 +241,7 @@ def remove_documents(
         withdrawn = withdraw(writer, names)
         workshop = Workshop(writer, encoder, report_nothing, _go_on, _sole_maker(writer, language))
         settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
-        writer.publish(Usage(seconds=time.perf_counter() - started), settled)
+        writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})
     return withdrawn
 
 

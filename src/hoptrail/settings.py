@@ -71,11 +71,13 @@ def load_settings(path: str | Path | None) -> Settings:
         return settings_from(paper_named(name).settings, name)
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return settings_from(content, str(path))
     except OSError as error:
         raise UsageError(f"cannot read the settings file {path}: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}.") from error
-    return settings_from(content, str(path))
+    except RecursionError as error:
+        raise UsageError(f"{path} cannot be used: it nests arrays or tables too deeply.") from error
 
 
 def settings_from(content: dict[str, Any], origin: str) -> Settings:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import apsw
 
-from hoptrail.corpus.durable import make_folder
+from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, readers_of, refuse_old_index, writer_of
 from hoptrail.corpus.schema import APPLICATION, FORMAT, TABLES
 from hoptrail.errors import (
@@ -193,6 +193,7 @@ class Database:
                 return False
             finally:
                 self._connection.set_busy_timeout(0)
+            sync_file(self._log)
         return True
 
     def end_reading(self) -> None:
@@ -221,8 +222,11 @@ class Database:
     @property
     def log_size(self) -> int:
         """Bytes of the log."""
-        log = self.folder / f"{DATABASE}-wal"
-        return log.stat().st_size if log.exists() else 0
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"{DATABASE}-wal"
 
     def check_format(self) -> None:
         """Raises: IndexUnavailable, IndexMismatch, IndexDamaged: the database is empty, of another format, or not ours."""
@@ -340,8 +344,13 @@ def telling(folder: Path) -> Iterator[None]:
         apsw.PermissionsError,
         OSError,
     ) as error:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
+        extended = getattr(error, "extendedresult", 0)
+        if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
             raise _damaged(folder, error) from error
+        if (
+            extended == apsw.SQLITE_READONLY_ROLLBACK
+        ):  # it was stopped before its first commit, which alone needs a journal
+            raise absent(folder) from error
         raise StorageError(
             f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "
             f"permissions, then run the same command again."

@@ -3,9 +3,9 @@
     1. a segment's file is written under a name of its own that no commit knows, synced, and renamed to its final name
     2. the folder that holds it is synced
     3. COMMIT names it; SQLite syncs its log before it returns
-    4. the log is moved into the database and cut to nothing, both synced by SQLite; that waits until no reader is left that
-       began before the commit
-    5. only then are files removed that no commit names
+    4. the log is moved into the database, which SQLite syncs, and cut to nothing, which is synced here; that waits until no
+       reader is left that began before the commit
+    5. only then are files removed that no commit names, and their folders synced: what was removed does not come back
 
 A power cut between two of these steps leaves files that no commit names, which the next step 5 removes, and never a commit that
 names a file that is not there. This is the only module that syncs, renames or removes files of an index.
@@ -37,7 +37,7 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Sync a file that something else has written."""
+    """Sync a file that something else has written or cut (step 4)."""
     descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
         _sync(descriptor)
@@ -73,15 +73,20 @@ def move_folder(folder: Path, to: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that is in it, if it is there."""
+    """Step 5 for a folder with all that is in it; nothing where there is none."""
     if folder.is_dir():
         shutil.rmtree(folder)
+        sync_folder(folder.parent)
 
 
 def remove_files(paths: Iterable[Path]) -> None:
     """Step 5: remove what no commit names."""
+    folders = set()
     for path in paths:
         path.unlink(missing_ok=True)
+        folders.add(path.parent)
+    for folder in sorted(folders):
+        sync_folder(folder)
 
 
 def _write(descriptor: int, data: memoryview) -> None:

@@ -7,16 +7,16 @@ database that is damaged is replaced by a new one with the same documents, if al
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database, absent, telling
-from hoptrail.corpus.durable import remove_files, sync_folder
+from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, unknown_arrays
-from hoptrail.corpus.state import State, read_state
+from hoptrail.corpus.state import State, read_state, write_state
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
@@ -47,7 +47,8 @@ def damage(folder: Path) -> list[str]:
         with telling(folder), _reading(folder) as database:
             found = [f"{DATABASE}: {what}" for (what,) in database.rows("PRAGMA integrity_check") if what != "ok"]
             found += [f"{file} is missing or altered" for one in damaged_segments(database) for file in one.files]
-            return found + [f"{ARRAYS}/{path.name} does not belong to the index" for path in unknown_arrays(database)]
+            left = [f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder)
+            return found + [f"{file} does not belong to the index" for file in left]
     except IndexDamaged as error:
         return [str(error)]
 
@@ -69,25 +70,26 @@ def repair(folder: Path, encode: Encode) -> Repaired:
     """
     if not (folder / DATABASE).is_file():
         raise absent(folder)
-    if _is_damaged(folder):
-        _replace_database(folder)
-        return Repaired((DATABASE,), lost=True)
     with telling(folder):
-        database = Database.to_write(folder)
-        try:
-            lost = damaged_segments(database)
-            left = tuple(f"{ARRAYS}/{path.name}" for path in unknown_arrays(database))
-            _drop(database, lost)
-            database.commit()
-        finally:
-            database.close()
+        if _is_damaged(folder):
+            _replace_database(folder)
+            return Repaired((DATABASE,), lost=True)
+        return _repair_arrays(folder, encode)
+
+
+def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
+    with closing(Database.to_write(folder)) as database:
+        lost = damaged_segments(database)
+        again = any(one.family in (Family.LINKS, Family.NAMES) for one in lost)
+        left = tuple([f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder))
+        _drop(database, lost)
+        if again:  # noted with the loss itself: whoever goes on after a stop sees no loss any more
+            write_state(database, unfinished(read_state(database)))
+        database.commit()
+    remove_folder(folder / _NEW)
     files = tuple(file for one in lost for file in one.files) + left
-    again = any(one.family in (Family.LINKS, Family.NAMES) for one in lost)
     with writing_to(folder) as writer:
-        writer.complete(encode)
-        if again:
-            writer.put_state(unfinished(writer.snapshot().state))
-        if lost:
+        if writer.complete(encode) or lost:
             writer.commit()
         writer.clean()
     return Repaired(files, again)
@@ -97,6 +99,11 @@ def unfinished(state: State) -> State:
     """All structures are to be looked at again."""
     structures = tuple(replace(one, finished=False, settled="") for one in state.structures)
     return replace(state, structures=structures, whole=False)
+
+
+def _left_over(folder: Path) -> list[str]:
+    """What a repair that was stopped has left."""
+    return [_NEW] if (folder / _NEW).exists() else []
 
 
 def _reading(folder: Path) -> closing[Database]:
@@ -122,8 +129,13 @@ def _drop(database: Database, lost: Sequence[DamagedSegment]) -> None:
 def _replace_database(folder: Path) -> None:
     """A database of the same documents, without anything that was made of them, in place of one that is damaged."""
     new = folder / _NEW
-    if new.is_dir():
-        remove_files(path for path in new.iterdir() if path.is_file())
+    remove_folder(new)
+    with (
+        suppress(IndexDamaged),
+        closing(Database.to_write(folder)) as database,
+    ):  # no log of the old one meets the new one
+        database.roll_back()
+        database.empty_log()
     try:
         with telling(folder), _reading(folder) as database:
             state = read_state(database)
@@ -141,5 +153,4 @@ def _replace_database(folder: Path) -> None:
     remove_files([folder / f"{DATABASE}-wal", folder / f"{DATABASE}-shm"])
     (new / DATABASE).replace(folder / DATABASE)
     sync_folder(folder)
-    remove_files(path for path in new.iterdir() if path.is_file())
-    new.rmdir()
+    remove_folder(new)

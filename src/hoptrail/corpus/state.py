@@ -27,13 +27,15 @@ class StructureState:
 @dataclass(frozen=True, slots=True)
 class State:
     """`encoder` is None where nothing has vectors yet. `whole` says that the last run came to its end: else the structures do not
-    stand for all documents yet.
+    stand for all documents yet. `removed` has digests of the names by which the last commit removed documents: where its end was
+    not seen, the same removal again is known to be done.
     """
 
     encoder: EncoderIdentity | None = None
     structures: tuple[StructureState, ...] = ()
     spent: Usage = field(default_factory=Usage)
     whole: bool = True
+    removed: tuple[str, ...] = ()
 
 
 _TOKENS = ("calls", "prompt_tokens", "completion_tokens")
@@ -54,6 +56,7 @@ def read_state(database: Database) -> State:
         ),
         Usage(calls, prompt, completion, float(settings.get("spent.seconds", 0))),
         "stopped" not in settings,
+        tuple(settings.get("removed", "").split()),
     )
 
 
@@ -74,6 +77,8 @@ def write_state(database: Database, state: State) -> None:
     )
     if not state.whole:
         settings["stopped"] = 1
+    if state.removed:
+        settings["removed"] = " ".join(state.removed)
     database.run("DELETE FROM settings WHERE name NOT IN ('commit', 'unclean')")
     database.run_each(
         "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]

@@ -172,18 +172,22 @@ class UnitWriter:
         self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", wanted)
         return found
 
-    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:
-        """Make the arrays and postings of units that have none: those of segments that were lost."""
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:
+        """Make the arrays and postings of units that have none: those of segments that were lost. Whether there were any."""
+        lacking = False
         for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
             for units in self._portions(Family.UNITS, kind):
                 documents = self._documents({span.document for unit in units.values() for span in unit.sources})
                 origins = [_origin(number, unit, documents) for number, unit in units.items()]
                 self._wait(kind, origins, encode([unit.searchable for unit in units.values()]))
+                lacking = True
             if kind in SEARCHED:
                 for units in self._portions(Family.KEYWORDS, kind):
                     for number, unit in units.items():
                         self._postings.add(kind, number, unit.searchable)
+                    lacking = True
             self.flush()
+        return lacking
 
     def _portions(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
         """The units of a kind that have no row in a segment of some family, by number, some at a time."""

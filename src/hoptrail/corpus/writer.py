@@ -162,9 +162,9 @@ class Writer:
             )
         self._unclean = True
 
-    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> None:
-        """Make vectors and keyword postings of units whose segments were lost."""
-        self._units.complete(encode)
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:
+        """Make vectors and keyword postings of units whose segments were lost; whether there were any."""
+        return self._units.complete(encode)
 
     def put_state(self, state: State) -> None:
         """What the index says of itself."""

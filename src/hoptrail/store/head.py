@@ -15,7 +15,7 @@ class Head:
     """`structures` maps each structure present to the fingerprint of its settings; `unfinished` maps those that may have rows
     but were not brought up to date, because a run was stopped or something was lost. `languages` maps those that a language
     made to its name, `settled` those that wanted nothing more to what they depended on. `spent` is what building has cost.
-    `whole` is False where the last run was stopped before its end.
+    `whole` is False where the last run was stopped before its end. `removed`: see `corpus.state.State`.
     """
 
     encoder: EncoderIdentity
@@ -25,6 +25,7 @@ class Head:
     settled: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
     whole: bool = True
+    removed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, state: State, encoder: EncoderIdentity) -> Head:
@@ -37,6 +38,7 @@ class Head:
             {one.name: one.settled for one in state.structures if one.settled},
             state.spent,
             state.whole,
+            state.removed,
         )
 
     def state(self) -> State:
@@ -52,6 +54,7 @@ class Head:
             ),
             self.spent,
             self.whole,
+            self.removed,
         )
 
 

@@ -7,6 +7,7 @@ file that are no longer in it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,7 +106,9 @@ def remove_unsourced(writer: Writer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What became of a document that was meant: it is no longer read from `lost`, still from `left`; without any left it went."""
+    """What became of a document that was meant: it is no longer read from `lost`, still from `left`; without any left it went.
+    One that the removal right before had removed by the same name has no id, and that name as its title.
+    """
 
     id: str
     title: str
@@ -120,7 +123,15 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         UsageError: a name fits no document, or a title fits several; nothing is written then.
     """
     snapshot, noted = writer.snapshot(), _Noted()
-    places = [place for name in names for place in _places(snapshot, name)]
+    done: list[str] = []
+    places: list[tuple[DocumentEntry, str]] = []
+    for name in names:
+        try:
+            places += _places(snapshot, name)
+        except UnknownName:
+            if removal_mark(name) not in snapshot.head.removed:
+                raise
+            done.append(name)
     entries = {entry.id: entry for entry, _ in places}
     noted.remember(entries.values())
     lost: dict[str, set[str]] = {name: set() for name in entries}
@@ -128,7 +139,18 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         noted.withdraw(entry.id, source)
         lost[entry.id].add(source)
     noted.write(writer)
-    return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()]
+    return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()] + [
+        Withdrawn("", name, (), ()) for name in dict.fromkeys(done)
+    ]
+
+
+def removal_mark(name: str) -> str:
+    """A digest of a name that a user gives, and of the path that it means here."""
+    return hashlib.sha256(f"{name}\0{_resolved(name)}".encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+class UnknownName(UsageError):
+    """A name fits no document."""
 
 
 def _withdrawn(entry: DocumentEntry, lost: Collection[str]) -> Withdrawn:
@@ -260,8 +282,8 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _unknown(name: str) -> UsageError:
-    return UsageError(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
+def _unknown(name: str) -> UnknownName:
+    return UnknownName(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 def _resolved(name: str) -> str:

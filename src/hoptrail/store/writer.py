@@ -238,17 +238,18 @@ class Writer:
         if self._dirty and not self._remaking:
             self._commit(replace(self._now(), whole=False), clean=False)
 
-    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None) -> None:
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
         """Make everything written so far the state of a whole run.
 
-        `spent` is added to what the index has cost; `settled` is nothing where it is not known.
+        `spent` is added to what the index has cost; `settled` is nothing where it is not known; `removed`: see `Head`.
 
         Raises:
             StillRead: it is committed, but a process reads the state before, whose removed text stays for it.
         """
         self._end_run()
         self._inner.release()
-        self._commit(replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True))
+        whole = replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True)
+        self._commit(replace(whole, removed=tuple(sorted(removed))))
 
     def note_spent(self, spent: Usage) -> None:
         """Add what a run that was stopped has cost to what the index has; what it has not finished is forgotten. Nothing where
@@ -291,6 +292,7 @@ class Writer:
             structures=dict(sorted(self.structures.items())),
             unfinished=dict(sorted(self.unfinished.items())),
             languages=dict(sorted(self.languages.items())),
+            removed=(),
         )
 
     def _commit(self, head: Head, *, clean: bool = True) -> None:

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index
 from hoptrail.serving.server.keys import Keys, find_keys
-from serving.server.served import NORTH, SECRET, SOUTH, MakeApp, client_of, new_app
+from serving.server.served import NORTH, OPERATOR, SECRET, SOUTH, MakeApp, client_of, new_app
 from world import FACTS, HashingEncoder
 
 
@@ -34,7 +34,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
     file = tmp_path_factory.mktemp("keys") / "keys"
-    file.write_text(f"# who sees what\nnorth {NORTH}\nsouth {SOUTH}\n", encoding="utf-8")
+    file.write_text(
+        f"# who sees what\nnorth {NORTH}\nsouth {SOUTH}\nnorth {OPERATOR}\nsouth {OPERATOR}\n", encoding="utf-8"
+    )
     return find_keys(["north", "south"], file)
 
 

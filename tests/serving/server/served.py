@@ -19,6 +19,8 @@ from hoptrail.serving.server.workspaces import Workspace
 from world import HashingEncoder
 
 NORTH, SOUTH = "north-key-0123456789", "south-key-9876543210"
+OPERATOR = "operator-key-0123456789"
+"""Opens both workspaces."""
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 SECRET = "The zanzibar vault opens at noon."
 """Stands in a document of the south only."""

@@ -22,7 +22,7 @@ from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
 from hoptrail.serving.server.workspaces import Workspace
-from serving.server.served import NORTH, QUESTION, MakeApp, client_of, ended
+from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp, client_of, ended
 
 EVENTS = {"Accept": "text/event-stream"}
 ASK = {"question": QUESTION, "recipe": "selfask"}
@@ -299,10 +299,10 @@ def test_many_at_once_get_each_their_own_answer(client: TestClient) -> None:
 # --- what stands beside
 
 
-def test_metrics_count_and_name_no_workspace(client: TestClient) -> None:
+def test_metrics_count_and_name_no_workspace(app: FastAPI, client: TestClient) -> None:
     client.post("/api/ask", json=ASK)
     client.post("/api/ask", json={"question": "Who is the king of Nowhere?"})
-    text = client.get("/metrics").text
+    text = client_of(app, OPERATOR).get("/metrics").text
     assert 'hoptrail_requests_total{route="/api/ask",status="200"} 2.0' in text
     assert 'hoptrail_answers_total{outcome="answered"} 1.0' in text
     assert 'hoptrail_hops_total{verdict="answered"} 3.0' in text

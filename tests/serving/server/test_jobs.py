@@ -33,7 +33,7 @@ from hoptrail.serving.server.wire import Text, as_line
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind
-from serving.server.served import MakeApp, client_of, ended, upload, workspace
+from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
 
 
@@ -449,7 +449,7 @@ def test_jobs_that_are_over_are_forgotten_at_last(
     assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
     assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200
     assert isinstance(app.state.services.metrics, Metrics)
-    assert 'hoptrail_documents_total{state="done"} 4.0' in client.get("/metrics").text
+    assert 'hoptrail_documents_total{state="done"} 4.0' in client_of(app, OPERATOR).get("/metrics").text
 
 
 @pytest.mark.parametrize(

@@ -169,8 +169,15 @@ def test_documents_are_changed_only_where_that_is_allowed(address: str, make_app
         assert found["hits"][0]["text"] == new["text"]  # as it stands, and nothing done about it
         assert (await client.read_resource(DOCUMENT + document)).contents[0].text == new["text"]  # type: ignore[union-attr]
         assert (await client.call_tool("status", {})).structured_content["contents"]["documents"] == len(FACTS) + 1
+        asked = (await client.call_tool("ask", {"question": "Where does the heron of Marn wait?"})).structured_content
+        assert document in [item["document"] for item in asked["evidence"]]
+        trail = asked["trail_id"]
+        assert (await client.call_tool("explain", {"trail": trail})).structured_content["steps"]
         removed = (await client.call_tool("remove", {"document": document})).structured_content
         assert removed["state"] == "done"
+        assert "no such trail" in text_of(await client.call_tool("explain", {"trail": trail}))  # it holds the text
+        with pytest.raises(MCPError, match="no such trail"):
+            await client.read_resource(TRAIL + trail)
         with pytest.raises(MCPError, match="no such resource"):
             await client.read_resource(DOCUMENT + document)
         again = await client.call_tool("remove", {"document": document})

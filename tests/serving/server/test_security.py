@@ -17,9 +17,9 @@ from fastapi.testclient import TestClient
 from hoptrail.errors import UsageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
-from hoptrail.serving.server.keys import Keys
+from hoptrail.serving.server.keys import Keys, find_keys
 from hoptrail.serving.server.wire import source_name
-from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, ended, new_app, upload
+from serving.server.served import NORTH, OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, client_of, ended, new_app, upload
 
 Route = tuple[str, str]
 
@@ -217,14 +217,14 @@ def test_a_source_is_shown_without_its_folders(source: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
-def test_another_origin_gets_nothing(client: TestClient, route: Route) -> None:
+def test_another_origin_gets_nothing(app: FastAPI, client: TestClient, route: Route) -> None:
     for origin in ("http://evil.example", "null", "http://localhost:9", "http://localhost.evil.example", "file://"):
         answer = send(client, route, headers={"Origin": origin})
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign_origin"), origin
         assert "access-control-allow-origin" not in answer.headers
     crossing = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
     assert send(client, route, headers=crossing).status_code == 403
-    assert send(client, route, headers={"Origin": "http://localhost"}).status_code != 403
+    assert send(client_of(app, OPERATOR), route, headers={"Origin": "http://localhost"}).status_code != 403
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
@@ -440,3 +440,17 @@ def test_languages_that_read_files_cannot_be_asked_for(client: TestClient) -> No
         answer = client.post("/api/ask", json={"question": "Who?", "language": language})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "not_valid")
         assert "passwd" not in answer.text
+
+
+def test_counts_of_all_workspaces_want_a_key_of_all(make_app: MakeApp, tmp_path: Path) -> None:
+    """By how they rise, one key would see that another's documents come and its questions are answered."""
+    both = {"north": NORTH, "south": SOUTH}
+    file = tmp_path / "keys"
+    file.write_text("".join(f"{name} {key}\n{name} {OPERATOR}\n" for name, key in both.items()))
+    app = make_app(find_keys(both, file))
+    assert client_of(app).get("/metrics").status_code == 401
+    for key in both.values():
+        refused = client_of(app, key).get("/metrics")
+        assert refused.status_code == 403
+        assert "hoptrail_" not in refused.text
+    assert "hoptrail_requests_total" in client_of(app, OPERATOR).get("/metrics").text

@@ -274,6 +274,7 @@ def _content(caller: Caller, uri: str) -> tuple[str, str]:
         Refusal: there is none of this name here.
     """
     if uri.startswith(TRAIL):
+        caller.trails.forget_removed(caller.place.workspace)
         return "application/json", contract.to_text(contract.answer_json(caller.trails.get(uri.removeprefix(TRAIL))))
     found = caller.place.workspace.document(uri.removeprefix(DOCUMENT)) if uri.startswith(DOCUMENT) else None
     if found is None:

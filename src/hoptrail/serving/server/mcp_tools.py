@@ -30,6 +30,7 @@ from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
 from hoptrail.serving.server.uploads import Upload
 from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, question_of
+from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.types import Answer, Ranking, content_id
 
 T = TypeVar("T")
@@ -69,6 +70,16 @@ class Trails:
         """The newest first."""
         with self._lock:
             return list(reversed(self._answers.items()))
+
+    def forget_removed(self, workspace: Workspace) -> None:
+        """Forget the answers that rest on a document which is no longer in the workspace: they hold its text."""
+        kept = self.all()
+        documents = {item.document for _, answer in kept for item in answer.evidence}
+        there = workspace.those_there(documents) if documents else documents
+        with self._lock:
+            for name, answer in kept:
+                if not there.issuperset(item.document for item in answer.evidence):
+                    self._answers.pop(name, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,7 @@ async def search(caller: Caller, asked: Search) -> Json:
 
 
 async def explain(caller: Caller, wanted: shapes.OfTrail) -> Json:
+    await asyncio.to_thread(caller.trails.forget_removed, caller.place.workspace)
     answer = caller.trails.get(wanted.trail)
     console = Console(file=StringIO(), width=100, highlight=False, markup=False, emoji=False, record=True)
     console.print(render_answer(answer))

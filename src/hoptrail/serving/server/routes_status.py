@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from hoptrail.documents.forms import ENDINGS
+from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Served, names_of
 from hoptrail.serving.server.wire import contents_json
 
@@ -23,8 +24,17 @@ def health() -> dict[str, str]:
 
 
 @router.get("/metrics")
-def metrics(served: Served) -> Response:
-    """Counts since the server was started, in the text format of Prometheus."""
+def metrics(request: Request, served: Served) -> Response:
+    """Counts since the server was started, in the text format of Prometheus; only for a key that opens every workspace, since
+    by how they rise one would see what others do.
+    """
+    if not set(names_of(request)).issuperset(served.workspaces.names):
+        raise Refusal(
+            403,
+            "forbidden",
+            "The counts are of all workspaces together, and this key does not open all of them.",
+            "Send a key that the key file gives to every workspace.",
+        )
     return Response(served.metrics.text(), media_type=PROMETHEUS)
 
 

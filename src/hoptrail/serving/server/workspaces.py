@@ -7,7 +7,7 @@ commit, by a job here or by another process, the next question gets the new stat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import Final
@@ -146,6 +146,10 @@ class Workspace:
             return ()
         snapshot = self.corpus().snapshot
         return snapshot.derived(_in_order.__name__, lambda: _in_order(_contents(snapshot).documents))
+
+    def those_there(self, names: Collection[str]) -> set[str]:
+        """Of some ids of documents those that are in the index."""
+        return set() if self.is_empty else {entry.id for entry in self.corpus().snapshot.entries_of(names)}
 
     def document(self, name: str) -> Document | None:
         """A document by its id."""

@@ -1,0 +1,188 @@
+"""Kills and fails `hoptrail index`, an update, `remove` and `repair` at their write operations: is the same command then enough?
+
+    python -m benchmarks.kills [--trials N] [--seed N] [--out FILE.json]
+
+The operations by which a command changes the index folder are counted (`operations`). In one trial, one of them does not happen:
+
+    killed      the process is killed before it
+    torn        the process is killed in the middle of the next write, half of which is done
+    refused     it fails with EIO
+    full        it and all later ones that need space fail with ENOSPC
+
+Then every document that was acknowledged is still there, and the same command again ends with 0 and leaves what an undisturbed
+run leaves: documents, units, links, rankings; no damage, no file that does not belong, no text of a removed document in any file.
+Trials are spread evenly over the operations of a command. Commands that change nothing on disk have nothing to be tried.
+Linux, with `cc`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.common import parser, print_table, write_results
+from benchmarks.operations import Ended, Fault, preload, run
+from benchmarks.small_world import REMOVED, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
+
+from hoptrail.corpus.repairing import damage
+from hoptrail.errors import HoptrailError
+
+FAULTS = (Fault.KILLED, Fault.TORN, Fault.REFUSED, Fault.FULL)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One step: the folder before it, what a reader saw before and sees after it, how many operations it has."""
+
+    step: Step
+    world: Path
+    template: Path
+    folder: Path
+    before: Seen | None
+    after: Seen
+    files: frozenset[str]
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    step: str
+    fault: str
+    operation: int
+    what: str
+
+
+@dataclass
+class Results:
+    """`trials` and `finished` (the fault was none, or the command got over it) count by step and fault."""
+
+    operations: dict[str, int] = field(default_factory=dict)
+    trials: Counter[str] = field(default_factory=Counter)
+    finished: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def plain(self) -> dict[str, object]:
+        return {
+            "operations": self.operations,
+            "trials": dict(self.trials),
+            "finished": dict(self.finished),
+            "failures": self.failures,
+            "total": self.trials.total(),
+        }
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--trials", type=int, default=600, help="how many in all")
+    arguments = options.parse_args()
+    preload()
+    use_hashed_words()
+    results = Results()
+    with tempfile.TemporaryDirectory(prefix="hoptrail-kills-") as ground:
+        for one in _grounds(Path(ground).resolve()):
+            _try(one, max(1, arguments.trials // len(STEPS) // len(FAULTS)), results)
+    rows = [
+        (step.name, results.operations[step.name], *(results.trials[f"{step.name}: {one.name}"] for one in FAULTS),
+         results.finished[step.name], sum(one.step == step.name for one in results.failures))
+        for step in STEPS
+    ]  # fmt: skip
+    header = ("command", "operations", *(one.name.lower() for one in FAULTS), "ended all the same", "failures")
+    print_table(header, rows)
+    print(f"{results.trials.total():,} trials, {len(results.failures)} failures")
+    for failure in results.failures[:40]:
+        print(f"{failure.step}, {failure.fault} at operation {failure.operation}: {failure.what}")
+    write_results(arguments.out, results.plain())
+    sys.exit(bool(results.failures))
+
+
+def _grounds(ground: Path) -> Iterator[Ground]:
+    """Each step with the folders before it: what it is to leave is what it leaves undisturbed."""
+    world, folder, template = ground / "world", ground / "disk", ground / "template"
+    folder.mkdir()
+    before = None
+    for step in STEPS:
+        step.before(world, folder / "index")
+        copy(folder, template)
+        ended = run(step.command(world, folder / "index"), folder)
+        if ended.code:
+            sys.exit(f"{step.name} ended with {ended.code}: {ended.said}")
+        after, files = look(folder / "index"), _files(folder)
+        done = ground / "done"
+        copy(folder, done)
+        yield Ground(step, world, template, folder, before, after, files, ended.operations)
+        copy(done, folder)
+        before = after
+
+
+def _files(folder: Path) -> frozenset[str]:
+    return frozenset(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def _try(ground: Ground, count: int, results: Results) -> None:
+    results.operations[ground.step.name] = ground.operations
+    for turn, fault in enumerate(FAULTS):
+        for number in range(count):
+            at = 1 + (number * ground.operations + turn * ground.operations // len(FAULTS)) // count % ground.operations
+            results.trials[f"{ground.step.name}: {fault.name}"] += 1
+            what = _trial(ground, fault, at, results)
+            if what:
+                results.failures.append(Failure(ground.step.name, fault.name.lower(), at, what))
+
+
+def _trial(ground: Ground, fault: Fault, at: int, results: Results) -> str:
+    """What is wrong after one fault; empty where nothing is."""
+    copy(ground.template, ground.folder)
+    index = ground.folder / "index"
+    command = ground.step.command(ground.world, index)
+    ended = run(command, ground.folder, fault=fault, at=at)
+    results.finished[ground.step.name] += ended.code == 0
+    if ended.code not in (0, 1, -signal.SIGKILL) or "Traceback" in ended.said:
+        return f"ended with {ended.code}: {ended.said[-300:]}"
+    try:
+        return _kept(ground, ended) or _again(ground, ended)
+    except HoptrailError as error:
+        return f"{type(error).__name__}: {error}".replace(str(ground.folder), "")
+
+
+def _kept(ground: Ground, ended: Ended) -> str:
+    """Whether a reader finds what it found before the command or finds after it."""
+    if ground.before is None or ground.step.name.startswith("repair"):
+        return ""
+    seen = look(ground.folder / "index")
+    texts, now, then = set(seen.documents.values()), ground.before.documents, ground.after.documents
+    if not texts <= {*now.values(), *then.values()}:
+        return "a text that was never written"
+    for title, text in now.items():
+        if title in then and not texts & {text, then[title]}:
+            return f"{title} is lost"
+    if ended.code == 0 and texts != set(then.values()):
+        return "the command ended with 0 and its work is not done"
+    return ""
+
+
+def _again(ground: Ground, ended: Ended) -> str:
+    """Whether the same command, once more, leaves what it is to leave."""
+    index = ground.folder / "index"
+    if ground.step.gone and ended.code == 0 and files_with(ground.folder, REMOVED):
+        return f"the command ended with 0 and removed text is in {files_with(ground.folder, REMOVED)}"
+    again = run(ground.step.command(ground.world, index), ground.folder)
+    if again.code and not (ground.step.name == "remove" and ended.code == 0):
+        return f"the same command again ended with {again.code}: {again.said[-300:]}"
+    found = damage(index)
+    if found:
+        return found[0]
+    if look(index) != ground.after:
+        return "not the state that an undisturbed run leaves"
+    if ground.step.gone and files_with(ground.folder, REMOVED):
+        return f"removed text is in {files_with(ground.folder, REMOVED)}"
+    strange = {Path(one).parent for one in _files(ground.folder) ^ ground.files} - {Path("index/arrays")}
+    return f"files that do not belong: {sorted(map(str, _files(ground.folder) ^ ground.files))}" if strange else ""
+
+
+if __name__ == "__main__":
+    main()

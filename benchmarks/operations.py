@@ -1,0 +1,140 @@
+"""Every operation by which a command changes files below a folder: recorded, killed at one of them, or refused there.
+
+A small library that is preloaded (`write_operations.c`, compiled on the spot; Linux with `cc`) sees them all and counts them.
+Commands run in forked processes, which saves the second that an interpreter takes to start.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from benchmarks.common import ROOT
+
+_HEAD = struct.Struct("=cqqq")
+_MARK = "HOPTRAIL_WRITE_OPERATIONS"
+
+
+class Fault(IntEnum):
+    """What happens at the chosen operation; the numbers are those of `write_operations.c`."""
+
+    NONE = 0
+    KILLED = 1
+    TORN = 2  # killed in the middle of a write
+    REFUSED = 3  # EIO, once
+    FULL = 4  # ENOSPC, from there on
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`kind`: o(pen) w(rite) t(runcate) s(ync) c(lose) of the file descriptor `file`, or u(nlink) d (rmdir) m(kdir), f(rom) and
+    r(ename) of a path. `number` is the offset of a write or the size after a truncation; of an open, 1 where it empties the file.
+    """
+
+    kind: str
+    file: int
+    number: int
+    data: bytes
+
+    @property
+    def path(self) -> str:
+        return os.fsdecode(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended: its exit code, negative for a signal; what it said; how many operations it came to."""
+
+    code: int
+    said: str
+    operations: int
+
+
+def preload() -> None:
+    """Start this program again with the library, if it runs without."""
+    if _MARK in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="hoptrail-operations-")
+    library = f"{folder}/write_operations.so"
+    source = Path(__file__).with_name("write_operations.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, str(source), "-ldl"], check=True)
+    environment = os.environ | {
+        "LD_PRELOAD": library,
+        _MARK: library,
+        "PYTHONPATH": os.pathsep.join(["src", str(ROOT), *sys.path[1:]]),
+    }
+    module = sys.modules["__main__"].__spec__
+    os.execve(sys.executable, [sys.executable, "-m", module.name if module else "", *sys.argv[1:]], environment)
+
+
+def run(
+    command: Callable[[], int], folder: Path, *, fault: Fault = Fault.NONE, at: int = 0, log: Path | None = None
+) -> Ended:
+    """Run a command in a forked process, in which operations below `folder` are counted from 1."""
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as counted:
+        child = os.fork()
+        if not child:
+            _in_child(command, folder, (fault, at, log), said.fileno(), counted.fileno())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        counted.seek(0)
+        return Ended(status, said.read().decode(errors="replace"), int(counted.read() or at))
+
+
+def _in_child(
+    command: Callable[[], int], folder: Path, wanted: tuple[Fault, int, Path | None], said: int, counted: int
+) -> None:
+    code = 99
+    try:
+        fault, at, log = wanted
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        library = ctypes.CDLL(os.environ[_MARK])
+        library.operations_watch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_int]
+        library.operations_counted.restype = ctypes.c_long
+        to = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if log else -1
+        refusal = errno.ENOSPC if fault is Fault.FULL else errno.EIO
+        library.operations_watch(os.fsencode(folder), to, fault, at, refusal)
+        code = command()
+        os.write(counted, str(library.operations_counted()).encode())
+    except BaseException:  # noqa: BLE001 - whatever it is, the process ends here and says it
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def read_log(log: Path) -> Iterator[Operation]:
+    """What was recorded, in order."""
+    content, at = memoryview(log.read_bytes()), 0
+    while at < len(content):
+        kind, file, number, size = _HEAD.unpack_from(content, at)
+        at += _HEAD.size
+        yield Operation(kind.decode(), file, number, bytes(content[at : at + size]))
+        at += size
+
+
+def command_line(arguments: Sequence[object]) -> Callable[[], int]:
+    """`hoptrail ARGUMENT...` as a function that gives its exit code."""
+
+    def run_it() -> int:
+        from hoptrail.serving.cli import main
+
+        sys.argv = ["hoptrail", *map(str, arguments)]
+        try:
+            main()
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+
+    return run_it

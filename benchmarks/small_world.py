@@ -1,0 +1,198 @@
+"""A few documents with links between them, the commands that index, update, remove and repair them, and what a reader sees of
+an index: shared by `power_cuts` and `kills`. Vectors are hashed words, so that a command takes a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks.operations import command_line
+
+from hoptrail.corpus import segments
+from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.segments import ARRAYS
+from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Kind
+
+REMOVED = "Zyzzyva"
+"""A word of the document that is removed, and of no other."""
+
+QUESTION = "harbour river designed"
+
+TEXTS = {
+    "Alba": "Alba is a harbour on the river Orne. Its bridge was designed by Ilse Brandt.",
+    "Brandt": "Ilse Brandt is an engineer. She was born in Corvia.",
+    "Corvia": "Corvia is a town on the river Orne. Its mayor is Tomas Lind.",
+    "Lind": "Tomas Lind is a teacher. He plays chess in Alba.",
+    REMOVED: f"{REMOVED} is a ship. The {REMOVED} was built in Corvia by Tomas Lind.",
+}
+NEW = {
+    "Brandt": "Ilse Brandt is a retired engineer. She was born in Corvia, and lives in Alba.",
+    "Delia": "Delia is a village on the river Orne. Its harbour was designed by Ilse Brandt.",
+}
+LATER = {"Emmer": "Emmer is a farm near Delia. Ilse Brandt bought it."}
+
+
+@dataclass(frozen=True)
+class HashedWords:
+    """Unit vectors of how often a text has words of each hash."""
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        return EncoderIdentity("hashed-words", hashlib.sha256(b"hashed words").hexdigest(), 64)
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        matrix = np.full((len(texts), self.identity.dimension), 0.01, np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().replace(".", " ").split():
+                matrix[row, hashlib.sha256(word.encode()).digest()[0] % self.identity.dimension] += 1
+        if progress is not None:
+            progress(len(texts), len(texts))
+        scaled: FloatMatrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        return scaled
+
+
+def use_hashed_words() -> None:
+    """Commands of this process and its children encode by hashed words, and every array is a file."""
+    import hoptrail.index
+    import hoptrail.serving.cli  # loaded once, before the commands are forked
+
+    vars(hoptrail.index)["open_encoder"] = lambda *_: HashedWords()
+    segments.SMALL = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command. `before` changes the sources, or the index, before it runs; `gone`: removed text is to be nowhere after it."""
+
+    name: str
+    before: Callable[[Path, Path], None]
+    arguments: Callable[[Path, Path], list[object]]
+    gone: bool = False
+    starts_with_removed: bool = False
+    """Whether removed text is gone already when it starts."""
+
+    def command(self, world: Path, index: Path) -> Callable[[], int]:
+        return command_line(self.arguments(world, index))
+
+
+def _write(texts: dict[str, str]) -> Callable[[Path, Path], None]:
+    def write(world: Path, _: Path) -> None:
+        world.mkdir(exist_ok=True)
+        for title, text in texts.items():
+            (world / f"{title}.txt").write_text(text, encoding="utf-8")
+
+    return write
+
+
+def _write_without_secret(world: Path, index: Path) -> None:
+    (world / f"{REMOVED}.txt").unlink(missing_ok=True)
+    _write(LATER)(world, index)
+
+
+def _harm_arrays(_: Path, index: Path) -> None:
+    """One array is altered, one is missing, and one file does not belong."""
+    first, second = sorted((index / ARRAYS).iterdir())[:2]
+    content = bytearray(first.read_bytes())
+    content[-1] ^= 1
+    first.write_bytes(content)
+    second.unlink()
+    (index / ARRAYS / "99-letters.npy.new").write_bytes(b"half a file")
+
+
+def _harm_database(_: Path, index: Path) -> None:
+    """A page of the database that holds no documents is altered."""
+    import apsw
+
+    connection = apsw.Connection(str(index / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)
+    (page,) = next(iter(connection.execute("SELECT max(pageno) FROM dbstat WHERE name = 'postings'")))
+    connection.close()
+    with (index / DATABASE).open("r+b") as file:
+        size = int.from_bytes(file.read(18)[16:], "big")
+        file.seek((page - 1) * size + 200)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 4]))
+
+
+def _index(world: Path, index: Path) -> list[object]:
+    return ["index", world, "--index", index]
+
+
+STEPS = (
+    Step("first index", _write(TEXTS), _index),
+    Step("update", _write(NEW), _index),
+    Step(
+        "remove",
+        lambda *_: None,
+        lambda world, index: ["remove", world / f"{REMOVED}.txt", "--index", index],
+        gone=True,
+    ),
+    Step("update after", _write_without_secret, _index, gone=True, starts_with_removed=True),
+    Step(
+        "repair arrays",
+        _harm_arrays,
+        lambda _, index: ["repair", "--index", index],
+        gone=True,
+        starts_with_removed=True,
+    ),
+    Step(
+        "repair database",
+        _harm_database,
+        lambda _, index: ["repair", "--index", index],
+        gone=True,
+        starts_with_removed=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All that a reader sees. `whole` is False where a run was stopped before its end."""
+
+    documents: dict[str, str]
+    passages: dict[str, str]
+    units: frozenset[tuple[str, str, str]]
+    links: frozenset[tuple[str, str, str, float]]
+    ranking: tuple[tuple[str, float], ...]
+    nearest: tuple[tuple[str, float], ...]
+    whole: bool
+
+
+def look(folder: Path) -> Seen:
+    """Raises: HoptrailError: there is no index, or it cannot be read."""
+    with Snapshot.open(folder) as snapshot:
+        passages = {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)}
+        query = HashedWords().encode([QUESTION])
+        return Seen(
+            {document.title: document.text for document in snapshot.documents()},
+            passages,
+            frozenset((kind.value, unit.id, unit.text) for kind in snapshot.kinds for unit in snapshot.units(kind)),
+            frozenset((link.kind, link.source, link.target, round(link.weight, 5)) for link in snapshot.links()),
+            tuple((unit.id, round(score, 5)) for unit, score in snapshot.search_keywords(QUESTION, 20)),
+            tuple((id_, round(score, 5)) for id_, score in snapshot.nearest(Kind.PASSAGE, query, 20)[0]),
+            snapshot.head.whole,
+        )
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    """The files of a folder that hold a text, in either case."""
+    wanted = text.lower().encode()
+    return [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and wanted in path.read_bytes().lower()
+    ]
+
+
+def copy(folder: Path, to: Path) -> None:
+    """A folder as it is, in place of another."""
+    shutil.rmtree(to, ignore_errors=True)
+    if folder.is_dir():
+        shutil.copytree(folder, to)
