@@ -164,7 +164,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["search", "Who?", "--index", "INDEX", "-k", "three"], "valid integer"),
     (["index", "--index", "INDEX"], "name at least one file or folder"),
     (["index", "--index", "nowhere", "--for", "bm25"], "there is no index at nowhere to build more for"),
-    (["show", "--index", ""], "an index cannot be at an empty address"),
+    (["show", "--index", ""], "an index cannot be at an empty path"),
     (["index", ".", "--index", "INDEX", "--for", "wonder,bm25,marvel"], "there is no recipe marvel, wonder."),
     (["index", ".", "--index", "INDEX", "--for", "bm25,comprag:text"], "Set texts = true under [structures.triples]"),
     (["index", ".", "--index", "INDEX", "--for", "comprag:lemmatised"], "Set lemmas = true under [structures.triples]"),

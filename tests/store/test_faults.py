@@ -296,7 +296,9 @@ folder, world, first = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 encoder, structures = HashingEncoder(), list(structures_by_name(PassageLimits()).values())
 for turn in range(first, first + 100):
     for part in range(4):
-        (world / f"part {part}.txt").write_text(f"Turn {turn} is about rivers. This is part {part} of it.")
+        new = world.with_name("new.txt")
+        new.write_text(f"Turn {turn} is about rivers. This is part {part} of it.")
+        new.replace(world / f"part {part}.txt")  # a kill leaves no half file
     update_index(folder, [world], encoder, structures, ReadingLimits(), Watcher())
     print(turn, flush=True)
     remove_documents(folder, [str(world / "part 3.txt")], encoder, structures)
