@@ -31,6 +31,12 @@ def test_one_slip_in_a_plain_word_is_put_right(typed: str, meant: str) -> None:
     assert corrected(typed, UNITS) == meant
 
 
+def test_a_common_word_is_no_slip_for_another() -> None:
+    text = "A lantern that is ready for the prize."
+    unit = Unit("u", Kind.PASSAGE, "Harbour", text, (Span("d", 0, len(text)),))
+    assert corrected("who reads the price of the lantren", [unit]) == "who reads the price of the lantern"
+
+
 def test_without_evidence_the_word_that_asks_alone_is_put_right() -> None:
     assert with_question_word("wehre is the lantren") == "where is the lantren"
     assert with_question_word("Hoy is a town") == "Hoy is a town"

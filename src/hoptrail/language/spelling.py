@@ -1,13 +1,15 @@
 """Slips of the keyboard in a question, put right by the words of the evidence: one letter left out, added, changed or swapped.
 
-Only plain words are touched: one that the evidence does not have, and that has exactly one neighbour there that it writes in
-small letters. Names, numbers and identifiers stay as they are: `Lund` may be somebody else than `Lunt`.
+Only plain words are touched: one that the evidence does not have, that is no common word itself (`reads` is no slip for
+`ready`), and that has exactly one neighbour in the evidence, written in small letters. Names, numbers and identifiers stay as
+they are: `Lund` may be somebody else than `Lunt`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hoptrail.models.vocabulary import common_words
 from hoptrail.text.lexicon import AUXILIARIES, FUNCTION_WORDS, QUESTION_WORDS
 from hoptrail.text.words import Word, words
 from hoptrail.types import Unit
@@ -36,6 +38,7 @@ def corrected(question: str, units: Sequence[Unit]) -> str:
             and word.text.isalpha()
             and len(word.text) >= _SHORTEST
             and not {word.text, word.stem} & known
+            and word.text not in common_words()
         ):
             question = _replaced(question, word, _neighbours(word.text, plain))
     return question
