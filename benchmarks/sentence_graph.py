@@ -42,7 +42,8 @@ from hoptrail.models.opening import open_encoder
 from hoptrail.retrieval.sentence_graph import SentenceGraph
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.linking import Pairs, mutual_pairs
 from hoptrail.structures.nearest import Nearest

@@ -16,7 +16,8 @@ from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
-from hoptrail.structures.building import Structure, Workshop
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles, ProfileSettings
@@ -27,7 +28,7 @@ UPDATED: list[str] = []
 
 
 @dataclass(frozen=True)
-class Noted:
+class Noted(Structure):
     """Does nothing, and keeps that it was asked to. `adds` is a setting that its fingerprint does not tell."""
 
     name: str

@@ -31,8 +31,8 @@ from hoptrail.store.register import Withdrawn
 from hoptrail.store.sharing import SharedSnapshot
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
-from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.declaring import Structure
 from hoptrail.types import Answer, Kind, Ranking, Usage
 
 T = TypeVar("T")

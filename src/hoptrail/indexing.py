@@ -29,7 +29,8 @@ from hoptrail.store.register import (
     withdraw,
 )
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures.building import Account, Report, Structure, Workshop, report_nothing, tell_nobody
+from hoptrail.structures.building import Account, Report, Workshop, report_nothing, tell_nobody
+from hoptrail.structures.declaring import Structure
 from hoptrail.types import Document, Usage, content_id
 
 
@@ -145,9 +146,11 @@ def build(
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
+    cleared = False
     for structure in structures:
-        if structure.built_from:  # what replaces them has passages now
+        if structure.built_from and not cleared:  # what replaces them has passages now
             remove_unsourced(workshop.writer)
+            cleared = True
         change = workshop.writer.change()
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
         try:
@@ -174,7 +177,8 @@ def build(
         whole = since is not None or not (waits or as_built)
         if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
-    remove_unsourced(workshop.writer)
+    if not cleared:
+        remove_unsourced(workshop.writer)
     return now
 
 

@@ -27,7 +27,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.settings import Settings
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures import encoding, nearest, passages
+from hoptrail.structures import declaring, encoding, nearest, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
 
@@ -63,7 +63,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "TOGETHER", 4)
     monkeypatch.setattr(performing, "TOGETHER", 4)
     monkeypatch.setattr(passages, "SPLIT_DOCUMENTS", 8)
-    monkeypatch.setattr(passages, "BATCH", 16)
+    monkeypatch.setattr(declaring, "BATCH", 16)
     monkeypatch.setattr(nearest, "BLOCK", 512)
 
 

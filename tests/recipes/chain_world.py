@@ -25,7 +25,7 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.building import Structure
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_graph import SentenceLinks

@@ -10,7 +10,7 @@ from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.building import Structure
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.triples import Triples

@@ -24,7 +24,7 @@ from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, loc
 from hoptrail.retrieval.triple_index import TripleSpaceSettings
 from hoptrail.retrieval.unbinding import UnbindingSettings, fillers
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.building import Structure
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.triples import Triples, TripleSettings
@@ -104,7 +104,7 @@ def test_direction_is_not_seen_by_what_commutes(method: str, corpus: Corpus) -> 
     found = comprag(corpus, settings, depth=1).retrieve("Who praised Milo Fen?")
     if method == "mean":
         assert score(found, "Letters") == pytest.approx(score(found, "Diaries"), abs=1e-5)
-    space = comprag(corpus, settings).space("")
+    space = comprag(corpus, settings).space()
     there, back = space.vectors_of(
         [Pattern("Ada Quill", "praised", "Milo Fen"), Pattern("Milo Fen", "praised", "Ada Quill")]
     )
@@ -116,17 +116,17 @@ def test_the_poster_tells_who_did_it_to_whom_and_the_code_does_not(corpus: Corpu
     poster, reference = (comprag(corpus, Comprag.presets[name], depth=1, seed_k=1) for name in ("poster", "reference"))
     assert titles(poster.retrieve("Who praised Milo Fen?"))[0] == "Letters"
     assert titles(poster.retrieve("Who praised Ada Quill?"))[0] == "Diaries"
-    there, back = reference.space("").vectors_of(
+    there, back = reference.space().vectors_of(
         [Pattern("Ada Quill", "praised", None), Pattern(None, "praised", "Ada Quill")]
     )
     assert float(there @ back) == pytest.approx(1, abs=1e-4)
 
 
 def test_the_code_compares_what_it_writes_into_open_slots(corpus: Corpus) -> None:
-    space = comprag(corpus, Comprag.presets["reference"]).space("")
+    space = comprag(corpus, Comprag.presets["reference"]).space()
     open_, written = space.vectors_of([Pattern(None, "praised", "Milo Fen"), Pattern("?", "praised", "Milo Fen")])
     assert float(open_ @ written) == pytest.approx(1, abs=1e-5)
-    space = comprag(corpus, Comprag.presets["poster"]).space("")
+    space = comprag(corpus, Comprag.presets["poster"]).space()
     open_, written = space.vectors_of([Pattern(None, "praised", "Milo Fen"), Pattern("?", "praised", "Milo Fen")])
     assert float(open_ @ written) < 0.95
 
@@ -159,7 +159,7 @@ def test_entities_of_too_many_triples_link_nothing(corpus: Corpus) -> None:
 
 def test_links_by_likeness_are_weighted_by_it(corpus: Corpus) -> None:
     graph = local_graph(
-        comprag(corpus, Comprag.presets["uncentred"]).space(""),
+        comprag(corpus, Comprag.presets["uncentred"]).space(),
         question_triples("Who praised Milo Fen?"),
         TripleGraphSettings(depth=2, seed_k=1, branching_k=1, links=("similarity",)),
     )
@@ -180,7 +180,7 @@ def test_pagerank_is_a_distribution_that_favours_seeds_and_what_they_lead_to() -
 
 def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
     for method in ("roles", "shift-sum", "concatenation"):
-        space = comprag(corpus, composed(method)).space("")
+        space = comprag(corpus, composed(method)).space()
         settings = UnbindingSettings(triples=2, sharpness=8)
         patterns = [
             Pattern(None, "designed", "Tallow Bridge"),

@@ -55,7 +55,7 @@ def test_passages_like_the_question_are_home_too_where_they_are_nodes(corpus: Co
 
 def test_an_entity_of_few_passages_weighs_more(corpus: Corpus) -> None:
     """Orla Finch is named in two passages, Milo Fen in one."""
-    graph = EntityGraph.of(corpus, [])
+    graph = EntityGraph.of(corpus)
     spread = {name: int(graph.spread[number]) for number, name in enumerate(graph.names)}
     assert (spread["orla finch"], spread["milo fen"]) == (2, 1)
     found = retrieved("hipporag:no-passages", corpus, "What do Orla Finch and Milo Fen have in common?")
@@ -108,7 +108,7 @@ def test_names_that_are_alike_are_joined_where_asked(corpus: Corpus, passages: b
     """Dame Orla Finch sang, and no triple says that she is Orla Finch."""
 
     def worth(synonym_k: int, synonyms: float = 0.8) -> float:
-        graph = EntityGraph.of(corpus, [], EntityGraphSettings(passages, synonyms, synonym_k))
+        graph = EntityGraph.of(corpus, EntityGraphSettings(passages, synonyms, synonym_k))
         ranks = graph.walked({graph.names.index("orla finch"): 1.0}, None, 0.5)
         return float(ranks[graph.triples.passage_ids.index(passage_called("Ballad", corpus))])
 
@@ -122,14 +122,14 @@ def passage_called(title: str, corpus: Corpus) -> str:
 
 
 def test_the_graph_is_made_once_a_snapshot_and_setting(corpus: Corpus) -> None:
-    assert EntityGraph.of(corpus, []) is EntityGraph.of(corpus, [], EntityGraphSettings())
-    assert EntityGraph.of(corpus, []) is not EntityGraph.of(corpus, [], EntityGraphSettings(passages=False))
+    assert EntityGraph.of(corpus) is EntityGraph.of(corpus, EntityGraphSettings())
+    assert EntityGraph.of(corpus) is not EntityGraph.of(corpus, EntityGraphSettings(passages=False))
 
 
 def test_likeness_of_passages_is_scaled_between_the_least_and_the_highest(corpus: Corpus) -> None:
-    likeness = EntityGraph.of(corpus, []).passage_likeness(DESIGNER)
+    likeness = EntityGraph.of(corpus).passage_likeness(DESIGNER)
     assert (likeness.min(), likeness.max()) == (0, 1)
-    best = EntityGraph.of(corpus, []).triples.passage_ids[int(np.argmax(likeness))]
+    best = EntityGraph.of(corpus).triples.passage_ids[int(np.argmax(likeness))]
     assert best == dense_search(corpus, DESIGNER, 1)[0].unit.id
 
 

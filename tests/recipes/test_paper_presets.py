@@ -237,7 +237,7 @@ def graph_of(corpus: Corpus, preset: str) -> LocalGraph:
     """Around one question, with few seeds and branches: else all of so small a corpus is reached at once."""
     recipe = Comprag(corpus, Doubtful(), Comprag.presets[preset])
     few = replace(recipe.settings.graph, seed_k=1, branching_k=1)
-    return local_graph(recipe.space(SOLD), recipe.asked(SOLD), few)
+    return local_graph(recipe.space(), recipe.asked(SOLD), few)
 
 
 def test_comprag_without_a_graph_finds_the_passages_of_its_seeds_alone(corpus: Corpus) -> None:
@@ -262,19 +262,19 @@ def test_comprag_composes_the_same_question_otherwise(preset: str, blind: bool, 
     poster, other = (Comprag(corpus, Doubtful(), Comprag.presets[name]) for name in ("poster", preset))
     assert poster.settings == replace(other.settings, space=poster.settings.space)
     assert poster.asked(SOLD) == other.asked(SOLD)
-    there, back = other.space(SOLD).vectors_of([Pattern("Ann", "sold", "Bo"), Pattern("Bo", "sold", "Ann")])
+    there, back = other.space().vectors_of([Pattern("Ann", "sold", "Bo"), Pattern("Bo", "sold", "Ann")])
     assert (float(there @ back) > 0.999) is blind
-    one, past = other.space(SOLD).vectors_of([Pattern("Ann", "sells", "Bo"), Pattern("Ann", "sold", "Bo")])
+    one, past = other.space().vectors_of([Pattern("Ann", "sells", "Bo"), Pattern("Ann", "sold", "Bo")])
     assert (float(one @ past) > 0.999) is not blind
 
 
 def test_the_code_of_comprag_composes_the_same_triples_of_the_same_question_otherwise(corpus: Corpus) -> None:
     poster, code = (Comprag(corpus, Doubtful(), Comprag.presets[name]) for name in ("poster", "reference"))
     assert poster.asked(SOLD) == code.asked(SOLD)
-    assert poster.space(SOLD).triples is code.space(SOLD).triples
+    assert poster.space().triples is code.space().triples
     assert poster.settings == replace(code.settings, space=poster.settings.space)
     patterns = poster.asked(SOLD).patterns
-    assert not np.allclose(poster.space(SOLD).vectors_of(patterns), code.space(SOLD).vectors_of(patterns), atol=0.01)
+    assert not np.allclose(poster.space().vectors_of(patterns), code.space().vectors_of(patterns), atol=0.01)
 
 
 @pytest.mark.parametrize("preset", shipped_papers()["comprag"].rows.values())

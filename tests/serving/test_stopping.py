@@ -21,7 +21,7 @@ from hoptrail import Index, load_settings
 from hoptrail.errors import IndexUnavailable, StorageError
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures import passages
+from hoptrail.structures import declaring
 from world import FACTS, HashingEncoder
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
@@ -49,7 +49,7 @@ class Interrupting(HashingEncoder):
 def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
     hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    monkeypatch.setattr(passages, "BATCH", 2)
+    monkeypatch.setattr(declaring, "BATCH", 2)
     encoder = Interrupting(number=number, when=lambda before: len(before) == 2)
     monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
     before = signal.getsignal(number)
@@ -69,7 +69,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
 def test_a_signal_during_a_change_leaves_every_document_to_readers_old_or_new(
     hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passages, "BATCH", 1)
+    monkeypatch.setattr(declaring, "BATCH", 1)
     encoder = Interrupting(when=lambda before: len(before) == len(FACTS))
     monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: encoder)
     options = ["--index", tmp_path / "index"]
@@ -89,7 +89,7 @@ SLOW = """
 import sys, time
 import hoptrail.index
 from hoptrail.serving.cli import main
-from hoptrail.structures import passages
+from hoptrail.structures import declaring
 from world import HashingEncoder
 
 class Slow(HashingEncoder):
@@ -162,7 +162,7 @@ def test_the_executable_stops_between_batches_and_goes_on(
 
     monkeypatch.setattr(index.encoder, "encode", counting)
     assert index.add([tmp_path / "all.jsonl"], ["hybrid"]).documents == count
-    assert 0 < len(encoded) <= count - passages.BATCH
+    assert 0 < len(encoded) <= count - declaring.BATCH
     assert index.contents().units[hoptrail.Kind.PASSAGE] == count
 
 

@@ -22,9 +22,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, writing_to
 from hoptrail.structures import mentions, renaming
-from hoptrail.structures.building import Structure
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
-from hoptrail.structures.mentions import MentionSettings
+from hoptrail.structures.declaring import Structure
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -35,7 +34,7 @@ WRITES = ((SegmentWriter, "add"), (Database, "commit"), (Database, "empty_log"),
 
 
 def structures() -> list[Structure]:
-    known = structures_by_name(PassageLimits(), StructureSettings(mentions=MentionSettings(terms_above=0)))
+    known = structures_by_name(PassageLimits(), StructureSettings())
     return with_foundations(["mentions"], known)
 
 
@@ -57,7 +56,6 @@ def contents(place: Path) -> dict[str, object]:
             "units": sorted(str(unit) for kind in snapshot.kinds for unit in snapshot.units(kind)),
             "extractions": dict(snapshot.extractions()),
             "links": sorted(map(str, snapshot.links())),
-            "terms": sorted(map(str, snapshot.terms())),
             "settled": snapshot.head.settled,
         }
 

@@ -13,7 +13,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
-from hoptrail.structures.building import Account, Structure, Workshop
+from hoptrail.structures.building import Account, Workshop
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Unit, Usage
 from world import Counting

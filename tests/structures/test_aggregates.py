@@ -12,7 +12,7 @@ from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import writing_to
-from hoptrail.structures import renewing
+from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
@@ -262,7 +262,7 @@ def test_an_aggregate_that_changes_keeps_its_links_and_one_that_vanishes_loses_t
 def test_a_stopped_build_goes_on_after_its_last_batch(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renewing, "BATCH", 2)
+    monkeypatch.setattr(declaring, "BATCH", 2)
     site.build(Extractions(), add=documents, language=Rules())
     encoded = len(site.encoder.texts)
     with writing_to(site.folder, site.encoder.identity) as writer:

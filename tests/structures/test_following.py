@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,22 +12,21 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
-from hoptrail.structures import called, mentions, renaming, terms
-from hoptrail.structures.building import Structure
+from hoptrail.structures import called, renaming
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Row, Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import MentionSettings, TitleMentions
-from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.profiles import Profiles
-from hoptrail.structures.renaming import Renaming
+from hoptrail.structures.renaming import renamed, sentences_renaming
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.titled import Titled, titled
+from hoptrail.structures.titled import titled
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
 from structures.site import Site
 from world import make_document, make_passage
 
-LARGE = (Extractions(), Sentences(), TitleMentions(MentionSettings(terms_above=0)))
 ALL = (Extractions(), Facts(), Profiles(), Sentences(), Triples(), TitleMentions())
 SMALL = (Extractions(), Sentences(), TitleMentions())
 TITLES = [
@@ -58,7 +57,6 @@ def contents(snapshot: Snapshot) -> dict[str, object]:
         "slots": sorted(snapshot.unit_ids(Kind.SLOT)),
         "extractions": dict(snapshot.extractions()),
         "links": sorted(map(str, snapshot.links())),
-        "terms": sorted(map(str, snapshot.terms())),
     }
 
 
@@ -86,20 +84,20 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Marks of the runs that looked at everything; bounds are as low as a small world needs to pass them."""
     looked: list[str] = []
 
-    def counting(function: Callable[..., None]) -> Callable[..., None]:
-        def counted(*arguments: object) -> None:
-            looked.append(function.__name__)
-            function(*arguments)
+    rows = TitleMentions.rows
 
-        return counted
+    def counting(mentions: TitleMentions, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
+        if documents is None:
+            looked.append(mentions.name)
+        return rows(mentions, workshop, documents)
 
-    monkeypatch.setattr(mentions, "_renew_links", counting(mentions._renew_links))
+    monkeypatch.setattr(TitleMentions, "rows", counting)
     monkeypatch.setattr(renaming, "SHARE", 1.0)
     monkeypatch.setattr(called, "MOST_NAMESAKES", 3)
     return looked
 
 
-@pytest.mark.parametrize("structures", [ALL, LARGE])
+@pytest.mark.parametrize("structures", [ALL, SMALL])
 def test_following_comes_to_what_building_anew_comes_to(
     tmp_path: Path, structures: Sequence[Structure], counted: list[str]
 ) -> None:
@@ -117,21 +115,6 @@ def test_following_comes_to_what_building_anew_comes_to(
         assert contents(site.snapshot) == anew(tmp_path / str(turn), documents, structures)
 
 
-def test_a_name_of_too_many_passages_to_be_listed_has_all_looked_at_when_it_becomes_rarer(
-    tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(terms, "MOST_NAMERS", 2)
-    site = Site(tmp_path / "followed", limits=LIMITS)
-    documents = [make_document(f"Report {name}", "It names Dunmere.") for name in ("A", "B", "C", "D")]
-    site.build(*LARGE, add=documents[:1], language=OfflineLanguage())
-    for number in range(2, 5):
-        assert not looked_at_all(counted, site, *LARGE, add=[documents[number - 1]])
-        assert contents(site.snapshot) == anew(tmp_path / f"up{number}", documents[:number], LARGE)
-    assert not looked_at_all(counted, site, *LARGE, remove=documents[3:])
-    assert looked_at_all(counted, site, *LARGE, remove=documents[2:3])
-    assert contents(site.snapshot) == anew(tmp_path / "down", documents[:2], LARGE)
-
-
 @pytest.mark.parametrize(
     ("bound", "value"), [("MOST_NAMES", 0), ("SHARE", 0.0), ("MOST_SENTENCES", 0), ("MOST_PASSAGES", 0)]
 )
@@ -146,29 +129,13 @@ def test_where_too_much_is_renamed_all_is_looked_at(
     assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, hills], SMALL)
 
 
-def test_crossing_the_size_that_terms_begin_at_has_all_looked_at(tmp_path: Path, counted: list[str]) -> None:
-    structures = (Extractions(), Sentences(), TitleMentions(MentionSettings(terms_above=1)))
-    first, second = make_document("Grey Hills", "Hills."), make_document("Walk", "She saw Grey Hills.")
-    site = Site(tmp_path / "followed", limits=LIMITS)
-    site.build(*structures, add=[first], language=OfflineLanguage())
-    assert looked_at_all(counted, site, *structures, add=[second])
-    assert site.snapshot.has_terms
-    assert contents(site.snapshot) == anew(tmp_path / "anew", [first, second], structures)
-    assert looked_at_all(counted, site, *structures, remove=[second])
-    assert not site.snapshot.has_terms
-
-
 def test_titles_that_no_text_is_looked_through_for_are_followed_too(tmp_path: Path, counted: list[str]) -> None:
     walk, long = make_document("Walk", "The walk. It was long."), " ".join(f"word{number}" for number in range(13))
     titled = [make_document("The", "A word."), make_document(long, "Long."), make_document("A (b) [c", "Signs.")]
     site = Site(tmp_path / "followed", limits=LIMITS)
-    site.build(*LARGE, add=[walk], language=OfflineLanguage())
-    assert not looked_at_all(counted, site, *LARGE, add=titled)
-    assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, *titled], LARGE)
-
-
-def titled_in(snapshot: Snapshot) -> Titled:
-    return titled(snapshot, PassagePlaces(snapshot.first_sources(Kind.PASSAGE), snapshot.scratch))
+    site.build(*SMALL, add=[walk], language=OfflineLanguage())
+    assert not looked_at_all(counted, site, *SMALL, add=titled)
+    assert contents(site.snapshot) == anew(tmp_path / "anew", [walk, *titled], SMALL)
 
 
 def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,11 +149,8 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         passage = make_passage(hills)
         writer.put_units([passage], site.encoder.encode([passage.text]))
         now, change = writer.snapshot(), writer.change()
-        found = Renaming.of(now, change, titled_in(now)) if change else None
-        assert found is not None
-        assert found.names == {"grey hills"}
-        assert [unit.text for unit in found.naming] == ["She saw Grey Hills."]
-        assert found.came == (passage,)
-        assert [unit.id for unit in found.passages_that_stayed()] == [
-            unit.id for unit in site.units(Kind.PASSAGE).values() if "She saw Grey Hills." in unit.text
-        ]
+        assert change is not None
+        assert renamed(now, change, titled(now)) == frozenset({"grey hills"})
+        naming = sentences_renaming(now, change, titled(now))
+        assert naming is not None
+        assert [unit.text for unit in naming] == ["She saw Grey Hills."]

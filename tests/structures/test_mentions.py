@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import MOST_NAMESAKES, HeldNames, TitleScanner, name_key, passages_called
+from hoptrail.structures.called import (
+    MOST_NAMESAKES,
+    HeldNames,
+    TitleScanner,
+    first_passages,
+    name_key,
+    place_of,
+    without_headings,
+)
 from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import Sentences
-from hoptrail.types import Document, Kind, Link
+from hoptrail.types import Document, Kind, Link, Unit
 from structures.site import Site
 from world import make_document, make_passage
+
+
+def called_by(passages: Iterable[Unit]) -> dict[str, list[str]]:
+    return without_headings(first_passages(map(place_of, passages)))
 
 
 def named(site: Site) -> set[tuple[str, str, float]]:
@@ -56,13 +69,13 @@ def test_the_longest_of_titles_that_overlap_counts() -> None:
 
 def test_a_document_is_called_by_its_title_without_parenthesis_and_stands_for_its_first_passage() -> None:
     game, film = make_document("The Game", "A game."), make_document("The Game (1997 film)", "A film.")
-    called = passages_called(map(make_passage, (film, game)))
+    called = called_by(map(make_passage, (film, game)))
     assert called == {"the game": sorted(make_passage(one).id for one in (game, film))}
 
 
 def test_years_and_headings_call_nothing() -> None:
     many = [make_document("Annual report", f"Number {number}.") for number in range(MOST_NAMESAKES + 1)]
-    assert passages_called(map(make_passage, [*many, make_document("1984", "A year.")])) == {}
+    assert called_by(map(make_passage, [*many, make_document("1984", "A year.")])) == {}
 
 
 def test_links_follow_the_documents(tmp_path: Path, documents: list[Document]) -> None:

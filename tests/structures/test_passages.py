@@ -16,7 +16,7 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures import encoding, passages
+from hoptrail.structures import declaring, encoding
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.passages import Passages
@@ -99,7 +99,7 @@ def test_a_document_without_text_has_no_passages_and_stops_nobody(tmp_path: Path
 
 
 def test_a_stopped_build_goes_on_after_its_last_whole_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages, "BATCH", 4)
+    monkeypatch.setattr(declaring, "BATCH", 4)
     encoder = Counting()
     documents = many(10)
 
@@ -121,7 +121,7 @@ def test_a_stopped_build_goes_on_after_its_last_whole_batch(tmp_path: Path, monk
 
 
 def test_progress_rises_to_the_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages, "BATCH", 4)
+    monkeypatch.setattr(declaring, "BATCH", 4)
     told: list[tuple[str, int, int]] = []
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         writer.put_documents(many(10))

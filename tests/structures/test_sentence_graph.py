@@ -15,7 +15,8 @@ from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import cells, linking, sentence_graph
-from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units

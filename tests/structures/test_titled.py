@@ -1,4 +1,4 @@
-"""What titles call: the same by digests as by names."""
+"""What titles call."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.store.scratch import Scratch
-from hoptrail.structures.called import MOST_NAMESAKES, HeldNames, TitleScanner, passages_called, passages_titled
-from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.structures.called import (
+    MOST_NAMESAKES,
+    HeldNames,
+    TitleScanner,
+    first_passages,
+    place_of,
+    without_headings,
+)
 from hoptrail.structures.titled import Titled, titled
 from hoptrail.types import Document, Kind
 from structures.site import Site
@@ -22,11 +27,10 @@ KEYS = st.sampled_from(["grey", "grey hills", "hills", "the", "élan", "isk ferr
 @given(st.lists(KEYS, max_size=60))
 def test_titles_are_found_as_names_in_memory_are(keys: list[str]) -> None:
     named: dict[str, list[str]] = {}
-    pairs = [(key, f"p{number * 7 % 61:02}") for number, key in enumerate(keys)]
-    for key, passage in pairs:
-        named.setdefault(key, []).append(passage)
+    for number, key in enumerate(keys):
+        named.setdefault(key, []).append(f"p{number:02}")
     called = {key: sorted(found) for key, found in named.items() if len(found) <= MOST_NAMESAKES}
-    names = Titled.of(pairs, Scratch())
+    names = Titled(named)
     for key in (*named, "other", "grey hill", ""):
         assert names.having(key) == sorted(named.get(key, []))
         assert names.called(key) == called.get(key, [])
@@ -40,13 +44,13 @@ def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Pa
     site = Site(tmp_path, limits=PassageLimits(words=20, short_document_words=0))
     site.build(add=[*documents, *more, *many])
     snapshot = site.snapshot
-    names = titled(snapshot, PassagePlaces(snapshot.first_sources(Kind.PASSAGE), snapshot.scratch))
+    names = titled(snapshot)
     passages = list(snapshot.units(Kind.PASSAGE))
     assert len(passages) > snapshot.count_documents()
-    for key, found in passages_titled(passages).items():
+    for key, found in first_passages(map(place_of, passages)).items():
         assert names.having(key) == found
-    called = passages_called(passages)
+    called = without_headings(first_passages(map(place_of, passages)))
     assert "history" not in called
-    assert {key: names.called(key) for key in [*passages_titled(passages), "1984", ""]} == {
-        key: called.get(key, []) for key in [*passages_titled(passages), "1984", ""]
+    assert {key: names.called(key) for key in [*first_passages(map(place_of, passages)), "1984", ""]} == {
+        key: called.get(key, []) for key in [*first_passages(map(place_of, passages)), "1984", ""]
     }

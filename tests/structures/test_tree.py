@@ -17,8 +17,9 @@ from hoptrail.store import columns
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_nodes, tree_summaries
-from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import capping
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.tree_memberships import level_of

@@ -16,7 +16,6 @@ from hoptrail.store.writer import Writer
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_memberships import level_of
-from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
@@ -240,9 +239,9 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
     kept: list[int] = []
     put_summaries = Grove.put_summaries
 
-    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix, standing: Nodes) -> None:
+    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         kept.append(len(units))
-        put_summaries(grove, units, vectors, standing)
+        put_summaries(grove, units, vectors)
 
     monkeypatch.setattr(Grove, "put_summaries", counting)
     grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))

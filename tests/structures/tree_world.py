@@ -13,8 +13,9 @@ from hoptrail.errors import BudgetExhausted, Interrupted, TaskFailed
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures.building import Structure, Workshop, report_nothing
+from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import ClusteringSettings
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.tree_memberships import groups_of

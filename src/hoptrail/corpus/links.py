@@ -28,6 +28,11 @@ class Edges:
     def __len__(self) -> int:
         return len(self.sources)
 
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """One number a link, rising as its source, then its target does."""
+        return self.sources.astype(np.int64) << 32 | self.targets
+
     def where(self, kept: NDArray[np.bool_] | Places) -> Edges:
         return Edges(self.sources[kept], self.targets[kept], self.weights[kept])
 
@@ -130,5 +135,4 @@ def rows_between(segment: Segment, edges: Edges) -> Places:
     """The rows of a segment whose links join the same two units as some of `edges`."""
     rows = leaving(segment, np.unique(edges.sources))
     here = edges_at(segment, rows)
-    wanted = edges.sources.astype(np.int64) << 32 | edges.targets
-    return rows[np.isin(here.sources.astype(np.int64) << 32 | here.targets, wanted)]
+    return rows[np.isin(here.keys, edges.keys)]

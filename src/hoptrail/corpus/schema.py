@@ -72,13 +72,6 @@ CREATE TABLE reserved ( -- numbers of units that links lead from or to, and that
 ) WITHOUT ROWID;
 CREATE INDEX reserved_number ON reserved (number);
 
-CREATE TABLE terms ( -- names and words of a large corpus
-    id TEXT PRIMARY KEY,
-    passages INTEGER NOT NULL,
-    owners TEXT NOT NULL, -- lists as JSON
-    namers TEXT NOT NULL
-) WITHOUT ROWID;
-
 CREATE TABLE further_sources (
     unit INTEGER NOT NULL,
     place INTEGER NOT NULL,

@@ -5,18 +5,15 @@ It is opened in milliseconds, closed at the end of the request, and never carrie
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
-from hoptrail.corpus.database import Database, telling, text_array
+from hoptrail.corpus.database import Database, telling
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.state import State, commit_number, read_state
-from hoptrail.corpus.terms import Term
 from hoptrail.corpus.texts import Documents, Texts
 from hoptrail.corpus.vectors import Vectors
 
@@ -70,22 +67,6 @@ class Snapshot:
     def commit(self) -> int:
         """How many commits came before this state, and it: the same number is the same state."""
         return commit_number(self.database)
-
-    def terms(self, ids: Collection[str] | None = None) -> list[Term]:
-        """What is known of names and words, all or those of `ids`."""
-        columns = "SELECT t.id, t.passages, t.owners, t.namers FROM"
-        if ids is None:
-            found = self.database.rows(f"{columns} terms t")
-        elif ids:
-            found = self.database.rows(
-                f"{columns} carray(?) c CROSS JOIN terms t ON t.id = CAST(c.value AS TEXT)", text_array(ids)
-            )
-        else:
-            return []
-        return [
-            Term(id_, count, tuple(json.loads(owners)), tuple(json.loads(namers)))
-            for id_, count, owners, namers in found
-        ]
 
     def close(self) -> None:
         """Give up the connection, but for a writer's."""

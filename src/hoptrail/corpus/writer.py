@@ -6,7 +6,6 @@ before. What was removed is out of all files when `commit` returns.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,14 +14,13 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import WAIT, Database, still_read, text_array
+from hoptrail.corpus.database import WAIT, Database, still_read
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.relations import LinkWriter, NameWriter
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.state import State, count_commit, is_unclean, mark_unclean, write_state
-from hoptrail.corpus.terms import Term
 from hoptrail.corpus.units import UnitWriter
 from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
@@ -143,23 +141,6 @@ class Writer:
     def remove_extractions(self) -> None:
         """Remove what was found in all units."""
         self._database.run("DELETE FROM extractions")
-        self._unclean = True
-
-    def put_terms(self, terms: Iterable[Term]) -> None:
-        """Add terms, or replace those of the same id."""
-        self._database.run_each(
-            "INSERT OR REPLACE INTO terms (id, passages, owners, namers) VALUES (?, ?, ?, ?)",
-            [(term.id, term.passages, json.dumps(term.owners), json.dumps(term.namers)) for term in terms],
-        )
-
-    def remove_terms(self, ids: Collection[str] | None = None) -> None:
-        """Remove all terms, or those of some ids."""
-        if ids is None:
-            self._database.run("DELETE FROM terms")
-        elif ids:
-            self._database.run(
-                "DELETE FROM terms WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", text_array(ids)
-            )
         self._unclean = True
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:

@@ -147,7 +147,7 @@ class Comprag(SinglePass):
         asked = self.asked(question)
         if not asked.patterns:
             return ()
-        space = self._space(question, asked)
+        space = self.space()
         if self.settings.channel == "unbinding":
             return search_by_unbinding(self.corpus, space, asked, limit, self.settings.unbinding)
         return search_triples(self.corpus, space, asked, limit, self.settings.graph)
@@ -156,10 +156,6 @@ class Comprag(SinglePass):
         """The question's own triples."""
         return question_triples(question, noun_phrases=self.settings.noun_phrases)
 
-    def space(self, question: str) -> TripleSpace:
-        """The composed triples of the corpus, or of what lies around the question where that is large."""
-        return self._space(question, self.asked(question))
-
-    def _space(self, question: str, asked: QuestionTriples) -> TripleSpace:
-        slots = (slot for pattern in asked.patterns for slot in pattern.slots if slot)
-        return TripleSpace.of(self.corpus, self.settings.space, [question, *slots])
+    def space(self) -> TripleSpace:
+        """The composed triples of the corpus."""
+        return TripleSpace.of(self.corpus, self.settings.space)

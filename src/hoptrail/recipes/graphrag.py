@@ -71,7 +71,7 @@ class Graphrag(SinglePass):
     def retrieve(self, question: str) -> Ranking:
         chosen = self.settings
         texts = [*(mention.text for mention in find_mentions(question, question=True)), question]
-        graph = EntityGraph.of(self.corpus, texts, nearest=chosen.entities)
+        graph = EntityGraph.of(self.corpus)
         facts = self._facts(question, texts, graph)
         if not facts:
             return dense_search(self.corpus, question, chosen.k)

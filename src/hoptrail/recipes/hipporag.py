@@ -92,7 +92,7 @@ class Hipporag(SinglePass):
 
     def search(self, question: str, meter: Meter) -> Ranking:
         chosen, names = self.settings, _names(question)
-        graph = EntityGraph.of(self.corpus, [question, *names], chosen.graph, chosen.facts)
+        graph = EntityGraph.of(self.corpus, chosen.graph)
         by_entities = chosen.start == "entities"
         seeds = self._entities(names, graph) if by_entities else self._entities_of_facts(question, graph, meter)
         if not seeds:

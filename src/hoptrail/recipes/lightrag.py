@@ -72,7 +72,7 @@ class Lightrag(SinglePass):
     def retrieve(self, question: str) -> Ranking:
         names, topics = keywords(question)
         names, about = names or (question,), ", ".join(topics)
-        graph = EntityGraph.of(self.corpus, [*names, *([about] if about else [])], nearest=self.settings.nearest)
+        graph = EntityGraph.of(self.corpus)
         found = [self._level(level, question, names, about, graph) for level in self.settings.levels]
         return interleave(found, self.settings.k) or dense_search(self.corpus, question, self.settings.k)
 

@@ -21,7 +21,6 @@ from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.stored_triples import StoredTriples
-from hoptrail.retrieval.triples_around import triples_around
 from hoptrail.store.columns import Rows
 from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.nearest import Nearest
@@ -66,14 +65,10 @@ class EntityGraph:
         """Of each triple the numbers of its subject and its object: shape (n, 2)."""
 
     @classmethod
-    def of(
-        cls, corpus: Corpus, texts: Sequence[str], settings: EntityGraphSettings | None = None, nearest: int = 0
-    ) -> EntityGraph:
-        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large (`triples_around`)."""
+    def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
+        """That of all triples, made once a snapshot."""
         chosen = settings or EntityGraphSettings()
-        triples = triples_around(corpus, texts, nearest)
-        if not triples.whole:
-            return cls(corpus, chosen, triples)
+        triples = StoredTriples.of(corpus.snapshot)
         return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.unleased, chosen, triples))
 
     @cached_property
@@ -140,8 +135,6 @@ class EntityGraph:
 
     @cached_property
     def _walk(self) -> Walk:
-        if not self.triples.whole:
-            return self._made_walk()
         return self._corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._made_walk)
 
     def _made_walk(self) -> Walk:
@@ -182,7 +175,7 @@ class EntityGraph:
 
     @cached_property
     def _passages(self) -> VectorMirror:
-        return self.triples.vectors(self._corpus.snapshot, Kind.PASSAGE, lambda: self.triples.passage_ids)
+        return self._corpus.snapshot.vectors(Kind.PASSAGE)
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
@@ -192,9 +185,7 @@ class EntityGraph:
 
     @cached_property
     def _slots(self) -> VectorMirror:
-        return self.triples.vectors(
-            self._corpus.snapshot, Kind.SLOT, lambda: [slot_id(text) for text in self._written.values()]
-        )
+        return self._corpus.snapshot.vectors(Kind.SLOT)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:

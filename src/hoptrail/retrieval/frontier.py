@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
-from hoptrail.retrieval.adaptive import AdaptiveSettings, Neighbours, rerank_adaptively
+from hoptrail.retrieval.adaptive import AdaptiveSettings, rerank_adaptively
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.known_passages import KnownPassages
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.retrieval.passage_scoring import HYBRID, open_scoring, passages_by_id
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Hit, Ranking
 
 FRONTIER = "frontier"
@@ -28,8 +26,7 @@ FRONTIER = "frontier"
 class FrontierSettings:
     """The `depth` best of keyword and dense search are read by `scorer` (`passage_scoring.py`), with what they lead to.
 
-    A name leads from one passage to all that share it where no more than `namers` do (in a large corpus at most 40:
-    `structures/terms.py`).
+    A name leads from one passage to all that share it where no more than `namers` do.
     """
 
     depth: int = 50
@@ -50,7 +47,11 @@ def search_frontier(
     Raises:
         NotBuilt: the structures of path search are not built.
     """
-    linked = _linking(corpus.snapshot, settings.namers)
+    graph = PassageGraph.of(corpus.snapshot)
+
+    def linked(passages: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return {passage: _linked(graph, passage, settings.namers) for passage in passages}
+
     first = {hit.unit.id: hit for hit in hybrid_search(corpus, question, settings.depth, search)}
 
     scorer = open_scoring(settings.scorer, corpus).scorer(question)
@@ -63,16 +64,8 @@ def search_frontier(
     )
 
 
-def _linking(snapshot: Snapshot, namers: int) -> Neighbours:
-    """Says which passages a passage leads to, in the order of the names: by the graph of all, or by look-ups."""
-    if snapshot.has_terms:
-        known = KnownPassages(snapshot)
-        return lambda passages: _looked_up(known, passages, namers)
-    graph = PassageGraph.of(snapshot)
-    return lambda passages: {passage: _linked(graph, passage, namers) for passage in passages}
-
-
 def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
+    """The passages that a passage leads to, in the order of the names."""
     row = graph.row(passage)
     found: dict[int, None] = {}
     for number in graph.named_by.at(row):
@@ -81,21 +74,3 @@ def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
             found |= dict.fromkeys(graph.namers.at(number).tolist())
     found.pop(row, None)
     return [graph.passages[other].id for other in found]
-
-
-def _looked_up(known: KnownPassages, passages: Sequence[str], namers: int) -> Mapping[str, Sequence[str]]:
-    known.read_names(passages)
-    found = {passage: _named(known, passage, namers) for passage in passages}
-    known.read_units({other for others in found.values() for other in others})
-    # What is gone since names were counted is left out.
-    return {passage: [other for other in others if other in known.units] for passage, others in found.items()}
-
-
-def _named(known: KnownPassages, passage: str, namers: int) -> Sequence[str]:
-    found: dict[str, None] = {}
-    for _, term in known.named(passage):
-        found |= dict.fromkeys(term.owners)
-        if term.passages <= namers:
-            found |= dict.fromkeys(term.namers)
-    found.pop(passage, None)
-    return list(found)

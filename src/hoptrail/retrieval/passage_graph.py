@@ -20,10 +20,10 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows, ranges
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.called import HeldNames, TitleScanner, passages_called
+from hoptrail.structures.called import HeldNames, TitleScanner, first_passages, place_of, without_headings
 from hoptrail.structures.names import MENTIONS
+from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_places
-from hoptrail.structures.terms import entity_key
 from hoptrail.types import Kind, Unit
 
 
@@ -226,7 +226,7 @@ def _read(snapshot: Snapshot) -> PassageGraph:
             f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
             "`sentences`, `extractions` and `mentions` first."
         )
-    called = passages_called(passages)
+    called = without_headings(first_passages(map(place_of, passages)))
     key_of = {id_: key for key, ids in called.items() for id_ in ids}
     parts = GraphParts(
         passages,

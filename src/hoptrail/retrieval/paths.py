@@ -20,7 +20,6 @@ from hoptrail.retrieval.path_candidates import Candidates, CandidateSettings, Qu
 from hoptrail.retrieval.path_features import Described
 from hoptrail.retrieval.path_queries import PathQueries
 from hoptrail.retrieval.path_scoring import Judged, in_order, stored_scorer
-from hoptrail.retrieval.question_graph import PartSettings, question_part
 from hoptrail.structures.keyword_statistics import passage_keywords
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
@@ -37,8 +36,6 @@ class PathSettings:
     """What is searched, how it is ordered, and which paths are told."""
 
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
-    part: PartSettings = field(default_factory=PartSettings)
-    """Of a corpus that is too large to hold all of it in memory (`MentionSettings.terms_above`)."""
     sure: int = 5
     """Hits that the learned order has to itself; after them it takes turns with what the question finds directly."""
     most_hops: int = 4
@@ -97,7 +94,7 @@ def find_paths(
         NotBuilt: as `search_paths`.
     """
     settings = settings or PathSettings()
-    described = describe(corpus, question, settings.candidates, steps, settings.part)
+    described = describe(corpus, question, settings.candidates, steps)
     if described is None:
         return ()
     judged = stored_scorer().judge(described)
@@ -111,18 +108,13 @@ def describe(
     question: str,
     settings: CandidateSettings,
     steps: Sequence[str] | None = None,
-    part_settings: PartSettings | None = None,
 ) -> Described | None:
     """The candidates for a question in numbers; None in an index without passages."""
     snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
     if not snapshot.count(Kind.PASSAGE):
         return None
     vectors = corpus.encoder.encode(queries.texts)
-    if snapshot.has_terms:
-        part = question_part(snapshot, queries, vectors, part_settings or PartSettings(), settings)
-        scores = QuestionScores.of(part.graph, part.keywords, queries, vectors)
-    else:
-        scores = QuestionScores.of(PassageGraph.of(snapshot), passage_keywords(snapshot), queries, vectors)
+    scores = QuestionScores.of(PassageGraph.of(snapshot), passage_keywords(snapshot), queries, vectors)
     candidates = find_candidates(scores, corpus.encoder, settings)
     return Described(scores, candidates) if len(candidates.rows) else None
 

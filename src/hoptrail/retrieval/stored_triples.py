@@ -1,14 +1,10 @@
-"""The triples that are searched, in memory: which slots each has, and which passage states it.
-
-All of a corpus, read once a snapshot; where these are too many to be held, those around a question (`triples_around.py`), looked
-up anew for each. Whoever works with triples does not see the difference.
-"""
+"""The triples of a corpus, in memory, read once a snapshot: which slots each has, and which passage states it."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +12,6 @@ import numpy as np
 
 from hoptrail.store.columns import Rows
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import triple_in
 from hoptrail.text.normal_forms import folded
@@ -25,16 +20,12 @@ from hoptrail.types import Kind, Unit
 
 @dataclass(frozen=True)
 class StoredTriples:
-    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage holds it.
-
-    `whole` says that these are all triples of the corpus, and `passage_ids` all passages.
-    """
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage holds it."""
 
     ids: tuple[str, ...]
     slots: tuple[tuple[str, str, str], ...]
     passages: Rows
     passage_ids: tuple[str, ...]
-    whole: bool = True
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> StoredTriples:
@@ -57,19 +48,6 @@ class StoredTriples:
         """Keys of its subject and its object in `entities`."""
         subject, _, object_ = self.slots[row]
         return folded(subject), folded(object_)
-
-    def vectors(self, snapshot: Snapshot, kind: Kind, ids: Callable[[], Collection[str]]) -> VectorMirror:
-        """Vectors of at least the units that `ids` gives: all of the kind where all triples are here."""
-        return snapshot.vectors(kind) if self.whole else snapshot.vectors_of(kind, ids())
-
-
-def some_triples(texts: Mapping[str, str], stating: Mapping[str, str]) -> StoredTriples:
-    """A part of all, from the texts of their units, by id; `stating`: by id, too, the passages that state them."""
-    ids = tuple(sorted(texts))
-    passages = tuple(sorted({stating[id_] for id_ in ids if id_ in stating}))
-    rows = {passage: row for row, passage in enumerate(passages)}
-    places = np.array([rows.get(stating.get(id_, ""), -1) for id_ in ids], dtype=np.int32)
-    return StoredTriples(ids, tuple(_slots_in(texts[id_]) for id_ in ids), places, passages, whole=False)
 
 
 def _read(snapshot: Snapshot) -> StoredTriples:

@@ -22,7 +22,6 @@ from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, co
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.stored_triples import StoredTriples
-from hoptrail.retrieval.triples_around import sample_of_triples, triples_around
 from hoptrail.store.columns import Rows
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
@@ -61,28 +60,20 @@ class TripleSpace:
         self.triples = triples
         self.settings = settings
         self._corpus = corpus
-        mirror = triples.vectors(corpus.snapshot, Kind.SLOT, self._compared)
+        mirror = corpus.snapshot.vectors(Kind.SLOT)
         self._vectors = mirror.matrix
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
         self._rows = {name: row for row, name in enumerate(mirror.ids)}
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: TripleSpaceSettings, texts: Sequence[str]) -> TripleSpace:
-        """That of all triples, made once a snapshot, or of those around `texts` where the corpus is large.
+    def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
+        """That of all triples, made once a snapshot.
 
         Raises:
             NotBuilt: the index does not hold what the settings compare.
         """
-        triples = triples_around(corpus, texts)
-        if not triples.whole:
-            return cls(corpus, settings, triples)
+        triples = StoredTriples.of(corpus.snapshot)
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.unleased, settings, triples))
-
-    def _compared(self) -> set[str]:
-        """Ids of all slots that the triples are compared by."""
-        written = lemmatised if self.settings.lemmatise else str
-        whole = {said(Triple(*slots)) for slots in self.triples.slots} if self._by_text else set[str]()
-        return {slot_id(written(slot)) for slots in self.triples.slots for slot in slots} | set(map(slot_id, whole))
 
     @property
     def _by_text(self) -> bool:
@@ -104,16 +95,12 @@ class TripleSpace:
         dimension = self._vectors.shape[1]
         if not self.settings.composition.centred or not len(self.triples):
             return np.zeros((SLOTS, dimension), dtype=np.float32)
-        if self._sample is not None:
-            return self._sample.means
         counts = [np.bincount(column, minlength=len(self._vectors)) for column in self.slot_rows.T]
         return np.stack([(count / len(self.triples)).astype(np.float32) @ self._vectors for count in counts])
 
     @cached_property
     def matrix(self) -> FloatMatrix:
         """One vector of length 1 a triple: shape (n, length of the composition)."""
-        if not self.triples.whole:
-            return self._composed()
         return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
 
     def _composed(self) -> FloatMatrix:
@@ -184,18 +171,7 @@ class TripleSpace:
     @cached_property
     def text_mean(self) -> FloatMatrix:
         centred = self.settings.composition.centred and len(self.triples) > 0
-        if centred and self._sample is not None:
-            return self._sample.text_mean
         return self._texts.mean(axis=0) if centred else np.zeros(self._vectors.shape[1], dtype=np.float32)
-
-    @cached_property
-    def _sample(self) -> TripleSpace | None:
-        """What tells the means of all triples where only some are here; nothing where all are."""
-        sample = sample_of_triples(self._corpus.snapshot) if not self.triples.whole else self.triples
-        if sample is self.triples:
-            return None
-        key = (TRIPLES, "sample", self.settings)
-        return self._corpus.snapshot.derived(key, lambda: TripleSpace(self._corpus, self.settings, sample))
 
     def _row(self, text: str, setting: str) -> int:
         row = self._rows.get(slot_id(text))

@@ -36,7 +36,7 @@ def explain_triples(
     opened = open_index(folder, settings).recipe(recipe)
     if not isinstance(opened, Comprag):
         raise UsageError(f"{recipe} compares no triples; give {COMPRAG} or {COMPRAG}:PRESET.")
-    found = explain(opened.corpus, opened.space(question), opened.asked(question), limit, opened.settings.unbinding)
+    found = explain(opened.corpus, opened.space(), opened.asked(question), limit, opened.settings.unbinding)
     content: contract.Json = {
         "question": question,
         "recipe": recipe,

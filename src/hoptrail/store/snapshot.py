@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Literal, TypeVar, cast
+from typing import TypeVar, cast
 
 import apsw
 import numpy as np
@@ -21,7 +21,6 @@ from hoptrail.corpus import snapshot as corpus
 from hoptrail.corpus.database import Database, absent
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
-from hoptrail.corpus.terms import Term
 from hoptrail.corpus.texts import DocumentEntry
 from hoptrail.errors import IndexUnavailable
 from hoptrail.executing.executor import batched
@@ -32,7 +31,7 @@ from hoptrail.store.head import Head
 from hoptrail.store.place import index_folder
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.vectors import Found, VectorMirror
-from hoptrail.types import Document, Kind, Link, Span, Unit, bound_of_ids
+from hoptrail.types import Document, Kind, Link, Span, Unit
 
 __all__ = ["DocumentEntry", "Snapshot"]
 
@@ -214,13 +213,6 @@ class Snapshot:
         """Ids and texts of some units, of those that there are."""
         return ((unit.id, unit.text) for unit in self.units(kind, ids))
 
-    def texts_and_vectors(self, kind: Kind, ids: Collection[str]) -> Iterator[tuple[list[str], list[str], FloatMatrix]]:
-        """The same with vectors: of some at a time the ids, the texts, and a matrix of shape (len(ids), dimension)."""
-        for units in batched(self.units(kind, ids), _ROWS):
-            names = [unit.id for unit in units]
-            vectors = self._view.vectors.of(kind, self._texts.numbers(names))
-            yield names, [unit.text for unit in units], vectors
-
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without their texts."""
         return iter(self._columns("u.id, u.title", self._texts.origins(kind).numbers))
@@ -236,14 +228,6 @@ class Snapshot:
     def stored_ids(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """Those of some ids under which a unit of a kind is stored, looked up."""
         return set(self._texts.ids(self._numbers(kind, ids)))
-
-    def sample(self, kind: Kind, count: int) -> Iterator[Unit]:
-        """About so many units of a kind (all, where there are fewer), the same every time: those of the lowest ids, which are
-        digests.
-        """
-        first = next(self.unit_ids(kind), "")
-        bound = bound_of_ids(first[:1], count / max(1, count, self.count(kind)))
-        return self.units(kind, [id_ for id_ in self.unit_ids(kind) if id_ < bound])
 
     def count(self, kind: Kind) -> int:
         return self._texts.count()[kind]
@@ -277,19 +261,6 @@ class Snapshot:
         """Links of one kind that lead to units of these ids."""
         return self._links(kind, self._view.links.entering(kind, self._linkable(ids)))
 
-    def linked(
-        self, end: Literal["source", "target"], ids: Collection[str], kind: str, below: str = ""
-    ) -> Iterator[tuple[str, str]]:
-        """Source and target of the links of one kind with one end among `ids`.
-
-        With `below` only links whose other end has a lower id that begins with the same letter.
-        """
-        links = self.links_from(ids, kind) if end == "source" else self.links_to(ids, kind)
-        for link in links:
-            other = link.target if end == "source" else link.source
-            if not below or below[:1] <= other < below:
-                yield link.source, link.target
-
     def count_links(self) -> Counter[str]:
         """How many links there are of each kind."""
         return Counter(self._view.links.count())
@@ -320,15 +291,6 @@ class Snapshot:
         """Ids of the passages whose entities and facts are stored."""
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
         return (id_ for (id_,) in self._database.rows(sql))
-
-    def terms(self, ids: Collection[str] | None = None) -> Iterator[Term]:
-        """What is known of names and words, all or those of `ids`."""
-        return iter(self._view.terms(ids))
-
-    @cached_property
-    def has_terms(self) -> bool:
-        """Whether the corpus is so large that its names and words are counted in the store."""
-        return self._database.one("SELECT 1 FROM terms LIMIT 1") is not None
 
     def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
         """The vectors of some units, of those that there are."""

@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.corpus import writer as corpus
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.snapshot import Snapshot as View
-from hoptrail.corpus.terms import Term
 from hoptrail.errors import StillRead
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
@@ -156,6 +156,31 @@ class Writer:
                 self._inner.put_links(kind, Edges(numbers[rows.sources], numbers[rows.targets], rows.weights))
                 self._dirty = True
 
+    def stale_links(self, kind: str, wanted: NDArray[np.void], among: Collection[str] | None) -> Edges:
+        """Remove the links of one kind that are not among those `wanted` (rows of `LINK`), of all units or of some; gives those
+        that are yet to be put. Links are removed by what they lead from, so that what else leads from there is put again.
+        """
+        ids, places = np.unique(np.concatenate([wanted["source"], wanted["target"]]), return_inverse=True)
+        numbers = self._inner.reserve([id_.decode() for id_ in ids.tolist()])[places]
+        edges = Edges(numbers[: len(wanted)], numbers[len(wanted) :], np.array(wanted["weight"]))
+        edges = edges.where(np.unique(edges.keys, return_index=True)[1])
+        view = self._inner.snapshot()
+        held = view.texts.numbers(list(among or ()), reserved=True)
+        stored = view.links.all(kind) if among is None else view.links.leaving(kind, held[held > 0])
+        lost = np.unique(stored.sources[~np.isin(stored.keys, edges.keys)])
+        if len(lost):
+            self._inner.remove_links(kind, lost)
+            self._dirty = True
+        kept = stored.where(~np.isin(stored.sources, lost))
+        same = np.isin(edges.keys, kept.keys)
+        same[same] = kept.weights[np.searchsorted(kept.keys, edges.keys[same])] == edges.weights[same]
+        return edges.where(~same)
+
+    def put_edges(self, kind: str, edges: Edges) -> None:
+        """As `put_links`, by number."""
+        self._inner.put_links(kind, edges)
+        self._dirty = True
+
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace what was found in passages, by their ids."""
         if extractions:
@@ -163,22 +188,6 @@ class Writer:
             if not all(numbers):
                 raise KeyError("something was found in passages that are not stored")
             self._inner.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
-            self._dirty = True
-
-    def put_terms(self, terms: Sequence[Term]) -> None:
-        """Add terms, or replace those of the same id."""
-        if terms:
-            self._inner.put_terms(terms)
-            self._dirty = True
-
-    def remove_terms(self, ids: Collection[str]) -> None:
-        if ids:
-            self._inner.remove_terms(ids)
-            self._dirty = True
-
-    def drop_terms(self) -> None:
-        if self.snapshot().has_terms:
-            self._inner.remove_terms()
             self._dirty = True
 
     def remove_documents(self, ids: Collection[str]) -> None:

@@ -12,21 +12,19 @@ differ in more than case and white space (`Orla Finch`, `O. Finch`) are not brou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hoptrail.errors import UsageError
-from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.scratch import Scratch
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
+from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
-from hoptrail.structures.renewing import renew_units
 from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
@@ -51,44 +49,35 @@ class AggregateSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregates:
+class Aggregates(Derived):
     """One aggregate an entity, in parts where it is long. Its id stands for the entity, not for what is said of it."""
 
     settings: AggregateSettings = field(default_factory=AggregateSettings)
-    name: str = AGGREGATES
-    needs_language: bool = False
+    name = AGGREGATES
+    by_document = False
+    units = (Kind.AGGREGATE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
+        """See `Structure.built_from`."""
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
-
-    def discard(self, writer: Writer) -> None:
-        writer.drop_units(Kind.AGGREGATE)
-
-    def update(self, workshop: Workshop) -> None:
-        """Gather all facts anew, which is cheap, and write and encode the aggregates that have changed by that.
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+        """See `Derived.rows`. All facts are gathered anew, which is cheap.
 
         Raises:
             UsageError: the clustering method is not installed.
         """
         writer, settings = workshop.writer, self.settings
         snapshot = writer.snapshot()
-        found = stored_in_order(snapshot)
+        found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
             groups = topic_groups(snapshot, open_clusterer(settings.topics, writer.scratch.table))
             gatherings = gathered_by_topic(groups, found, snapshot)
         else:
             gatherings = gathered_by_entity(found, writer.scratch, dates_and_numbers=settings.dates_and_numbers)
-        with writer.scratch.records() as gathered:
-            for gathering in gatherings:
-                gathered.put(gathering)
-            covered = settings.key == "entity" and settings.drop_covered_singletons
-            kept = chosen(gathered, writer.scratch, drop_covered=covered)
-            renew_units(workshop, Kind.AGGREGATE, units_of(kept, settings.part_words))
+        covered = settings.key == "entity" and settings.drop_covered_singletons
+        return units_of(chosen(list(gatherings), writer.scratch, drop_covered=covered), settings.part_words)
 
 
 def gathered_by_entity(

@@ -5,15 +5,14 @@ Knows nothing of what is asked, or of where the outputs are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.executing.executor import batched, travels
+from hoptrail.executing.executor import travels
 from hoptrail.language.tasks import Task
-from hoptrail.store.columns import Digests
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
@@ -24,9 +23,6 @@ T = TypeVar("T")
 
 BATCH = 256
 """Passages whose outputs are kept at a time at least."""
-
-READ = 65_536
-"""Places read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,6 @@ def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str,
     return {
         unit.id: before for before, unit in pairwise(ordered) if unit.id in wanted and before.document == unit.document
     }
-
-
-def passages_without(snapshot: Snapshot, done: Digests, name: Callable[[str], str] = str) -> Iterator[tuple[str, Span]]:
-    """Ids and places of the passages that have nothing under what they are called by `name`; `done` holds that of the others."""
-    for some in batched(snapshot.first_sources(Kind.PASSAGE), READ):
-        yield from compress(some, ~done.holding(hash(name(id_)) for id_, _ in some))
 
 
 def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry: Inquiry[T]) -> None:

@@ -1,15 +1,10 @@
-"""What a structure is, and what it is handed to build itself.
-
-A structure is something built once per corpus and stored. It brings itself up to date with the documents that the writer
-holds: it makes what is missing, takes away what no longer stands, and does so in steps that are each kept, so that a
-stopped build goes on where it was.
-"""
+"""What a structure is handed to be built with: where to write, whom to ask, whom to tell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.executing.executor import HERE, Executor
@@ -100,31 +95,3 @@ class Workshop:
             self.account.enter(reply.usage or Usage())
             self.account.count_unreached(reply)
             yield reply if isinstance(reply, TaskFailed) else reply.value
-
-
-class Structure(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes when the settings that shape this structure do; it is then built anew."""
-        ...
-
-    @property
-    def built_from(self) -> tuple[str, ...]:
-        """The structures that must stand before this one."""
-        ...
-
-    @property
-    def needs_language(self) -> bool:
-        """Whether language tasks make it: it is then built anew when another language is to go on with it."""
-        ...
-
-    def discard(self, writer: Writer) -> None:
-        """Take away all of it."""
-        ...
-
-    def update(self, workshop: Workshop) -> None:
-        """Bring it up to date with the writer's documents, from nothing or from where it was."""
-        ...

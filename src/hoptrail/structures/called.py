@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
@@ -97,14 +97,6 @@ def can_be_found(key: str) -> bool:
     return key.count(" ") < MOST_WORDS and key not in FUNCTION_WORDS
 
 
-def possible_names(text: str) -> set[str]:
-    """The keys of all that a scanner could find in a text, whatever names it knows."""
-    matches = list(_WORD.finditer(text))
-    words = [_plain(match.group()) for match in matches]
-    opening = [at for at, match in enumerate(matches) if _opens_name(text, match.start())]
-    return {" ".join(words[at:end]) for at in opening for end in range(at + 1, min(at + MOST_WORDS, len(words)) + 1)}
-
-
 def name_key(name: str) -> str:
     """What the spellings of one name have in common: its words in lower case without accents, one space between two."""
     if name.isascii():
@@ -112,29 +104,34 @@ def name_key(name: str) -> str:
     return " ".join(_plain(match) for match in _WORD.findall(name))
 
 
-def passages_called(passages: Iterable[Unit]) -> dict[str, list[str]]:
+class Place(NamedTuple):
+    """Where a passage stands, its id and its title."""
+
+    document: str
+    start: int
+    passage: str
+    title: str
+
+
+def place_of(passage: Unit) -> Place:
+    return Place(passage.document, passage.sources[0].start, passage.id, passage.title)
+
+
+def first_passages(places: Iterable[Place]) -> dict[str, list[str]]:
     """By the key of a title, without its parenthesis: the first passage of each document that has it, by rising id."""
-    return without_headings(passages_titled(passages))
+    first: dict[str, Place] = {}
+    for place in places:
+        first[place.document] = min(place, first.get(place.document, place))
+    called: defaultdict[str, list[str]] = defaultdict(list)
+    for place in sorted(first.values(), key=lambda place: place.passage):
+        if key := title_key(place.title):
+            called[key].append(place.passage)
+    return dict(called)
 
 
 def without_headings(titled: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """What is left where titles call nothing that too many documents have."""
     return {key: ids for key, ids in titled.items() if 0 < len(ids) <= MOST_NAMESAKES}
-
-
-def passages_titled(passages: Iterable[Unit]) -> dict[str, list[str]]:
-    """As `passages_called`, headings too."""
-    first: dict[str, tuple[int, str, str]] = {}
-    for unit in passages:
-        place = (unit.sources[0].start, unit.id, unit.title)
-        known = first.setdefault(unit.document, place)
-        if place[0] < known[0]:
-            first[unit.document] = place
-    called: defaultdict[str, list[str]] = defaultdict(list)
-    for _, passage, title in sorted(first.values(), key=lambda place: place[1]):
-        if key := title_key(title):
-            called[key].append(passage)
-    return dict(called)
 
 
 def title_key(title: str) -> str:

@@ -1,75 +1,69 @@
-"""The structures by name, in the order they are built: the one table that a new structure is entered in."""
+"""The structures in the order they are built: the one table that a new structure is entered in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, make_dataclass
 
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.structures.aggregates import Aggregates, AggregateSettings
-from hoptrail.structures.building import Structure
-from hoptrail.structures.extractions import Extractions, ExtractionSettings
+from hoptrail.structures.aggregates import Aggregates
+from hoptrail.structures.declaring import Structure
+from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import MentionSettings, TitleMentions
-from hoptrail.structures.neighbours import (
-    Bm25Neighbours,
-    Bm25NeighbourSettings,
-    DenseNeighbours,
-    DenseNeighbourSettings,
-)
+from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.profiles import Profiles, ProfileSettings
-from hoptrail.structures.sentence_graph import SentenceGraphSettings, SentenceLinks
+from hoptrail.structures.profiles import Profiles
+from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.topics import Topics, TopicSettings
-from hoptrail.structures.tree import TreeSettings
-from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree, SimilarityTreeSettings
-from hoptrail.structures.triples import Triples, TripleSettings
+from hoptrail.structures.topics import Topics
+from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree
+from hoptrail.structures.triples import Triples
+
+STRUCTURES: tuple[type[Structure], ...] = (
+    Passages,
+    Extractions,
+    Topics,
+    Facts,
+    Profiles,
+    Aggregates,
+    SimilarityTree,
+    RelatednessTree,
+    JointTree,
+    EntityTree,
+    Sentences,
+    SentenceLinks,
+    TitleMentions,
+    DenseNeighbours,
+    Bm25Neighbours,
+    Triples,
+)
+"""Each stands after those it is built from."""
 
 
-@dataclass(frozen=True, slots=True)
-class StructureSettings:
-    """One field a structure that has settings, under its name."""
+def _settings_fields() -> list[tuple[str, type, object]]:
+    """Names, types and defaults of the settings of all structures, but for passages, whose limits are set with documents."""
+    found: list[tuple[str, type, object]] = []
+    for structure in STRUCTURES:
+        default = None if structure.name == PASSAGES else structure.made(None, {}).settings
+        if default is not None:
+            found.append((structure.name.replace("-", "_"), type(default), field(default=default)))
+    return found
 
-    extractions: ExtractionSettings = field(default_factory=ExtractionSettings)
-    topics: TopicSettings = field(default_factory=TopicSettings)
-    aggregates: AggregateSettings = field(default_factory=AggregateSettings)
-    similarity_tree: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
-    relatedness_tree: TreeSettings = field(default_factory=TreeSettings)
-    joint_tree: TreeSettings = field(default_factory=TreeSettings)
-    entity_tree: TreeSettings = field(default_factory=TreeSettings)
-    sentence_graph: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
-    mentions: MentionSettings = field(default_factory=MentionSettings)
-    dense_neighbours: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
-    bm25_neighbours: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
-    profiles: ProfileSettings = field(default_factory=ProfileSettings)
-    triples: TripleSettings = field(default_factory=TripleSettings)
+
+class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), frozen=True)):  # type: ignore[misc]
+    """One field for each structure that has settings, under its name with `_` for `-`."""
 
 
 def structures_by_name(limits: PassageLimits, settings: StructureSettings | None = None) -> dict[str, Structure]:
     """Every structure there is, with its settings; each stands after those it is built from."""
-    settings = settings or StructureSettings()
-    similarity = SimilarityTree(settings.similarity_tree)
-    relatedness = RelatednessTree(settings.relatedness_tree)
-    structures: tuple[Structure, ...] = (
-        Passages(limits),
-        Extractions(settings.extractions),
-        Topics(settings.topics),
-        Facts(),
-        Profiles(settings.profiles),
-        Aggregates(settings.aggregates),
-        similarity,
-        relatedness,
-        JointTree(settings.joint_tree, (similarity, relatedness)),
-        EntityTree(settings.entity_tree),
-        Sentences(),
-        SentenceLinks(settings.sentence_graph),
-        TitleMentions(settings.mentions),
-        DenseNeighbours(settings.dense_neighbours),
-        Bm25Neighbours(settings.bm25_neighbours),
-        Triples(settings.triples),
-    )
-    return {structure.name: structure for structure in structures}
+    chosen = settings or StructureSettings()
+    known: dict[str, Structure] = {}
+    for structure in STRUCTURES:
+        own = limits if structure.name == PASSAGES else getattr(chosen, structure.name.replace("-", "_"), None)
+        known[structure.name] = structure.made(own, known)
+    return known
 
 
 def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> list[Structure]:

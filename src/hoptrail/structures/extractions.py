@@ -6,17 +6,18 @@ read in its place (`imported.py`). Knows nothing of prompts, and does not judge 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.tasks import Extract, Extraction
+from hoptrail.language.tasks import Extract, Extraction, Task
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
-from hoptrail.structures.asking import Inquiry, ask_about, passages_in_order, passages_without
+from hoptrail.structures.asking import passages_in_order
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Asked, places_within
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
@@ -39,12 +40,14 @@ class ExtractionSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Extractions:
+class Extractions(Asked[Extraction]):
     """One extraction a passage, by the passage's id."""
 
     settings: ExtractionSettings = field(default_factory=ExtractionSettings)
-    name: str = EXTRACTIONS
-    built_from: tuple[str, ...] = (PASSAGES,)
+    name = EXTRACTIONS
+    built_from = (PASSAGES,)
+    doing = "extracting"
+    looks_back = True
 
     @property
     def needs_language(self) -> bool:
@@ -64,6 +67,26 @@ class Extractions:
     def discard(self, writer: Writer) -> None:
         writer.drop_extractions()
 
+    def row_id(self, passage: str) -> str:
+        """See `Asked.row_id`."""
+        return passage
+
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """See `Asked.stored`."""
+        return snapshot.extracted()
+
+    def remove(self, writer: Writer, rows: Collection[str]) -> None:
+        """See `Asked.remove`."""
+        writer.remove_units(Kind.PASSAGE, rows)
+
+    def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
+        """See `Asked.task`."""
+        return Extract(passage, before)
+
+    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, Extraction]]) -> None:
+        """See `Asked.keep`."""
+        workshop.writer.put_extractions({unit.id: extraction for unit, extraction in got})
+
     def update(self, workshop: Workshop) -> None:
         """Extract from the passages without an extraction; what was found in passages that are gone goes.
 
@@ -72,50 +95,29 @@ class Extractions:
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         if self.settings.from_file:
-            _import(workshop, _file(self.settings))
+            _import(workshop, _file(self.settings), self.missing(workshop))
         else:
-            inquiry = Inquiry(Extract, lambda got: _keep(workshop.writer, got), "extracting", looks_back=True)
-            ask_about(workshop, _missing(workshop), inquiry)
+            Asked.update(self, workshop)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
-    places = snapshot.first_sources(Kind.PASSAGE) if documents is None else _places_within(snapshot, documents)
+    places = snapshot.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
     for ids in PassagePlaces(places, snapshot.scratch).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
-
-
-def _places_within(snapshot: Snapshot, documents: Collection[str]) -> Iterator[tuple[str, Span]]:
-    """Ids and places of the passages of some documents."""
-    return ((unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents))
-
-
-def _missing(workshop: Workshop) -> Iterator[tuple[str, Span]]:
-    """Ids and places of the passages without an extraction; extractions without a passage are removed."""
-    writer, snapshot = workshop.writer, workshop.writer.snapshot()
-    if workshop.change:  # with a document that goes, what was found in it has gone
-        return _places_within(snapshot, workshop.change.came)
-    there = writer.scratch.digests(map(hash, snapshot.unit_ids(Kind.PASSAGE)))
-    done = writer.scratch.digests(map(hash, snapshot.extracted()))
-    writer.remove_units(Kind.PASSAGE, (id_ for id_ in snapshot.extracted() if hash(id_) not in there))
-    return passages_without(snapshot, done)
-
-
-def _keep(writer: Writer, got: Sequence[tuple[Unit, Extraction]]) -> None:
-    writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
 
 def _file(settings: ExtractionSettings) -> LinesFile:
     return LinesFile(Path(settings.from_file), EXTRACTIONS)
 
 
-def _import(workshop: Workshop, file: LinesFile) -> None:
+def _import(workshop: Workshop, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
     snapshot, change = workshop.writer.snapshot(), workshop.change
-    wanted = workshop.writer.scratch.digests(hash(id_) for id_, _ in _missing(workshop))
+    wanted = {id_ for id_, _ in missing}
     if not wanted:
         return
-    places = _places_within(snapshot, change.came) if change else snapshot.first_sources(Kind.PASSAGE)
+    places = places_within(snapshot, change.came) if change else snapshot.first_sources(Kind.PASSAGE)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
     for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):

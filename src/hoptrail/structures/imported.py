@@ -15,7 +15,7 @@ many.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, groupby
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store.columns import Digests
 from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
@@ -88,7 +87,7 @@ class _Unfit(Exception):
 
 
 def import_extractions(
-    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], wanted: Digests
+    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], wanted: Collection[str]
 ) -> Iterator[tuple[Unit, Extraction | None]]:
     """The `wanted` ones of some passages in document order, each with what a file says of it: None where no line that can be used
     is about its document.
@@ -106,7 +105,7 @@ def import_extractions(
             texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
             for units, own in some:  # also where none is wanted, so that whoever goes on is told of all faults
                 found = _said(texts[units[0].document], units, own, faults) if own else {}
-                yield from ((unit, found.get(unit.id)) for unit in units if hash(unit.id) in wanted)
+                yield from ((unit, found.get(unit.id)) for unit in units if unit.id in wanted)
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:

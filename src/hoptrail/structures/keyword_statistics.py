@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,41 +144,6 @@ class _Counted:
         pairs, counts = np.unique(owners << 32 | flat, return_counts=True)
         sizes = np.bincount(pairs >> 32, minlength=len(texts))
         return cls(lengths, sizes, (pairs & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
-
-
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """Of a whole corpus: how many texts it has, how many words they have together, how many of them have a word.
-
-    `texts_with` knows the words that were looked for, but for those that no text has or one alone.
-    """
-
-    texts: int
-    words: int
-    texts_with: Mapping[str, int]
-
-
-class PartialKeywords:
-    """The same scores for some texts of a corpus, from what is counted in all of it."""
-
-    def __init__(self, texts: Sequence[str], corpus: WordCounts) -> None:
-        self._counts = [Counter(words) for words in keyword_words(texts)]
-        self._corpus = corpus
-        lengths = np.array([found.total() for found in self._counts], dtype=np.float64)
-        self._damping = K1 * (1 - B + B * lengths * corpus.texts / max(corpus.words, 1))
-
-    def scores(self, question: str) -> NDArray[np.float32]:
-        (words,) = keyword_words([question]) or [[]]
-        scores = np.zeros(len(self._counts))
-        for word in words:
-            found = np.array([counts[word] for counts in self._counts], dtype=np.float64)
-            texts = self.frequency(word)
-            idf = np.log(1 + (self._corpus.texts - texts + 0.5) / (texts + 0.5))
-            scores += idf * found / np.maximum(found + self._damping, 1e-9)
-        return scores.astype(np.float32)
-
-    def frequency(self, word: str) -> int:
-        return self._corpus.texts_with.get(word) or sum(word in counts for counts in self._counts)
 
 
 def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
-from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, is_among, joined, ranges
 from hoptrail.store.scratch import Scratch
@@ -31,6 +30,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
@@ -203,7 +203,7 @@ def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
 
 
 @dataclass(frozen=True, slots=True)
-class DenseNeighbours:
+class DenseNeighbours(Structure):
     """The structure by vectors. Up to `exact_up_to` passages, bringing it up to date gives what building anew gives.
 
     A new passage brings its own links and takes the place of farther neighbours of the passages that stand; a passage
@@ -213,16 +213,9 @@ class DenseNeighbours:
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
-    name: str = DENSE_NEIGHBOURS
-    built_from: tuple[str, ...] = (PASSAGES,)
-    needs_language: bool = False
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
-
-    def discard(self, writer: Writer) -> None:
-        writer.drop_links(self.name)
+    name = DENSE_NEIGHBOURS
+    built_from = (PASSAGES,)
+    links = (DENSE_NEIGHBOURS,)
 
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
@@ -235,7 +228,7 @@ class DenseNeighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25Neighbours:
+class Bm25Neighbours(Structure):
     """The structure by keywords.
 
     Brought up to date as the one by vectors is, with one difference: documents that come or go change what words are worth
@@ -243,16 +236,9 @@ class Bm25Neighbours:
     """
 
     settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
-    name: str = BM25_NEIGHBOURS
-    built_from: tuple[str, ...] = (PASSAGES,)
-    needs_language: bool = False
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
-
-    def discard(self, writer: Writer) -> None:
-        writer.drop_links(self.name)
+    name = BM25_NEIGHBOURS
+    built_from = (PASSAGES,)
+    links = (BM25_NEIGHBOURS,)
 
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""

@@ -8,7 +8,7 @@ document's first sentence as text. What a line means is not understood here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -16,13 +16,12 @@ from pathlib import Path
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Derived, Wanted
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.structures.profile_file import Described, import_profiles
-from hoptrail.structures.renewing import renew_by_document, renew_units
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.words import words
 from hoptrail.types import Kind, Span, Unit, content_id
@@ -41,16 +40,22 @@ class ProfileSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(Derived):
     """One profile a document that has lines for one."""
 
     settings: ProfileSettings = field(default_factory=ProfileSettings)
-    name: str = PROFILES
-    needs_language: bool = False
+    name = PROFILES
+    units = (Kind.PROFILE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
+        """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.from_file else (EXTRACTIONS,)
+
+    @property
+    def by_document(self) -> bool:
+        """Which documents a line of a file is about hangs on all their titles."""
+        return not self.settings.from_file
 
     @property
     def fingerprint(self) -> str:
@@ -67,26 +72,25 @@ class Profiles:
     def _file(self) -> LinesFile:
         return LinesFile(Path(self.settings.from_file), PROFILES)
 
-    def discard(self, writer: Writer) -> None:
-        writer.drop_units(Kind.PROFILE)
+    def wanted(self, workshop: Workshop) -> Wanted:
+        """Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file."""
+        if self.settings.from_file and not self._file.path.exists():
+            return Wanted((), whole=False)
+        return Derived.wanted(self, workshop)
 
-    def update(self, workshop: Workshop) -> None:
-        """Work out profiles anew, which is cheap, and encode and write those that have changed by that.
-
-        Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file.
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+        """See `Derived.rows`.
 
         Raises:
             UsageError: the file cannot be read.
         """
         snapshot, most = workshop.writer.snapshot(), self.settings.characters
         if not self.settings.from_file:
-            renew_by_document(
-                workshop, Kind.PROFILE, lambda documents: from_facts(stored_in_order(snapshot, documents), most)
-            )
-        elif self._file.path.exists():
-            faults = Faults(self._file)
-            renew_units(workshop, Kind.PROFILE, from_file(import_profiles(faults, snapshot), most))
-            workshop.account.notes += faults.told
+            yield from from_facts(stored_in_order(snapshot, documents), most)
+            return
+        faults = Faults(self._file)
+        yield from from_file(import_profiles(faults, snapshot), most)
+        workshop.account.notes += faults.told
 
 
 def profile_id(document: str) -> str:

@@ -8,15 +8,13 @@ and looking for every name takes some twenty-five.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from hoptrail.executing.executor import batched
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change
-from hoptrail.structures.called import HeldNames, TitleScanner, can_be_found, passages_titled, without_headings
-from hoptrail.structures.passage_places import PassagePlaces
+from hoptrail.structures.called import HeldNames, TitleScanner, can_be_found, first_passages, place_of, without_headings
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.structures.titled import Titled
 from hoptrail.types import Kind, Unit
@@ -37,74 +35,31 @@ NAMES_A_PATTERN = 100
 _BETWEEN = "[^0-9A-Za-z]"
 
 
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """`titled` are the passages by what they are called `now`; `names` are those that called others before, or the same ones,
-    which went and came again and have lost their links by it. `came` and `went` are the passages of documents that did.
-
-    `naming` are the sentences of documents that stayed which say one of `names`; `formerly` tells of `names` which passages they
-    called.
+def renamed(now: Snapshot, change: Change, titled: Titled) -> frozenset[str] | None:
+    """The names that call other passages than before, or the same ones, which went and came again and have lost their links by
+    it; None where there are too many.
     """
-
-    now: Snapshot
-    change: Change
-    came: tuple[Unit, ...]
-    went: tuple[Unit, ...]
-    titled: Titled
-    formerly: Mapping[str, list[str]]
-    names: frozenset[str]
-    naming: tuple[Unit, ...]
-
-    @classmethod
-    def of(cls, now: Snapshot, change: Change, titled: Titled) -> Renaming | None:
-        """None where everything is better looked at."""
-        came = _passages_of(now, change.came)
-        went = _passages_of(change.before, change.went) if change.went else ()
-        if came is None or went is None:
-            return None
-        titled_came, titled_went = passages_titled(came), passages_titled(went)
-        touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
-        stayed = {key: set(titled.having(key)).difference(titled_came.get(key, ())) for key in touched}
-        formerly = without_headings({key: sorted(stayed[key].union(titled_went.get(key, ()))) for key in touched})
-        names = frozenset(key for key in touched if titled.called(key) != formerly.get(key, [])) | again
-        if len(names) > MOST_NAMES:
-            return None
-        new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
-        naming: list[str] = []
-        most = min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE))
-        for id_ in _saying(names, now):
-            if id_ not in new:
-                naming.append(id_)
-            if len(naming) > most:
-                return None
-        return cls(now, change, came, went, titled, formerly, names, tuple(now.units(Kind.SENTENCE, naming)))
-
-    def scanner_before(self) -> TitleScanner:
-        """Finds what names there were."""
-        return TitleScanner(_Before(self.titled, self.names, HeldNames(self.formerly)))
-
-    def passages_that_stayed(self) -> list[Unit]:
-        """Those of which a sentence says one of the names."""
-        around = list(self.now.units_within(Kind.PASSAGE, {unit.document for unit in self.naming}))
-        places = PassagePlaces(((unit.id, unit.sources[0]) for unit in around), self.now.scratch)
-        saying = {places.holding(sentence) for sentence in self.naming}
-        return [unit for unit in around if unit.id in saying]
+    came = _passages_of(now, change.came)
+    went = _passages_of(change.before, change.went) if change.went else ()
+    if came is None or went is None:
+        return None
+    titled_came, titled_went = first_passages(map(place_of, came)), first_passages(map(place_of, went))
+    touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
+    stayed = {key: set(titled.having(key)).difference(titled_came.get(key, ())) for key in touched}
+    formerly = without_headings({key: sorted(stayed[key].union(titled_went.get(key, ()))) for key in touched})
+    names = frozenset(key for key in touched if titled.called(key) != formerly.get(key, [])) | again
+    return None if len(names) > MOST_NAMES else names
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The names that there were: those `now` that are not `renamed`, and what called others. Satisfies `Names`."""
-
-    now: Titled
-    renamed: frozenset[str]
-    formerly: HeldNames
-
-    def __contains__(self, key: str, /) -> bool:
-        return key in self.formerly or (key not in self.renamed and key in self.now)
-
-    def longest(self, first: str) -> int:
-        """See `Names.longest`."""
-        return max(self.now.longest(first), self.formerly.longest(first))
+def sentences_renaming(now: Snapshot, change: Change, titled: Titled) -> tuple[Unit, ...] | None:
+    """The sentences of documents that stayed which say a `renamed` name; None where everything is better looked at."""
+    names = renamed(now, change, titled)
+    if names is None:
+        return None
+    new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
+    most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
+    naming = list(islice((id_ for id_ in _saying(names, now) if id_ not in new), most + 1))
+    return None if len(naming) > most else tuple(now.units(Kind.SENTENCE, naming))
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:

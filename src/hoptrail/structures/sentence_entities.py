@@ -19,6 +19,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.store.columns import Places, Rows, as_bytes, distinct, is_among, paired, ranges, unpaired
 from hoptrail.store.scratch import Scratch
+from hoptrail.structures.called import name_key
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
@@ -146,3 +147,9 @@ def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
 def _digest(key: str) -> int:
     """The same in every process, unlike a hash: the order of entities must be."""
     return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+@lru_cache(maxsize=100_000)
+def entity_key(entity: str) -> str:
+    """The key of the name that an extracted entity is; nothing for a date or a number."""
+    return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor
-from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, id_rows, is_among, packed, rows_among, unpaired
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.linking import (
     TOGETHER,
@@ -140,7 +140,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceLinks:
+class SentenceLinks(Structure):
     """The structure. Links from the sentence of the lower id to that of the higher, one a kind; weights between 0 and 1.
 
     A new document brings the links of its own sentences. Whether a sentence is among the best of another is judged by what is
@@ -150,17 +150,9 @@ class SentenceLinks:
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
-    name: str = SENTENCE_GRAPH
-    built_from: tuple[str, ...] = (SENTENCES, EXTRACTIONS)
-    needs_language: bool = False
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
-
-    def discard(self, writer: Writer) -> None:
-        for kind in KINDS:
-            writer.drop_links(kind)
+    name = SENTENCE_GRAPH
+    built_from = (SENTENCES, EXTRACTIONS)
+    links = KINDS
 
     def update(self, workshop: Workshop) -> None:
         """Link the sentences that have no links yet, and by entities those without an EC link.

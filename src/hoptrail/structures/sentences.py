@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,9 @@ from hoptrail.executing.executor import batched
 from hoptrail.store.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, ranges
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Derived
 from hoptrail.structures.names import PASSAGES, SENTENCES
-from hoptrail.structures.renewing import renew_by_document
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
@@ -32,24 +30,17 @@ _IN_TEXT = np.dtype([("document", ID), ("start", ">u8"), ("end", ">u8"), ("row",
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
+class Sentences(Derived):
     """One unit a sentence; it has no settings."""
 
-    name: str = SENTENCES
-    fingerprint: str = "1"
-    built_from: tuple[str, ...] = (PASSAGES,)
-    needs_language: bool = False
+    name = SENTENCES
+    built_from = (PASSAGES,)
+    units = (Kind.SENTENCE,)
 
-    def discard(self, writer: Writer) -> None:
-        writer.drop_units(Kind.SENTENCE)
-
-    def update(self, workshop: Workshop) -> None:
-        """Encode and write the sentences that are not there yet."""
-        renew_by_document(workshop, Kind.SENTENCE, partial(_units, workshop.writer.snapshot()))
-
-
-def _units(snapshot: Snapshot, documents: Collection[str] | None) -> Iterator[Unit]:
-    return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+        """See `Derived.rows`."""
+        snapshot = workshop.writer.snapshot()
+        return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 
 
 class SentencePlaces:

@@ -6,17 +6,17 @@ passage. Only aggregates by topic are made from topics (`topic_groups.py`); none
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
-from hoptrail.fingerprints import fingerprint
-from hoptrail.language.tasks import Summarise
+from hoptrail.language.tasks import Summarise, Task
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
-from hoptrail.structures.asking import Inquiry, ask_about, passages_without
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Asked
+from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.names import PASSAGES, TOPICS
-from hoptrail.structures.renewing import encode_units
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Unit, content_id
 
@@ -33,51 +33,47 @@ class TopicSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class Topics(Asked[str]):
     """One topic a passage, by the language."""
 
     settings: TopicSettings = field(default_factory=TopicSettings)
-    name: str = TOPICS
-    built_from: tuple[str, ...] = (PASSAGES,)
-    needs_language: bool = True
+    name = TOPICS
+    built_from = (PASSAGES,)
+    needs_language = True
+    units = (Kind.TOPIC,)
+    doing = "finding topics"
+    looks_back = False
 
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
+    def row_id(self, passage: str) -> str:
+        """See `Asked.row_id`."""
+        return topic_id(passage)
 
-    def discard(self, writer: Writer) -> None:
-        writer.drop_units(Kind.TOPIC)
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """See `Asked.stored`."""
+        return snapshot.unit_ids(Kind.TOPIC)
 
-    def update(self, workshop: Workshop) -> None:
-        """Ask for the topics of passages without one; those of passages that are gone go.
+    def remove(self, writer: Writer, rows: Collection[str]) -> None:
+        """See `Asked.remove`."""
+        writer.remove_units(Kind.TOPIC, rows)
 
-        Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: the topics got until then are kept.
-        """
-        snapshot = workshop.writer.snapshot()
-        scratch = workshop.writer.scratch
-        there = scratch.digests(hash(topic_id(id_)) for id_ in snapshot.unit_ids(Kind.PASSAGE))
-        done = scratch.digests(map(hash, snapshot.unit_ids(Kind.TOPIC)))
-        workshop.writer.remove_units(
-            Kind.TOPIC, (id_ for id_ in snapshot.unit_ids(Kind.TOPIC) if hash(id_) not in there)
-        )
-        inquiry = Inquiry(
-            lambda unit, _: Summarise((unit,), self.settings.words), lambda got: _keep(workshop, got), "finding topics"
-        )
-        ask_about(workshop, passages_without(snapshot, done, topic_id), inquiry)
+    def task(self, passage: Unit, before: Unit | None) -> Task[str]:
+        """See `Asked.task`."""
+        del before
+        return Summarise((passage,), self.settings.words)
+
+    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, str]]) -> None:
+        """See `Asked.keep`."""
+        units = []
+        for passage, said in got:
+            topic = squeeze(said)
+            if topic:
+                units.append(Unit(topic_id(passage.id), Kind.TOPIC, "", topic, passage.sources))
+            else:
+                what = f"the topic of passage {passage.id} of {passage.title!r} is empty"
+                workshop.account.notes.append(f"{what}. Run the same command again to ask once more.")
+        for batch, vectors in encode_batches(workshop, [units], len(units)):
+            workshop.writer.put_units(batch, vectors)
 
 
 def topic_id(passage: str) -> str:
     return content_id("o", passage)
-
-
-def _keep(workshop: Workshop, got: Sequence[tuple[Unit, str]]) -> None:
-    units = []
-    for passage, said in got:
-        topic = squeeze(said)
-        if topic:
-            units.append(Unit(topic_id(passage.id), Kind.TOPIC, "", topic, passage.sources))
-        else:
-            what = f"the topic of passage {passage.id} of {passage.title!r} is empty"
-            workshop.account.notes.append(f"{what}. Run the same command again to ask once more.")
-    encode_units(workshop, units)

@@ -9,16 +9,16 @@ a group has at least two nodes; a node that is longer than a group may be is in 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
-from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
 from hoptrail.structures.tree_grove import Grove, Standing
 from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES, Ids
@@ -56,22 +56,12 @@ class TreeSettings:
             raise UsageError(f"the share of newcomers must be between 0 and 1, not {self.newcomers}")
 
 
-class Tree(ABC):
+class Tree(Structure):
     """What the trees share. A tree says which nodes stand on a level; the groups of the level above are made of them."""
 
     __slots__ = ()
     settings: TreeSettings
-    name: str
-    needs_language: bool
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.settings)
-
-    @property
-    @abstractmethod
-    def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
+    needs_language = True
 
     @abstractmethod
     def members(self, grove: Grove, level: int) -> Standing:
@@ -82,6 +72,7 @@ class Tree(ABC):
         return grove.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
+        """Its summaries are of a kind that all trees share."""
         grove = Grove(writer)
         grove.remove_groups(group.id for group in grove.groups(self.name))
         writer.drop_links(self.name)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, PackedIds, Rows, id_rows, rows_among
+from hoptrail.store.columns import ID, PackedIds, Rows, rows_among
 from hoptrail.store.writer import Writer
 from hoptrail.structures.names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.renewing import write_units
 from hoptrail.structures.tree_memberships import TOGETHER, Group, Grouped, Ids, runs_of, texts
 from hoptrail.structures.tree_nodes import Level, Nodes, middle
 from hoptrail.types import Kind, Link, Unit
@@ -155,9 +154,9 @@ class Grove:
             id_ for some in summaries for id_ in compress(some, (~groups.holding(map(hash, some))).tolist())
         )
 
-    def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix, standing: Nodes) -> None:
-        """Keep summaries, which take the place of those that are `standing`."""
-        write_units(self._writer, units, vectors, standing.rows_of(id_rows(unit.id for unit in units)) >= 0)
+    def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        """Keep summaries, which take the place of those that are there."""
+        self._writer.put_units(units, vectors)
 
 
 def _weighed(

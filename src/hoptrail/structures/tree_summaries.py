@@ -103,12 +103,11 @@ class Summariser:
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        standing = grove.summaries(groups)
-        waiting = stale(groups, nodes, standing)
+        waiting = stale(groups, nodes, grove.summaries(groups))
         weight, done = itemgetter(1), 0
         at_once = kept_at_once(self.workshop, len(waiting), BATCH)
         for kept in batched(_weighed(groups, nodes, waiting), at_once, weight, SOURCES):
-            with self._kept(grove, standing) as made:
+            with self._kept(grove) as made:
                 for some in batched(kept, BATCH, weight, SOURCES):
                     self._report(done, len(waiting))
                     batch = groups.some(np.array([number for number, _ in some]))
@@ -120,14 +119,14 @@ class Summariser:
             self._report(len(waiting), len(waiting))
 
     @contextmanager
-    def _kept(self, grove: Grove, standing: Nodes) -> Iterator[list[Unit]]:
+    def _kept(self, grove: Grove) -> Iterator[list[Unit]]:
         """Room for summaries, which may have been paid for: they are kept, whatever stops the run."""
         made: list[Unit] = []
         try:
             yield made
         finally:
             if made:
-                grove.put_summaries(made, encode_texts(self.workshop, [unit.searchable for unit in made]), standing)
+                grove.put_summaries(made, encode_texts(self.workshop, [unit.searchable for unit in made]))
                 self.workshop.writer.checkpoint()
 
     def _made(self, asked: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:

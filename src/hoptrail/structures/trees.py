@@ -8,7 +8,7 @@ entity-tree         passages by the entities they name (ablation E, "dual cluste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import ID, id_rows
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import TOGETHER, encode_texts
 from hoptrail.structures.names import (
     AGGREGATES,
@@ -80,8 +81,7 @@ class SimilarityTree(Tree):
     """
 
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
-    name: str = SIMILARITY_TREE
-    needs_language: bool = True
+    name = SIMILARITY_TREE
 
     @property
     def built_from(self) -> tuple[str, ...]:
@@ -127,13 +127,9 @@ class RelatednessTree(Tree):
     """Over aggregates."""
 
     settings: TreeSettings = field(default_factory=TreeSettings)
-    name: str = RELATEDNESS_TREE
-    needs_language: bool = True
+    name = RELATEDNESS_TREE
 
-    @property
-    def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
-        return (AGGREGATES,)
+    built_from = (AGGREGATES,)
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
@@ -150,13 +146,16 @@ class JointTree(Tree):
 
     settings: TreeSettings = field(default_factory=TreeSettings)
     trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
-    name: str = JOINT_TREE
-    needs_language: bool = True
+    name = JOINT_TREE
 
-    @property
-    def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
-        return tuple(tree.name for tree in self.trees)
+    built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
+
+    @classmethod
+    def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
+        """Over the trees that stand before it."""
+        trees = tuple(tree for name in cls.built_from if isinstance(tree := known.get(name), Tree))
+        chosen = {} if settings is None else {"settings": settings}
+        return cls(**chosen, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
@@ -176,13 +175,9 @@ class EntityTree(Tree):
     """
 
     settings: TreeSettings = field(default_factory=TreeSettings)
-    name: str = ENTITY_TREE
-    needs_language: bool = True
+    name = ENTITY_TREE
 
-    @property
-    def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
-        return (EXTRACTIONS, SIMILARITY_TREE)
+    built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""

@@ -8,10 +8,10 @@ anew. Deviations: no filter by TF-IDF, which drops all relations of one word or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from itertools import chain, compress
+from functools import lru_cache, partial
+from itertools import chain
 
 import numpy as np
 
@@ -20,17 +20,12 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Digests, PackedIds, id_rows, packed, rows_among
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.vectors import VectorMirror
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.encoding import kept_at_once
+from hoptrail.structures.declaring import Derived, Wanted
+from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.names import EXTRACTIONS, TRIPLES
-from hoptrail.structures.renewing import append_units, renew_units
-from hoptrail.structures.streaming import sifting
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Link, Unit, content_id
@@ -43,12 +38,6 @@ LONGEST_SLOT = 200
 
 READ_TOGETHER = 128
 """Passages whose facts are read together."""
-
-BATCH = 4096
-"""Triples written at a time at least, and those whose vectors are made together."""
-
-RECENT = 65_536
-"""Slots that are known to have just come, or triples that have gone: most come again and again."""
 
 TRIPLE_ID = "r"
 """What ids of triples begin with."""
@@ -75,7 +64,7 @@ class TripleSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Triples:
+class Triples(Derived):
     """Units of kind triple, whose text is `subject | relation | object` and whose source is the fact's, and of kind slot.
 
     A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'. Links lead to
@@ -83,60 +72,50 @@ class Triples:
     """
 
     settings: TripleSettings = field(default_factory=TripleSettings)
-    name: str = TRIPLES
-    built_from: tuple[str, ...] = (EXTRACTIONS,)
-    needs_language: bool = False
+    name = TRIPLES
+    built_from = (EXTRACTIONS,)
+    units = (Kind.SLOT, Kind.TRIPLE)
+    links = (END, STATED)
+    shared = (Kind.SLOT,)
 
     @property
     def fingerprint(self) -> str:
         """That of the extractor: the other settings only add, and links that are missing are made without encoding anything."""
         return fingerprint(TripleSettings(self.settings.extractor))
 
-    def discard(self, writer: Writer) -> None:
-        writer.drop_units(Kind.TRIPLE)
-        writer.drop_units(Kind.SLOT)
-        for kind in (END, STATED):
-            writer.drop_links(kind)
+    def wanted(self, workshop: Workshop) -> Wanted:
+        """All where a document went: slots that others need may have gone with it."""
+        some = workshop.change is not None and not workshop.change.went
+        return Derived.wanted(self, workshop) if some else Wanted(self.rows(workshop, None))
 
-    def update(self, workshop: Workshop) -> None:
-        """Bring triples and slots to what the stored facts say.
-
-        Slots come first, so that a triple that is there has all of its slots, wherever a build was stopped. A triple counts as
-        stored with all of its links only.
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit | Link]:
+        """See `Derived.rows`.
 
         Raises:
             UsageError: the extractor cannot be opened.
         """
-        writer = workshop.writer
-        snapshot = writer.snapshot()
-        # With a document that went, slots that others need may have gone.
-        came = workshop.change.came if workshop.change and not workshop.change.went else None
-        stored = _Stored(snapshot, writer.scratch) if came is None else frozenset[StatedTriple]()
-        with sifting(writer.scratch) as triples:
+        snapshot = workshop.writer.snapshot()
+        for found in stated_triples(snapshot, self.settings.extractor, workshop.executor, documents):
+            yield found.unit
+            yield from slot_units(found.unit, self.settings)
+            yield from _links(found)
 
-            def slots() -> Iterator[Unit]:
-                recent: set[str] = set()
-                for found in stated_triples(snapshot, self.settings.extractor, workshop.executor, came):
-                    triples.put(hash(found.unit.id), found, new=found not in stored)
-                    units = [unit for unit in slot_units(found.unit, self.settings) if unit.id not in recent]
-                    recent.update(unit.id for unit in units)
-                    if len(recent) > RECENT:
-                        recent.clear()
-                    yield from units
-
-            if came is None:
-                renew_units(workshop, Kind.SLOT, slots(), by_id=True)
-                _remove_all_but(writer, triples.old())
-                _write(workshop, *triples.new(), _SlotVectors(writer.snapshot()))
-            else:
-                append_units(workshop, _not_stored(snapshot, slots()))
-                _write(workshop, *triples.new(), partial(writer.snapshot().vectors_of, Kind.SLOT))
-
-
-def _not_stored(snapshot: Snapshot, slots: Iterable[Unit]) -> Iterator[Unit]:
-    for some in batched(slots, BATCH):
-        stored = snapshot.stored_ids(Kind.SLOT, {unit.id for unit in some})
-        yield from (unit for unit in some if unit.id not in stored)
+    def vectors(
+        self, workshop: Workshop, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
+    ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+        """Those of triples are made of their slots', which are stored by then."""
+        if kind is Kind.SLOT:
+            yield from encode_batches(workshop, batches, total)
+            return
+        done = 0
+        for batch in batches:
+            workshop.pause()
+            slots = [_slots(unit) for unit in batch]
+            known = workshop.writer.snapshot().vectors_of(Kind.SLOT, {name for three in slots for name in three})
+            rows = {name: row for row, name in enumerate(known.ids)}
+            yield batch, vectors_of_slots(known.matrix[[[rows[name] for name in three] for three in slots]])
+            done += len(batch)
+            workshop.report("writing triples", done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,97 +189,12 @@ def said(triple: Triple) -> str:
     return f"{triple.subject} {triple.relation} {triple.object}"
 
 
-class _Stored:
-    """Which triples are stored with their links, by their digests."""
-
-    def __init__(self, snapshot: Snapshot, scratch: Scratch) -> None:
-        self._units = scratch.digests(map(hash, snapshot.unit_ids(Kind.TRIPLE)))
-        self._ends = scratch.digests(hash((link.source, link.target)) for link in snapshot.links(END))
-        self._stated = scratch.digests(hash((link.source, link.target)) for link in snapshot.links(STATED))
-
-    def __contains__(self, found: StatedTriple) -> bool:
-        name = found.unit.id
-        subject, _, object_ = _slots(found)
-        return (
-            hash(name) in self._units
-            and hash((name, found.passage)) in self._stated
-            and all(hash((end, name)) in self._ends for end in (subject, object_))
-        )
+def _slots(triple: Unit) -> list[str]:
+    return [slot_id(slot) for slot in triple.text.split(SEPARATOR)]
 
 
-class _SlotVectors:
-    """The vectors of all slots, read at the first call; in files where they are many."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-
-    def __call__(self, names: Collection[str]) -> VectorMirror:
-        """Those of some, all of which are stored.
-
-        Raises:
-            KeyError: they are not.
-        """
-        some = sorted(names)
-        rows = rows_among(id_rows(some), packed(self._ids))
-        if (rows < 0).any():
-            raise KeyError(f"slots without a vector: {', '.join(compress(some, rows < 0))}")
-        return VectorMirror(tuple(some), self._matrix[rows])
-
-    @cached_property
-    def _ids(self) -> PackedIds:
-        return self._snapshot.ids_in_order(Kind.SLOT)
-
-    @cached_property
-    def _matrix(self) -> FloatMatrix:
-        return self._snapshot.vectors_in_order([Kind.SLOT], self._ids)
-
-
-def _remove_all_but(writer: Writer, kept: Digests) -> None:
-    """Remove all other triples with their links, and links of what is no triple."""
-    snapshot = writer.snapshot()
-    named = chain(
-        snapshot.unit_ids(Kind.TRIPLE),
-        (link.source for link in snapshot.links(STATED)),
-        (link.target for link in snapshot.links(END)),
-    )
-    gone = writer.scratch.digests()
-    for some in batched((id_ for id_ in named if hash(id_) not in kept), RECENT):
-        once = list(dict.fromkeys(some))
-        new = ~gone.holding(map(hash, once))
-        writer.remove_units(Kind.TRIPLE, compress(once, new))
-        gone.add(map(hash, once))
-
-
-def _slots(found: StatedTriple) -> list[str]:
-    return [slot_id(slot) for slot in found.unit.text.split(SEPARATOR)]
-
-
-def _write(
-    workshop: Workshop,
-    total: int,
-    triples: Iterable[StatedTriple],
-    vectors_of: Callable[[Collection[str]], VectorMirror],
-) -> None:
-    """Write triples that are not there yet with their links, in batches that are each kept. Their slots are stored."""
-    done = 0
-    for batch in batched(triples, kept_at_once(workshop, total, BATCH)):
-        workshop.pause()
-        slots = [_slots(found) for found in batch]
-        known = vectors_of({name for three in slots for name in three})
-        rows = {name: row for row, name in enumerate(known.ids)}
-        places = np.array([[rows[name] for name in three] for three in slots])
-        parts = (places[first : first + BATCH] for first in range(0, len(places), BATCH))
-        vectors = np.concatenate([vectors_of_slots(known.matrix[part]) for part in parts])
-        workshop.writer.put_units([found.unit for found in batch], vectors)
-        workshop.writer.put_links(
-            [link for found, three in zip(batch, slots, strict=True) for link in _links(found, three)]
-        )
-        done += len(batch)
-        workshop.report("writing triples", done, total)
-
-
-def _links(found: StatedTriple, slots: Sequence[str]) -> Iterator[Link]:
-    subject, _, object_ = slots
+def _links(found: StatedTriple) -> Iterator[Link]:
+    subject, _, object_ = _slots(found.unit)
     for end in dict.fromkeys((subject, object_)):
         yield Link(end, found.unit.id, END, 1.0)
     yield Link(found.unit.id, found.passage, STATED, 1.0)

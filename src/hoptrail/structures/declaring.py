@@ -1,0 +1,290 @@
+"""What a structure declares, and the one place where declared rows are written, kept up to date and taken away.
+
+A structure is one class in a file of its own, and one line in `catalogue.py`. It declares which rows it holds (`units` and
+`links`), what it is built from, its settings, and a function that derives its rows from those that are stored. Inserting,
+deleting, resuming and finding what is out of date follow from that, and are the same for all:
+
+    Derived     units and links that are a function of stored rows     `Derived.update`
+    Asked       one row for each passage, which a language makes       `Asked.update`
+    others      structures that grow (trees, graphs of neighbours) write themselves; what they hold is declared all the same
+
+Rows that were made from a removed document go with it: that is the writer's affair.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.executing.executor import batched
+from hoptrail.fingerprints import fingerprint
+from hoptrail.language.tasks import Task
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.store.columns import LINK, id_rows
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.store.writer import Writer
+from hoptrail.structures.asking import Inquiry, ask_about
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.encoding import encode_batches, kept_at_once
+from hoptrail.types import Kind, Link, Span, Unit
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+
+BATCH = 512
+"""Units kept at a time at least: about ten seconds of encoding on two cores, which is what a kill can cost."""
+
+LINKED = 65_536
+"""Links written at a time."""
+
+
+class Structure(ABC):
+    """What is built once per corpus, stored, and brought up to date with the documents that the writer holds."""
+
+    __slots__ = ()
+    name: str
+    units: tuple[Kind, ...] = ()
+    links: tuple[str, ...] = ()
+    """The kinds of units, and of links, that are this structure's alone."""
+
+    @classmethod
+    def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
+        """It, with its settings, or the defaults for None; `known` are those before it in the catalogue."""
+        del known
+        return cls() if settings is None else cls(settings)  # type: ignore[call-arg]
+
+    @property
+    def settings(self) -> DataclassInstance | None:
+        """What it is built with; None where there is nothing to set."""
+        return None
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether language tasks make it: it is then built anew when another language is to go on with it."""
+        return False
+
+    @property
+    @abstractmethod
+    def built_from(self) -> tuple[str, ...]:
+        """The structures that must stand before this one."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the settings that shape this structure do; it is then built anew."""
+        return "1" if self.settings is None else fingerprint(self.settings)
+
+    def discard(self, writer: Writer) -> None:
+        """Take away all of it."""
+        for kind in self.units:
+            writer.drop_units(kind)
+        for link in self.links:
+            writer.drop_links(link)
+
+    @abstractmethod
+    def update(self, workshop: Workshop) -> None:
+        """Bring it up to date with the writer's documents, from nothing or from where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Among rows: the links from these units are those that follow, and no others."""
+
+    units: Collection[str]
+
+
+Row = Unit | Link | Anew
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Rows that a structure should have: all of them if `whole`, else those that are added, and the links of `Anew` units. Units
+    may repeat: of several with one id the first counts.
+    """
+
+    rows: Iterable[Row]
+    whole: bool = True
+
+
+class Derived(Structure):
+    """A structure whose units and links follow from what is stored: `rows` says how.
+
+    Where it is known which documents came and went, and each row is made from one document (`by_document`), only those that came
+    are looked at. Units of `shared` kinds (with ids that say all of their text) may be made from several documents: one that is
+    stored stays as it is.
+    """
+
+    __slots__ = ()
+    shared: tuple[Kind, ...] = ()
+
+    @property
+    def by_document(self) -> bool:
+        """Whether each row is made from one document."""
+        return True
+
+    @abstractmethod
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterable[Row]:
+        """The rows that there should be: all, or those that are made from some documents."""
+
+    def wanted(self, workshop: Workshop) -> Wanted:
+        """The rows to be brought up to date."""
+        came = workshop.change.came if workshop.change and self.by_document else None
+        return Wanted(self.rows(workshop, came), came is None)
+
+    def vectors(
+        self, workshop: Workshop, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
+    ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+        """Each batch of units of a kind, `total` in all, with vectors: those of their texts."""
+        del kind
+        return encode_batches(workshop, batches, total)
+
+    def update(self, workshop: Workshop) -> None:
+        """Make the stored rows those that are wanted: units kind by kind, then links. A stopped run goes on after its last batch;
+        where nothing differs, nothing is written.
+        """
+        wanted = self.wanted(workshop)
+        differ = _Differ(self, workshop, whole=wanted.whole)
+        for row in wanted.rows:
+            differ.put(row)
+        differ.write()
+
+
+class _Differ:
+    """Compares the rows that a structure should have with those that it has."""
+
+    def __init__(self, structure: Derived, workshop: Workshop, *, whole: bool) -> None:
+        self._structure, self._workshop, self._whole = structure, workshop, whole
+        self._snapshot = workshop.writer.snapshot()
+        self._stored = {kind: self._digests(kind) if whole else {} for kind in structure.units}
+        """By id what tells units that differ apart."""
+        self._units: dict[Kind, dict[str, Unit | None]] = {kind: {} for kind in structure.units}
+        """Those that are wanted, None where it is stored as it should be."""
+        self._links: dict[str, list[NDArray[np.void]]] = {kind: [] for kind in structure.links}
+        self._fresh: dict[str, list[Link]] = {kind: [] for kind in structure.links}
+        """The links that came last, as records."""
+        self._anew: set[str] = set()
+
+    def put(self, row: Row) -> None:
+        if isinstance(row, Link):
+            self._fresh[row.kind].append(row)
+            if len(self._fresh[row.kind]) >= LINKED:
+                self._pack(row.kind)
+        elif isinstance(row, Anew):
+            self._anew.update(row.units)
+        elif row.id not in self._units[row.kind]:
+            same = self._stored[row.kind].get(row.id) == self._digest(row)
+            self._units[row.kind][row.id] = None if same else row
+
+    def write(self) -> None:
+        """Units first, because links need them."""
+        writer = self._workshop.writer
+        for kind, units in self._units.items():
+            writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
+            self._write_units(kind, [unit for unit in units.values() if unit is not None])
+        for link in self._structure.links:
+            self._pack(link)
+            self._write_links(link)
+
+    def _write_units(self, kind: Kind, units: list[Unit]) -> None:
+        if not self._whole:
+            known = self._snapshot.stored_ids(kind, [unit.id for unit in units])
+            units = [unit for unit in units if unit.id not in known]
+        if units:
+            size = kept_at_once(self._workshop, len(units), BATCH)
+            batches = _whole_documents(units, size) if self._structure.by_document else batched(units, size)
+            for batch, vectors in self._structure.vectors(self._workshop, kind, batches, len(units)):
+                self._workshop.writer.put_units(batch, vectors)
+
+    def _write_links(self, kind: str) -> None:
+        writer, rows = self._workshop.writer, np.concatenate([np.zeros(0, LINK), *self._links.pop(kind)])
+        due = writer.stale_links(kind, rows, None if self._whole else self._anew)
+        for start in range(0, len(due), LINKED):
+            self._workshop.pause()
+            writer.put_edges(kind, due.where(np.arange(start, min(start + LINKED, len(due)))))
+            self._workshop.report(f"linking {self._structure.name}", min(start + LINKED, len(due)), len(due))
+
+    def _pack(self, kind: str) -> None:
+        """Hold the links that came as arrays: there may be very many."""
+        links, self._fresh[kind] = self._fresh[kind], []
+        rows = np.zeros(len(links), LINK)
+        rows["source"], rows["target"] = (id_rows(getattr(link, end) for link in links) for end in ("source", "target"))
+        rows["weight"] = [link.weight for link in links]
+        self._links[kind].append(rows)
+
+    def _digests(self, kind: Kind) -> dict[str, int]:
+        if kind in self._structure.shared:
+            return dict.fromkeys(self._snapshot.unit_ids(kind), 0)
+        return {unit.id: hash(unit) for unit in self._snapshot.units(kind)}
+
+    def _digest(self, unit: Unit) -> int:
+        return 0 if unit.kind in self._structure.shared else hash(unit)
+
+
+def _whole_documents(units: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
+    """At least so many at a time, those of a document together: of a document either all are stored or none is."""
+    first = 0
+    for place in range(1, len(units) + 1):
+        ends = place == len(units) or units[place].document != units[place - 1].document
+        if ends and (place - first >= size or place == len(units)):
+            yield units[first:place]
+            first = place
+
+
+class Asked(Structure, Generic[T]):
+    """A structure that asks a language about each passage once, and keeps one row for it."""
+
+    __slots__ = ()
+    doing: str
+    """What asking is called in reports and notes."""
+    looks_back: bool
+    """Whether a passage is asked about together with the one before it."""
+
+    @abstractmethod
+    def row_id(self, passage: str) -> str:
+        """The id of the row of a passage."""
+
+    @abstractmethod
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """The ids of the rows that are stored."""
+
+    @abstractmethod
+    def remove(self, writer: Writer, rows: Collection[str]) -> None:
+        """Remove rows by their ids."""
+
+    @abstractmethod
+    def task(self, passage: Unit, before: Unit | None) -> Task[T]:
+        """What is asked about a passage."""
+
+    @abstractmethod
+    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, T]]) -> None:
+        """Store what was got for some passages."""
+
+    def missing(self, workshop: Workshop) -> list[tuple[str, Span]]:
+        """Ids and places of the passages without a row; rows of passages that are gone are removed."""
+        snapshot = workshop.writer.snapshot()
+        if workshop.change:  # with a document that goes, its rows have gone
+            return places_within(snapshot, workshop.change.came)
+        places, stored = list(snapshot.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
+        self.remove(workshop.writer, stored.difference(self.row_id(id_) for id_, _ in places))
+        return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
+
+    def update(self, workshop: Workshop) -> None:
+        """Ask about the passages without a row.
+
+        Raises:
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
+        """
+        missing = self.missing(workshop)
+        inquiry = Inquiry(self.task, lambda got: self.keep(workshop, got), self.doing, self.looks_back)
+        ask_about(workshop, missing, inquiry)
+
+
+def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
+    """Ids and places of the passages of some documents."""
+    return [(unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents)]

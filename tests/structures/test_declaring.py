@@ -1,0 +1,138 @@
+"""Adding a structure takes one class and one line: everything else is done for all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import Interrupted
+from hoptrail.store.writer import writing_to
+from hoptrail.structures import catalogue, declaring
+from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.declaring import Derived, Row
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Document, Kind, Link, Unit, content_id
+from structures.site import Site
+from world import Counting, make_document
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSettings:
+    words: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Openings(Derived):
+    """The first words of each passage, linked to it: all that a new structure has to say."""
+
+    settings: OpeningSettings = field(default_factory=OpeningSettings)
+    name = "openings"
+    built_from = (PASSAGES,)
+    units = (Kind.FACT,)
+    links = ("opening",)
+
+    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
+        snapshot = workshop.writer.snapshot()
+        every = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.units_within(Kind.PASSAGE, documents)
+        for passage in every:
+            text = " ".join(passage.text.split()[: self.settings.words])
+            unit = Unit(content_id("f", passage.id, text), Kind.FACT, passage.title, text, passage.sources)
+            yield unit
+            yield Link(unit.id, passage.id, "opening", 1.0)
+
+
+def said(site: Site) -> dict[str, str]:
+    return {unit.title: unit.text for unit in site.units(Kind.FACT).values()}
+
+
+def linked(site: Site) -> set[tuple[str, str]]:
+    facts, passages = site.units(Kind.FACT), site.units(Kind.PASSAGE)
+    return {(facts[link.source].title, passages[link.target].title) for link in site.snapshot.links("opening")}
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_rows_come_go_and_stay_with_their_documents(tmp_path: Path, documents: list[Document], follow: bool) -> None:
+    site = Site(tmp_path)
+    site.build(Openings(), add=documents[1:])
+    assert said(site) == {one.title: " ".join(one.text.split()[:2]) for one in documents[1:]}
+    assert linked(site) == {(one.title, one.title) for one in documents[1:]}
+    site.encoder.texts.clear()
+    site.build(Openings(), add=documents[:1], remove=documents[-1:], follow=follow)
+    assert said(site).keys() == {one.title for one in documents[:-1]}
+    assert linked(site) == {(one.title, one.title) for one in documents[:-1]}
+    assert [text for text in site.encoder.texts if len(text.split("\n")[1].split()) <= 2] == [
+        f"{documents[0].title}\n{said(site)[documents[0].title]}"
+    ]
+    commit = site.snapshot.commit
+    site.build(Openings(), follow=follow)
+    assert site.snapshot.commit == commit
+
+
+def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 2)
+    site = Site(tmp_path)
+    site.build(Openings(), add=documents)
+    site.encoder.texts.clear()
+    with writing_to(tmp_path, site.encoder.identity) as writer:
+        left = iter([None, None])
+
+        def pause() -> None:
+            writer.checkpoint()
+            if next(left, "stop"):
+                raise Interrupted("stopped")
+
+        with pytest.raises(Interrupted):
+            Openings(OpeningSettings(3)).update(Workshop(writer, site.encoder, report_nothing, pause))
+    done = len(site.encoder.texts)
+    assert 0 < done < len(documents)
+    site.build(Openings(OpeningSettings(3)))
+    assert len(site.encoder.texts) == len(documents)
+    assert said(site) == {one.title: " ".join(one.text.split()[:3]) for one in documents}
+    assert linked(site) == {(one.title, one.title) for one in documents}
+
+
+def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 1)
+    encoder, counts = Counting(), set[int]()
+    documents = [make_document(f"Page {number}", "One word here. " * 30) for number in range(3)]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(documents)
+        structure = structures_by_name(PassageLimits(words=9, short_document_words=0))[PASSAGES]
+
+        def pause() -> None:
+            counts.update(writer.snapshot().count_by_document(Kind.PASSAGE).values())
+
+        structure.update(Workshop(writer, encoder, report_nothing, pause))
+        assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
+
+
+def test_discarding_takes_all_that_is_declared(tmp_path: Path, documents: list[Document]) -> None:
+    site = Site(tmp_path)
+    site.build(Openings(), add=documents)
+    with writing_to(tmp_path, site.encoder.identity) as writer:
+        Openings().discard(writer)
+        assert not writer.snapshot().count(Kind.FACT)
+        assert not writer.snapshot().count_links()["opening"]
+
+
+def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, Openings))
+    assert ("openings", OpeningSettings) in [(name, kind) for name, kind, _ in catalogue._settings_fields()]
+    known = structures_by_name(PassageLimits())
+    assert known["openings"] == Openings()
+    assert [structure.name for structure in with_foundations(["openings"], known)] == ["passages", "openings"]
+
+
+def test_every_structure_declares_what_it_alone_holds() -> None:
+    held = [kind for one in catalogue.STRUCTURES for kind in (*one.units, *one.links)]
+    assert len(held) == len(set(held))
+    names = [one.name for one in catalogue.STRUCTURES]
+    for place, one in enumerate(structures_by_name(PassageLimits()).values()):
+        assert set(one.built_from) <= set(names[:place])
