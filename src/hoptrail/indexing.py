@@ -146,11 +146,7 @@ def build(
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
-    cleared = False
-    for structure in structures:
-        if structure.built_from and not cleared:  # what replaces them has passages now
-            remove_unsourced(workshop.writer)
-            cleared = True
+    for structure in _clearing(structures, workshop.writer):
         change = workshop.writer.change()
         maker = workshop.language.name if structure.needs_language and workshop.language else ""
         try:
@@ -177,9 +173,19 @@ def build(
         whole = since is not None or not (waits or as_built)
         if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
-    if not cleared:
-        remove_unsourced(workshop.writer)
     return now
+
+
+def _clearing(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
+    """The structures in order; documents without a source go once what replaces them has passages."""
+    waiting = True
+    for structure in structures:
+        if waiting and structure.built_from:
+            remove_unsourced(writer)
+            waiting = False
+        yield structure
+    if waiting:
+        remove_unsourced(writer)
 
 
 def _hangs_on(structure: Structure, maker: str) -> str:

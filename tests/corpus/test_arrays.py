@@ -11,6 +11,7 @@ import pytest
 from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.links import Edges
+from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import NONE, numbers_of
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import ARRAYS, Family
@@ -129,16 +130,17 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
                 table = {pair for pair in table if pair[1] in standing}
             writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
-        names = snapshot.names
+        names = snapshot.names.of("title")
         keys = sorted({key for key, _ in table})
-        assert list(names.keys("title")) == keys
-        assert list(names.keys("title", "w1")) == [key for key in keys if key.startswith("w1")]
-        for word in VOCABULARY:
+        assert [key.decode() for key in names] == keys
+        for word in (*VOCABULARY, "other"):
             units = sorted(number for key, number in table if key == word + "é")
-            assert names.units("title", word + "é").tolist() == units
-            assert names.has("title", word + "é") == bool(units)
-        assert names.kinds() == ["title"]
-        assert not names.has("entity", "w1")
+            row = names.row(word + "é")
+            assert (names.numbers(row).tolist() if row >= 0 else []) == units
+            assert names.begins(word) == any(key.startswith(word) for key in keys)
+        assert names == NameList.of((key.encode(), number) for key, number in table)
+        assert snapshot.names.kinds() == ["title"]
+        assert not len(snapshot.names.of("entity"))
     with writing_to(tmp_path) as writer:
         writer.remove_names("title")
         assert writer.snapshot().names.kinds() == []

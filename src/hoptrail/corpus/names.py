@@ -11,48 +11,45 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of, ranges
+from hoptrail.corpus.numbers import Numbers, numbers_of, ranges
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 
 
-class Names:
-    """The names of a snapshot, by kind (what the names are of, which whoever writes them says)."""
-
-    def __init__(self, segments: Segments) -> None:
-        self._parts = {
-            kind: [NameList(segment) for segment in segments.of(Family.NAMES, kind)]
-            for kind in segments.kinds(Family.NAMES)
-        }
-
-    def kinds(self) -> list[str]:
-        return sorted(self._parts)
-
-    def has(self, kind: str, key: str) -> bool:
-        """Whether a unit has this key."""
-        return any(part.row(key.encode()) is not None for part in self._parts.get(kind, ()))
-
-    def units(self, kind: str, key: str) -> Numbers:
-        """The units that have a key, rising."""
-        parts = self._parts.get(kind, ())
-        found = [part.numbers(row) for part in parts if (row := part.row(key.encode())) is not None]
-        return np.unique(np.concatenate(found)) if found else NONE
-
-    def keys(self, kind: str, start: str = "") -> Iterator[str]:
-        """All keys, or those that start so, in the order of their bytes."""
-        found = {key for part in self._parts.get(kind, ()) for key in part.starting(start.encode())}
-        return (key.decode() for key in sorted(found))
-
-
 class NameList(Sequence[bytes]):
-    """The keys of a segment, as they lie."""
+    """Keys with the numbers of units, as they lie."""
 
-    def __init__(self, segment: Segment) -> None:
-        self.segment = segment
-        self._letters = segment.arrays["letters"].data
-        self._offsets = segment.arrays["offsets"]
-        self._starts = segment.arrays["starts"]
-        self._numbers = segment.arrays["numbers"]
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+        self._letters = arrays["letters"].data
+        self._offsets = arrays["offsets"]
+        self.starts: NDArray[np.int64] = arrays["starts"]
+        self.units: Numbers = arrays["numbers"]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[bytes, int]]) -> NameList:
+        """Of pairs in any order; one that comes twice counts once."""
+        found = list(pairs)
+        keys = sorted({key for key, _ in found})
+        places = {key: place for place, key in enumerate(keys)}
+        rows = np.array([places[key] for key, _ in found], np.int64)
+        numbers = np.array([number for _, number in found], np.int64)
+        return cls._made(b"".join(keys), np.array([len(key) for key in keys]), rows, numbers)
+
+    @classmethod
+    def _made(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
+        """Of keys that rise, one after the other, and pairs of their places with numbers."""
+        pairs = np.unique(rows << 32 | numbers)
+        starts = np.searchsorted(pairs, np.arange(len(sizes) + 1) << 32)
+        return cls(
+            {
+                "letters": np.frombuffer(letters, np.uint8),
+                "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+                "starts": starts.astype(np.int64),
+                "numbers": numbers_of(pairs & 0xFFFFFFFF),
+            }
+        )
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -62,55 +59,93 @@ class NameList(Sequence[bytes]):
             raise IndexError(row)
         return bytes(self._letters[self._offsets[row] : self._offsets[row + 1]])
 
-    def row(self, key: bytes) -> int | None:
-        """Where a key stands."""
-        row = bisect_left(self, key)
-        return row if row < len(self) and self[row] == key else None
+    def row(self, key: str) -> int:
+        """Where a key stands; -1 where there is none."""
+        wanted = key.encode(errors="surrogatepass")
+        row = bisect_left(self, wanted)
+        return row if row < len(self) and self[row] == wanted else -1
 
     def numbers(self, row: int) -> Numbers:
-        found: Numbers = self._numbers[self._starts[row] : self._starts[row + 1]]
-        return found
+        return self.units[self.starts[row] : self.starts[row + 1]]
 
-    def starting(self, start: bytes) -> Iterator[bytes]:
-        """The keys that start so."""
-        for row in range(bisect_left(self, start), len(self)):
-            key = self[row]
-            if not key.startswith(start):
-                return
-            yield key
+    def begins(self, start: str) -> bool:
+        """Whether a key begins so."""
+        wanted = start.encode(errors="surrogatepass")
+        row = bisect_left(self, wanted)
+        return row < len(self) and self[row].startswith(wanted)
 
-    def pairs(self, without: Numbers = NONE) -> Iterator[tuple[bytes, int]]:
-        """Keys with numbers, but for some numbers."""
-        kept = ~np.isin(self._numbers, without)
-        rows, every = ranges(self._starts[:-1], self._starts[1:])[::-1]
-        for row, place in zip(rows[kept].tolist(), every[kept].tolist(), strict=True):
-            yield self[row], int(self._numbers[place])
+    def without(self, gone: Numbers) -> NameList:
+        """The same without some units, and without the keys that nothing else has."""
+        kept = ~np.isin(self.units, gone)
+        before = np.concatenate([[0], np.cumsum(kept)])
+        counts = np.diff(before[self.starts])
+        sizes = np.diff(self._offsets)
+        places, _ = ranges(self._offsets[:-1][counts > 0], self._offsets[1:][counts > 0])
+        rows = np.repeat(np.arange(np.count_nonzero(counts)), counts[counts > 0])
+        letters = np.frombuffer(self._letters, np.uint8)[places].tobytes()
+        return self._made(letters, sizes[counts > 0], rows, self.units[kept].astype(np.int64))
+
+    def with_others(self, other: NameList) -> NameList:
+        """Both together; costs least where `other` is the smaller one."""
+        keys = list(other)
+        places = np.array([bisect_left(self, key) for key in keys], np.int64)
+        new = np.array(
+            [place == len(self) or self[place] != key for place, key in zip(places, keys, strict=True)], bool
+        )
+        before = np.concatenate([[0], np.cumsum(new)])  # of each of the others, how many new keys stand before it
+        moved = np.searchsorted(places[new], np.arange(len(self)), side="right")
+        rows = np.concatenate(
+            [
+                np.repeat(np.arange(len(self)) + moved, np.diff(self.starts)),
+                np.repeat(places + before[:-1], np.diff(other.starts)),
+            ]
+        )
+        sizes = np.insert(np.diff(self._offsets), places[new], np.array([len(key) for key in keys])[new])
+        cuts = [0, *self._offsets[places[new]].tolist(), int(self._offsets[-1])]
+        fresh = [key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new]
+        pieces = [bytes(self._letters[cuts[at] : cuts[at + 1]]) for at in range(len(cuts) - 1)]
+        letters = pieces[0] + b"".join(key + piece for key, piece in zip(fresh, pieces[1:], strict=True))
+        return self._made(letters, sizes, rows, np.concatenate([self.units, other.units]).astype(np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same keys with the same units."""
+        if not isinstance(other, NameList):
+            return NotImplemented
+        return all(np.array_equal(array, other.arrays[name]) for name, array in self.arrays.items())
+
+    __hash__ = None  # type: ignore[assignment]
 
     def touches(self, numbers: Numbers) -> bool:
-        return bool(np.isin(self._numbers, numbers).any())
+        return bool(np.isin(self.units, numbers).any())
 
 
-def name_arrays(pairs: Iterable[tuple[bytes, int]]) -> Mapping[str, Array]:
-    """The arrays of a segment; a pair that comes twice counts once."""
-    by_key: dict[bytes, set[int]] = {}
-    for key, number in pairs:
-        by_key.setdefault(key, set()).add(number)
-    keys = sorted(by_key)
-    numbers = [sorted(by_key[key]) for key in keys]
-    return {
-        "letters": np.frombuffer(b"".join(keys), np.uint8),
-        "offsets": _ends(map(len, keys)),
-        "starts": _ends(map(len, numbers)),
-        "numbers": numbers_of([number for some in numbers for number in some]),
-    }
+NO_NAMES = NameList.of(())
 
 
-def _ends(sizes: Iterable[int]) -> Array:
-    return np.cumsum([0, *sizes], dtype=np.int64)
+class Names:
+    """The names of a snapshot, by kind (what the names are of, which whoever writes them says)."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+
+    def kinds(self) -> list[str]:
+        return self._segments.kinds(Family.NAMES)
+
+    def of(self, kind: str) -> NameList:
+        """All names of a kind, where they lie if they are one segment."""
+        lists = sorted(map(name_list, self._segments.of(Family.NAMES, kind)), key=len, reverse=True)
+        whole = lists[0] if lists else NO_NAMES
+        for other in lists[1:]:
+            whole = whole.with_others(other)
+        return whole
 
 
-def segments_with(segments: Segments, numbers: Collection[int]) -> list[Segment]:
-    """The segments that hold a name of some units."""
+def name_list(segment: Segment) -> NameList:
+    return NameList(segment.arrays)
+
+
+def segments_with(segments: Segments, numbers: Collection[int], kind: str | None = None) -> Iterator[Segment]:
+    """The segments that hold a name of some units, of all kinds or of one."""
     gone = numbers_of(sorted(numbers))
-    every = [segment for kind in segments.kinds(Family.NAMES) for segment in segments.of(Family.NAMES, kind)]
-    return [segment for segment in every if NameList(segment).touches(gone)]
+    for one in segments.kinds(Family.NAMES) if kind is None else [kind]:
+        yield from (segment for segment in segments.of(Family.NAMES, one) if name_list(segment).touches(gone))

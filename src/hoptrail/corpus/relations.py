@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
 
 from hoptrail.corpus.links import Edges, edges_at, entering, leaving, link_arrays, rows_between
-from hoptrail.corpus.names import NameList, name_arrays, segments_with
+from hoptrail.corpus.names import NameList, name_list, segments_with
 from hoptrail.corpus.numbers import Numbers
 from hoptrail.corpus.segments import Family, SegmentWriter
 
@@ -80,38 +81,38 @@ class NameWriter:
 
     def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
         """Keys with the numbers of units; one that is there already stays."""
-        self._waiting.setdefault(kind, []).extend((key.encode(), number) for key, number in pairs)
+        encoded = ((key.encode(errors="surrogatepass"), number) for key, number in pairs)
+        self._waiting.setdefault(kind, []).extend(encoded)
 
     def drop(self, kind: str) -> None:
         """All names of a kind."""
         self._waiting.pop(kind, None)
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
-    def forget(self, numbers: Numbers) -> None:
-        """The names of units that go: segments that hold one are written anew."""
+    def forget(self, numbers: Numbers, kind: str | None = None) -> None:
+        """The names of units that go, of all kinds or of one: segments that hold one are written anew."""
         self.flush()
-        for segment in segments_with(self._segments, numbers):
-            self._add(segment.kind, NameList(segment).pairs(without=numbers))
+        for segment in list(segments_with(self._segments, numbers, kind)):
+            self._add(segment.kind, name_list(segment).without(numbers))
             self._segments.drop([segment])
 
     def flush(self) -> None:
         for kind, pairs in sorted(self._waiting.items()):
-            self._add(kind, pairs)
+            self._add(kind, NameList.of(pairs))
         self._waiting.clear()
 
     def merge(self) -> None:
         for kind in self._segments.kinds(Family.NAMES):
             while due := self._segments.due(Family.NAMES, kind):
-                self._add(kind, (pair for segment in due for pair in NameList(segment).pairs()))
+                lists = sorted(map(name_list, due), key=len, reverse=True)
+                self._add(kind, reduce(NameList.with_others, lists))
                 self._segments.drop(due)
 
-    def _add(self, kind: str, pairs: Iterable[tuple[bytes, int]]) -> None:
-        arrays = name_arrays(pairs)
-        self._segments.add(Family.NAMES, kind, len(arrays["numbers"]), arrays)
+    def _add(self, kind: str, names: NameList) -> None:
+        self._segments.add(Family.NAMES, kind, len(names.units), names.arrays)
 
 
 def _latest(edges: Edges) -> Edges:
     """Of links between the same two units the last."""
-    keys = edges.sources.astype(np.int64) << 32 | edges.targets
-    _, last = np.unique(keys[::-1], return_index=True)
-    return edges.where(len(keys) - 1 - last)
+    _, last = np.unique(edges.keys[::-1], return_index=True)
+    return edges.where(len(edges) - 1 - last)

@@ -49,7 +49,7 @@ class Family(StrEnum):
     KEYWORDS = "keywords"
 
 
-LARGEST = {Family.UNITS: 1 << 18, Family.LINKS: 1 << 23, Family.NAMES: 1 << 20, Family.KEYWORDS: 1 << 16}
+LARGEST = {Family.UNITS: 1 << 18, Family.LINKS: 1 << 23, Family.NAMES: 1 << 26, Family.KEYWORDS: 1 << 16}
 """Rows of a segment above which it is not merged with others."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,10 @@ class Vectors:
             found.append(best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit))
         return found
 
+    def matrix(self, kind: Kind) -> Matrix:
+        """All vectors of a kind."""
+        return Matrix(self._segments.of(Family.UNITS, kind))
+
     def of(self, kind: Kind, numbers: Numbers) -> FloatMatrix:
         """The vectors of units of a kind, in the order asked for: shape (len(numbers), dimension).
 
@@ -87,6 +92,52 @@ class Vectors:
         if found < len(numbers):
             raise KeyError(f"{len(numbers) - found} of {len(numbers)} units have no vector")
         return np.zeros((0, 0), np.float32) if matrix is None else matrix
+
+
+class Matrix:
+    """The vectors of all units of a kind as one matrix, by rising number, read where they lie."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        parts = [(segment, segment.living()) for segment in segments]
+        numbers = np.concatenate([NONE, *(segment.arrays["numbers"][rows] for segment, rows in parts)])
+        order = np.argsort(numbers, kind="stable")
+        places = np.empty(len(order), np.intp)
+        places[order] = np.arange(len(order))
+        self.numbers: Numbers = numbers_of(numbers[order])
+        ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
+        self._parts = [
+            (segment.arrays["vectors"], rows, places[first:last])
+            for (segment, rows), first, last in zip(parts, ends[:-1], ends[1:], strict=True)
+        ]
+        """The vectors of a segment, those of its rows that count, and the rows here that these are."""
+        self._part_of = np.repeat(np.arange(len(parts)), np.diff(ends))[order]
+        self._row_of = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in parts)])[order]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of some rows, or that of one."""
+        if isinstance(rows, int | np.integer):
+            found: FloatMatrix = self[np.array([rows])][0]
+            return found
+        of, row = self._part_of[rows], self._row_of[rows]
+        chosen = np.zeros((len(row), self._width), np.float32)
+        for number in np.unique(of).tolist():
+            here = of == number
+            chosen[here] = self._parts[number][0][row[here]]
+        return chosen
+
+    def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
+        """The products of all rows with the columns of another matrix."""
+        found = np.zeros((len(self), *other.shape[1:]), np.float32)
+        for vectors, rows, places in self._parts:
+            found[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
+        return found
+
+    @property
+    def _width(self) -> int:
+        return int(self._parts[0][0].shape[1]) if self._parts else 0
 
 
 def _chosen(segment: Segment, among: Numbers | None) -> Places | None:

@@ -126,9 +126,12 @@ class Writer:
         """Add keys of names with the numbers of the units that bear or say them."""
         self._names.put(kind, pairs)
 
-    def remove_names(self, kind: str) -> None:
-        """Remove all names of a kind."""
-        self._names.drop(kind)
+    def remove_names(self, kind: str, numbers: Numbers | None = None) -> None:
+        """Remove all names of a kind, or those of some units."""
+        if numbers is None:
+            self._names.drop(kind)
+        else:
+            self._names.forget(numbers, kind)
         self._unclean = True
 
     def put_extractions(self, extractions: Mapping[int, Extraction]) -> None:

@@ -66,7 +66,7 @@ def search_frontier(
 
 def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
     """The passages that a passage leads to, in the order of the names."""
-    row = graph.row(passage)
+    row = graph.passages.row(passage)
     found: dict[int, None] = {}
     for number in graph.named_by.at(row):
         found |= dict.fromkeys(graph.owners.at(number).tolist())

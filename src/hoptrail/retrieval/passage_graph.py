@@ -1,29 +1,29 @@
-"""Passages joined by the names that their sentences share, held in memory: what path search walks on.
+"""Passages joined by the names that their sentences share: what path search walks on.
 
 A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/mentions.py`); spellings that
-differ in case, accents and punctuation are one name, and dates and numbers are none. Made from a snapshot when first asked for,
-in proportion to the corpus: arrays of rows, and the passages themselves. Knows no question.
+differ in case, accents and punctuation are one name, and dates and numbers are none. Names and vectors are mapped from the
+commit, and texts are read when they are asked for. Knows no question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.names import NameList
+from hoptrail.corpus.numbers import rows_of
+from hoptrail.corpus.texts import Origins
+from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import NotBuilt
-from hoptrail.executing.executor import batched
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows, ranges
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.called import HeldNames, TitleScanner, first_passages, place_of, without_headings
-from hoptrail.structures.names import MENTIONS
-from hoptrail.structures.sentence_entities import entity_key
-from hoptrail.structures.sentences import READ, SentencePlaces, sentence_places
+from hoptrail.structures.called import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
+from hoptrail.structures.mentions import NAMES
 from hoptrail.types import Kind, Unit
 
 
@@ -55,34 +55,99 @@ class Postings:
         return np.diff(self.starts)
 
 
-@dataclass(frozen=True)
+class Passages(Sequence[Unit]):
+    """Passages by row, read when they are first asked for."""
+
+    def __init__(self, snapshot: Snapshot, numbers: Rows) -> None:
+        self._snapshot, self._numbers = snapshot, numbers
+        self._read: dict[int, Unit] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, row: int) -> Unit:  # type: ignore[override]
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        self.read([row])
+        return self._read[int(row)]
+
+    def read(self, rows: Iterable[int]) -> None:
+        """Read some together, which costs less than one by one."""
+        missing = [row for row in map(int, rows) if row not in self._read]
+        if missing:
+            units = self._snapshot.view.texts.units(self._numbers[missing])
+            self._read |= zip(missing, units, strict=True)
+
+    def row(self, passage: str) -> int:
+        """The row of a passage by its id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        [found] = rows_of(self._snapshot.view.texts.numbers([passage]), self._numbers).tolist()
+        if found < 0:
+            raise KeyError(passage)
+        return int(found)
+
+
+class NamesByNumber(Sequence[str]):
+    """Names in alphabetical order, as they lie."""
+
+    def __init__(self, names: NameList) -> None:
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]
+        return self._names[int(number)].decode(errors="surrogatepass")
+
+
 class PassageGraph:
-    """Passages, sentences and names by number: passages and sentences by rising id, names in alphabetical order.
+    """Passages, sentences and names by number: passages and sentences in the order of adding, names in alphabetical order. Use
+    `of`.
 
     `titles[p]` is the name that passage p is called by, or -1; `owners` are the passages that a name calls, without those of
     names that too many have. Where sentences run over the borders of passages they belong to none.
     """
 
-    passages: tuple[Unit, ...]
-    names: tuple[str, ...]
-    titles: Rows
-    owners: Postings
-    """Name to passages."""
-    sentences: Postings
-    """Passage to sentences, in no particular order."""
-    passage_of: Rows
-    """Sentence to passage, -1 for none."""
-    names_in: Postings
-    """Sentence to names."""
-    namers: Postings
-    """Name to passages whose sentences name it."""
-    counts: NDArray[np.int64]
-    """How many passages of the corpus have a name in their sentences; `size` is how many passages the corpus has."""
-    size: int
-    spans: tuple[tuple[int, int], ...]
-    """Sentence to its characters within the passage."""
-    passage_vectors: FloatMatrix
-    sentence_vectors: FloatMatrix
+    def __init__(self, snapshot: Snapshot) -> None:
+        view = snapshot.view
+        passages, sentences = (view.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
+        self._keys = view.names.of(NAMES)
+        self.passages = Passages(snapshot, passages.numbers)
+        self.names = NamesByNumber(self._keys)
+        self.size = len(passages.numbers)
+        self.passage_vectors: Matrix = view.vectors.matrix(Kind.PASSAGE)
+        self.sentence_vectors: Matrix = view.vectors.matrix(Kind.SENTENCE)
+        self.passage_of = _holders(passages, sentences)
+        """Sentence to passage, -1 for none."""
+        starts = passages.starts[self.passage_of]
+        self.spans = np.stack([sentences.starts - starts, sentences.ends - starts], axis=1)
+        """Sentence to its characters within the passage."""
+        named = np.repeat(np.arange(len(self._keys), dtype=np.int32), np.diff(self._keys.starts))
+        self._enter_titles(named, rows_of(self._keys.units, passages.numbers))
+        self._enter_sayings(named, rows_of(self._keys.units, sentences.numbers))
+
+    def _enter_titles(self, named: Rows, rows: NDArray[np.intp]) -> None:
+        called = rows >= 0
+        many = np.bincount(named[called], minlength=len(self._keys))
+        called &= many[named] <= MOST_NAMESAKES
+        self.titles = np.full(self.size, -1, np.int32)
+        self.titles[rows[called]] = named[called]
+        self.owners = Postings.of(named[called], rows[called].astype(np.int32), len(self._keys))
+        """Name to passages."""
+
+    def _enter_sayings(self, named: Rows, rows: NDArray[np.intp]) -> None:
+        inside = rows >= 0
+        inside[inside] = self.passage_of[rows[inside]] >= 0
+        named, said = named[inside], rows[inside].astype(np.int32)
+        self.names_in = Postings.of(said, named, len(self.passage_of))
+        """Sentence to names."""
+        self.namers = Postings.of(named, self.passage_of[said], len(self._keys))
+        """Name to passages whose sentences name it."""
+        self.counts = self.namers.counts
+        """How many passages have a name in their sentences."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:
@@ -91,12 +156,23 @@ class PassageGraph:
         Raises:
             NotBuilt: there are passages and no sentences, so that the structures are not built.
         """
-        return snapshot.derived(cls.__name__, lambda: _read(snapshot))
+        if snapshot.count(Kind.PASSAGE) and not snapshot.count(Kind.SENTENCE):
+            raise NotBuilt(
+                f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
+                "`sentences`, `extractions` and `mentions` first."
+            )
+        return snapshot.derived(cls.__name__, lambda: cls(snapshot))
 
     @cached_property
     def scanner(self) -> TitleScanner:
         """Finds the titles of passages in a question."""
-        return TitleScanner(HeldNames(self.names[number] for number in np.unique(self.titles[self.titles >= 0])))
+        return TitleScanner(_Titles(self))
+
+    @cached_property
+    def sentences(self) -> Postings:
+        """Passage to sentences."""
+        inside = np.flatnonzero(self.passage_of >= 0).astype(np.int32)
+        return Postings.of(self.passage_of[inside], inside, self.size)
 
     @cached_property
     def named_by(self) -> Postings:
@@ -104,146 +180,68 @@ class PassageGraph:
         names, passages = _pairs(self.namers)
         own = np.flatnonzero(self.titles >= 0).astype(np.int32)
         rows = np.concatenate([passages, own])
-        return Postings.of(rows, np.concatenate([names, self.titles[own]]), len(self.passages))
+        return Postings.of(rows, np.concatenate([names, self.titles[own]]), self.size)
 
     @cached_property
     def positions(self) -> Rows:
         """Sentence to its place in the text of its passage, from 0."""
-        starts = np.array([start for start, _ in self.spans], dtype=np.int64)
-        order = np.lexsort((starts, self.passage_of))
+        order = np.lexsort((self.spans[:, 0], self.passage_of))
         ordered = self.passage_of[order]
         places = np.empty(len(order), dtype=np.int32)
         places[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
         return places
 
     def number(self, name: str) -> int:
-        """The number of a name by its key, -1 where no passage names it."""
-        return self._numbers.get(name, -1)
+        """The number of a name by its key, -1 where no passage names it or is called so."""
+        number = self._keys.row(name)
+        return number if number >= 0 and (self.counts[number] or self.owners.counts[number]) else -1
 
-    def row(self, passage: str) -> int:
-        """The number of a passage by its id.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return self._rows[passage]
+    def begins(self, start: str) -> bool:
+        """Whether a name begins so."""
+        return self._keys.begins(start)
 
     def text(self, sentence: int) -> str:
-        start, end = self.spans[sentence]
-        text: str = self.passages[self.passage_of[sentence]].text
-        return text[start:end]
+        start, end = self.spans[sentence].tolist()
+        return self.passages[self.passage_of[sentence]].text[start:end]
 
     def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
         """The highest score among each passage's sentences, -1 where it has none: (sentences, n) to (passages, n)."""
-        best = np.full((len(self.passages), scores.shape[1]), -1, dtype=np.float32)
+        best = np.full((self.size, scores.shape[1]), -1, dtype=np.float32)
         some = self.sentences.counts > 0
         if some.any():
             best[some] = np.maximum.reduceat(scores[self.sentences.values], self.sentences.starts[:-1][some], axis=0)
         return best
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {unit.id: row for row, unit in enumerate(self.passages)}
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.names)}
+class _Titles:
+    """The names that call passages. Satisfies `structures.called.Names`."""
 
+    def __init__(self, graph: PassageGraph) -> None:
+        self._graph = graph
 
-@dataclass(frozen=True)
-class GraphParts:
-    """What a graph is made of, of all passages or of some."""
+    def __contains__(self, key: str, /) -> bool:
+        number = self._graph.number(key)
+        return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts[number])
 
-    passages: tuple[Unit, ...]
-    """By rising id."""
-    places: SentencePlaces
-    extractions: Iterable[Extraction]
-    mentioned: Iterable[tuple[str, str]]
-    """Ids of sentences with the key of a title that each mentions."""
-    called: Mapping[str, Sequence[str]]
-    """The passages that a key calls."""
-    passage_vectors: FloatMatrix
-    sentence_vectors: FloatMatrix
-
-    def graph(self, corpus_size: int, counted: Mapping[str, int] | None = None) -> PassageGraph:
-        """The graph; `counted` says of how many passages of the corpus have a name, where that is not what is here."""
-        passage_of = self.places.passages(unit.sources[0] for unit in self.passages)
-        inside = np.flatnonzero(passage_of >= 0).astype(np.int32)
-        rows, keys = self._named(passage_of)
-        counted = counted or {}
-        names = tuple(sorted({*keys, *self.called, *counted} - {""}))
-        number = {name: at for at, name in enumerate(names)}
-        named = np.array([number[key] for key in keys], dtype=np.int32)
-        row_of = {unit.id: row for row, unit in enumerate(self.passages)}
-        owned = [(number[key], row_of[id_]) for key, ids in self.called.items() if key for id_ in ids if id_ in row_of]
-        owners = np.array(owned, dtype=np.int32).reshape(-1, 2)
-        titles = np.full(len(self.passages), -1, dtype=np.int32)
-        titles[owners[:, 1]] = owners[:, 0]
-        namers = Postings.of(named, passage_of[rows], len(names))
-        counts = namers.counts.copy()
-        for name, count in counted.items():
-            counts[number[name]] = count
-        return PassageGraph(
-            self.passages,
-            names,
-            titles,
-            Postings.of(owners[:, 0], owners[:, 1], len(names)),
-            Postings.of(passage_of[inside], inside, len(self.passages)),
-            passage_of,
-            Postings.of(rows, named, len(passage_of)),
-            namers,
-            counts,
-            corpus_size,
-            tuple(_characters(self.passages, passage_of, self.places)),
-            self.passage_vectors,
-            self.sentence_vectors,
-        )
-
-    def _named(self, passage_of: Rows) -> tuple[Rows, list[str]]:
-        """Sentences that lie in a passage, and the key of a name in each: entities, then mentioned titles; pairs may repeat."""
-        rows: list[int] = []
-        keys: list[str] = []
-        for some in batched((fact for extraction in self.extractions for fact in extraction.facts), READ):
-            found = [[key for key in map(entity_key, fact.entities) if key] for fact in some]
-            which, sentences = self.places.overlapping([fact.source for fact in some])
-            inside = passage_of[sentences] >= 0
-            for fact, row in zip(which[inside].tolist(), sentences[inside].tolist(), strict=True):
-                rows += [row] * len(found[fact])
-                keys += found[fact]
-        sentence = {id_: row for row, id_ in enumerate(self.places.ids)}
-        for id_, key in self.mentioned:
-            if key and (row := sentence.get(id_, -1)) >= 0 and passage_of[row] >= 0:
-                rows.append(row)
-                keys.append(key)
-        return np.array(rows, dtype=np.int32), keys
+    def longest(self, first: str) -> int:
+        """See `Names.longest`: somewhat more."""
+        if self._graph.begins(f"{first} "):
+            return MOST_WORDS
+        return int(self._graph.number(first) >= 0)
 
 
-def _read(snapshot: Snapshot) -> PassageGraph:
-    passages = tuple(sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id))
-    places = sentence_places(snapshot)
-    if passages and not places.ids:
-        raise NotBuilt(
-            f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
-            "`sentences`, `extractions` and `mentions` first."
-        )
-    called = without_headings(first_passages(map(place_of, passages)))
-    key_of = {id_: key for key, ids in called.items() for id_ in ids}
-    parts = GraphParts(
-        passages,
-        places,
-        (found for _, found in snapshot.extractions()),
-        ((link.source, key_of.get(link.target, "")) for link in snapshot.links(MENTIONS)),
-        called,
-        snapshot.vectors(Kind.PASSAGE).matrix,
-        snapshot.vectors(Kind.SENTENCE).matrix,
+def _holders(passages: Origins, sentences: Origins) -> Rows:
+    """Of each sentence the row of the passage that holds all of it, -1 where none does."""
+    if not len(passages.numbers):
+        return np.full(len(sentences.numbers), -1, np.int32)
+    places = passages.documents.astype(np.int64) << 32 | passages.starts
+    order = np.argsort(places, kind="stable")
+    before = (
+        np.searchsorted(places[order], sentences.documents.astype(np.int64) << 32 | sentences.starts, side="right") - 1
     )
-    return parts.graph(len(passages))
-
-
-def _characters(passages: Sequence[Unit], passage_of: Rows, places: SentencePlaces) -> Iterator[tuple[int, int]]:
-    for row, start, end in zip(passage_of.tolist(), places.starts.tolist(), places.ends.tolist(), strict=True):
-        before = passages[row].sources[0].start if row >= 0 else 0
-        yield start - before, end - before
+    holders = order[np.maximum(before, 0)]
+    inside = (before >= 0) & (passages.documents[holders] == sentences.documents)
+    return np.where(inside & (sentences.ends <= passages.ends[holders]), holders, -1).astype(np.int32)
 
 
 def _pairs(postings: Postings) -> tuple[Rows, Rows]:

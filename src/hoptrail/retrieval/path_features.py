@@ -80,6 +80,7 @@ class Described:
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
         graph, rows = scores.graph, candidates.rows
+        graph.passages.read(rows)
         self.of_sentence, self.sentences = graph.sentences.of_all(rows)
         self.starts = np.searchsorted(self.of_sentence, np.arange(len(rows) + 1))
         self.cosines = scores.all_sentences[self.sentences]

@@ -16,11 +16,11 @@ import numpy as np
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passage_graph import PassageGraph
+from hoptrail.retrieval.passage_keywords import PassageKeywords
 from hoptrail.retrieval.path_candidates import Candidates, CandidateSettings, QuestionScores, find_candidates
 from hoptrail.retrieval.path_features import Described
 from hoptrail.retrieval.path_queries import PathQueries
 from hoptrail.retrieval.path_scoring import Judged, in_order, stored_scorer
-from hoptrail.structures.keyword_statistics import passage_keywords
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
@@ -114,7 +114,7 @@ def describe(
     if not snapshot.count(Kind.PASSAGE):
         return None
     vectors = corpus.encoder.encode(queries.texts)
-    scores = QuestionScores.of(PassageGraph.of(snapshot), passage_keywords(snapshot), queries, vectors)
+    scores = QuestionScores.of(PassageGraph.of(snapshot), PassageKeywords(snapshot), queries, vectors)
     candidates = find_candidates(scores, corpus.encoder, settings)
     return Described(scores, candidates) if len(candidates.rows) else None
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus import writer as corpus
 from hoptrail.corpus.links import Edges
+from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.snapshot import Snapshot as View
 from hoptrail.errors import StillRead
@@ -179,6 +180,23 @@ class Writer:
     def put_edges(self, kind: str, edges: Edges) -> None:
         """As `put_links`, by number."""
         self._inner.put_links(kind, edges)
+        self._dirty = True
+
+    def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
+        """Make the names of a kind, keys with ids of units, exactly these; with `among` add them, and make the names of these few
+        units exactly these.
+        """
+        view = self._inner.snapshot()
+        numbers = view.texts.numbers([unit for _, unit in pairs]).tolist()
+        wanted = [(key, number) for (key, _), number in zip(pairs, numbers, strict=True) if number]
+        stored = view.names.of(kind)
+        if among is None:
+            if stored == NameList.of((key.encode(errors="surrogatepass"), number) for key, number in wanted):
+                return
+            self._inner.remove_names(kind)
+        else:
+            self._inner.remove_names(kind, view.texts.numbers(list(among)))
+        self._inner.put_names(kind, wanted)
         self._dirty = True
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:

@@ -52,7 +52,8 @@ class Structure(ABC):
     name: str
     units: tuple[Kind, ...] = ()
     links: tuple[str, ...] = ()
-    """The kinds of units, and of links, that are this structure's alone."""
+    names: tuple[str, ...] = ()
+    """The kinds of units, of links and of names (`corpus/names.py`) that are this structure's alone."""
 
     @classmethod
     def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
@@ -86,6 +87,8 @@ class Structure(ABC):
             writer.drop_units(kind)
         for link in self.links:
             writer.drop_links(link)
+        for name in self.names:
+            writer.renew_names(name, ())
 
     @abstractmethod
     def update(self, workshop: Workshop) -> None:
@@ -93,13 +96,22 @@ class Structure(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """Among rows: a unit bears or says a name, known by its key."""
+
+    kind: str
+    key: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Anew:
-    """Among rows: the links from these units are those that follow, and no others."""
+    """Among rows: the links from these units, and their names, are those that follow, and no others."""
 
     units: Collection[str]
 
 
-Row = Unit | Link | Anew
+Row = Unit | Link | Name | Anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +125,7 @@ class Wanted:
 
 
 class Derived(Structure):
-    """A structure whose units and links follow from what is stored: `rows` says how.
+    """A structure whose units, links and names follow from what is stored: `rows` says how.
 
     Where it is known which documents came and went, and each row is made from one document (`by_document`), only those that came
     are looked at. Units of `shared` kinds (with ids that say all of their text) may be made from several documents: one that is
@@ -168,6 +180,7 @@ class _Differ:
         self._links: dict[str, list[NDArray[np.void]]] = {kind: [] for kind in structure.links}
         self._fresh: dict[str, list[Link]] = {kind: [] for kind in structure.links}
         """The links that came last, as records."""
+        self._names: dict[str, list[tuple[str, str]]] = {kind: [] for kind in structure.names}
         self._anew: set[str] = set()
 
     def put(self, row: Row) -> None:
@@ -175,6 +188,8 @@ class _Differ:
             self._fresh[row.kind].append(row)
             if len(self._fresh[row.kind]) >= LINKED:
                 self._pack(row.kind)
+        elif isinstance(row, Name):
+            self._names[row.kind].append((row.key, row.unit))
         elif isinstance(row, Anew):
             self._anew.update(row.units)
         elif row.id not in self._units[row.kind]:
@@ -190,6 +205,9 @@ class _Differ:
         for link in self._structure.links:
             self._pack(link)
             self._write_links(link)
+        for name, pairs in self._names.items():
+            self._workshop.pause()
+            writer.renew_names(name, pairs, None if self._whole else self._anew)
 
     def _write_units(self, kind: Kind, units: list[Unit]) -> None:
         if not self._whole:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import MOST_NAMESAKES, Openings, Place, can_be_found, first_passages
@@ -24,6 +24,10 @@ class Titled(Openings):
         """The passages of a title, by rising id; none where it is a heading."""
         found = self.having(key)
         return found if len(found) <= MOST_NAMESAKES else []
+
+    def items(self) -> Iterable[tuple[str, Sequence[str]]]:
+        """All titles with their passages, headings too."""
+        return self._passages.items()
 
     def having(self, key: str) -> Sequence[str]:
         """As `called`, of headings too."""
