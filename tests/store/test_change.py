@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, writing_to
-from hoptrail.structures import mentions, renaming
+from hoptrail.structures import renaming
+from hoptrail.structures.building import Workshop
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaring import Row, Structure
+from hoptrail.structures.mentions import TitleMentions
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -79,7 +81,13 @@ def test_what_came_changed_and_went_is_followed(
 ) -> None:
     index(place, world)
     gone = max(world.glob("*.txt"))
-    monkeypatch.setattr(mentions, "_renew_links", None)
+    rows = TitleMentions.rows
+
+    def following(one: TitleMentions, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
+        assert documents is not None, "all sentences are looked at"
+        return rows(one, workshop, documents)
+
+    monkeypatch.setattr(TitleMentions, "rows", following)
     change(world)
     index(place, world)
     remove_documents(place, [gone.as_posix()], ENCODER, structures(), OfflineLanguage())

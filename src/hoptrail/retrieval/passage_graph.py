@@ -38,7 +38,8 @@ class Postings:
     def of(cls, rows: Rows, values: Rows, size: int) -> Postings:
         """From pairs in any order; repeats count once."""
         width = int(values.max(initial=0)) + 1
-        keys = np.unique(rows.astype(np.int64) * width + values)
+        keys = np.sort(rows.astype(np.int64) * width + values)
+        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys  # faster than np.unique
         return cls(np.searchsorted(keys, np.arange(size + 1) * width), (keys % width).astype(np.int32))
 
     def at(self, row: int) -> Rows:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hoptrail.corpus.words import keyword_words
 from hoptrail.language.offline.concluding import make_plan
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.text.words import stem
 
 MOST_STEPS = 6
@@ -45,8 +45,7 @@ class PathQueries:
         if steps is None:
             steps = make_plan(question, OfflineSettings(most_hops=MOST_STEPS)).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
-        (words,) = keyword_words([question]) or [[]]
-        return cls(question, several, stretches(question), tuple(dict.fromkeys(words)))
+        return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -83,7 +82,7 @@ class PathQueries:
 def stretches(question: str) -> tuple[str, ...]:
     """The stretches of a question, none where it is one stretch itself."""
     parts = [part.strip(" ,;:.?!") for part in _BORDER.split(question)]
-    counts = [len(words) for words in keyword_words(parts)]
+    counts = [len(_words(part)) for part in parts]
     found: list[str] = []
     open_part, open_words = "", 0
     for part, count in zip(parts, counts, strict=True):
@@ -94,6 +93,11 @@ def stretches(question: str) -> tuple[str, ...]:
     if found and open_part:
         found[-1] = f"{found[-1]} {open_part}"
     return tuple(found[:MOST_STRETCHES]) if len(found) > 1 else ()
+
+
+def _words(text: str) -> list[str]:
+    """Those with meaning: no stop words, and none of a single letter."""
+    return [word for word in keyword_words(text) if len(word) > 1]
 
 
 def without_references(step: str) -> str:

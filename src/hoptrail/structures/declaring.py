@@ -200,6 +200,7 @@ class _Differ:
         """Units first, because links need them."""
         writer = self._workshop.writer
         for kind, units in self._units.items():
+            self._workshop.pause()
             writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
             self._write_units(kind, [unit for unit in units.values() if unit is not None])
         for link in self._structure.links:
