@@ -78,9 +78,9 @@ def read_corpus(name: str, work: Path) -> Corpus:
     folder = work / name / INDEX_FOLDER
     Index(folder).add([dataset.corpus], ("dense",))
     snapshot = Snapshot.open(folder)
-    mirror = snapshot.vectors(Kind.PASSAGE)
+    mirror = snapshot.search.vectors(Kind.PASSAGE)
     units = {unit.id: unit for unit in snapshot.units(Kind.PASSAGE)}
-    read_under = {entry.id: entry.sources[0].rpartition("#")[2] for entry in snapshot.entries}
+    read_under = {entry.id: entry.sources[0].rpartition("#")[2] for entry in snapshot.register.entries}
     ids = tuple(read_under[units[one].document] for one in mirror.ids)
     return Corpus(dataset, ids, mirror.matrix, tuple(len(units[one].text.split()) for one in mirror.ids))
 

@@ -204,7 +204,7 @@ def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> St
     nothing = seconds_of(lambda: graph.update(workshop(writer)))
     snapshot = writer.snapshot()
     units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
-    vectors, at = snapshot.vectors(Kind.PASSAGE), len(units) // 2
+    vectors, at = snapshot.search.vectors(Kind.PASSAGE), len(units) // 2
     writer.remove_units(Kind.PASSAGE, {units[at].id})
     removed = seconds_of(lambda: graph.update(workshop(writer)))
     writer.put_units([units[at]], vectors.matrix[[at]])
@@ -214,7 +214,11 @@ def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> St
 
 def scaled(chosen: Namespace) -> list[Scaled]:
     name = chosen.data.split(",")[0]
-    rows = [compared(name, Snapshot.open(index_of(chosen.work, name)).vectors(Kind.PASSAGE).matrix, chosen.peer_python)]
+    rows = [
+        compared(
+            name, Snapshot.open(index_of(chosen.work, name)).search.vectors(Kind.PASSAGE).matrix, chosen.peer_python
+        )
+    ]
     for size in map(int, chosen.sizes.split(",")):
         vectors = np.random.default_rng(0).normal(size=(size, DIMENSION)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -103,7 +103,7 @@ def build(
     before, started = cpu_seconds(), time.perf_counter()
     update_index(place, [source], encoder, structures, ReadingLimits(), Watcher(report), None, executor)
     seconds, spent = time.perf_counter() - started, cpu_seconds() - before
-    mirror = Snapshot.open(place).vectors(Kind.PASSAGE)
+    mirror = Snapshot.open(place).search.vectors(Kind.PASSAGE)
     digest = hashlib.sha256("".join(mirror.ids).encode() + mirror.matrix.tobytes()).hexdigest()[:16]
     run = Run(what, len(mirror.ids), round(seconds, 2), round(spent, 2), round(os.getloadavg()[0], 1), digest)
     print(run, flush=True)

@@ -295,8 +295,8 @@ def workshop(writer: Writer) -> Workshop:
 def add_again(writer: Writer, links: SentenceLinks) -> float:
     """Seconds of linking one document's sentences, after their links have been taken away."""
     snapshot = writer.snapshot()
-    document = snapshot.entries[len(snapshot.entries) // 2].id
-    vectors = snapshot.vectors(Kind.SENTENCE)
+    document = snapshot.register.entries[len(snapshot.register.entries) // 2].id
+    vectors = snapshot.search.vectors(Kind.SENTENCE)
     units = [unit for unit in snapshot.units(Kind.SENTENCE) if unit.document == document]
     rows = [vectors.ids.index(unit.id) for unit in units]
     writer.remove_units(Kind.SENTENCE, {unit.id for unit in units})

@@ -173,10 +173,12 @@ def look(folder: Path) -> Seen:
         return Seen(
             {document.title: document.text for document in snapshot.documents()},
             passages,
-            frozenset((kind.value, unit.id, unit.text) for kind in snapshot.kinds for unit in snapshot.units(kind)),
+            frozenset(
+                (kind.value, unit.id, unit.text) for kind in snapshot.table.kinds for unit in snapshot.units(kind)
+            ),
             frozenset((link.kind, link.source, link.target, round(link.weight, 5)) for link in snapshot.links()),
-            tuple((unit.id, round(score, 5)) for unit, score in snapshot.search_keywords(QUESTION, 20)),
-            tuple((id_, round(score, 5)) for id_, score in snapshot.nearest(Kind.PASSAGE, query, 20)[0]),
+            tuple((unit.id, round(score, 5)) for unit, score in snapshot.search.keywords(QUESTION, 20)),
+            tuple((id_, round(score, 5)) for id_, score in snapshot.search.nearest(Kind.PASSAGE, query, 20)[0]),
             snapshot.head.whole,
         )
 

@@ -51,18 +51,18 @@ class Desk:
         return list(head.structures), list(head.unfinished)
 
     def titles(self) -> list[str]:
-        return sorted(entry.title for entry in Snapshot.open(self.folder).entries)
+        return sorted(entry.title for entry in Snapshot.open(self.folder).register.entries)
 
     def sources(self) -> list[list[str]]:
         """File names by document."""
-        entries = Snapshot.open(self.folder).entries
+        entries = Snapshot.open(self.folder).register.entries
         return sorted(sorted(Path(source).name for source in entry.sources) for entry in entries)
 
     def finds(self, words: str) -> list[str]:
         """The titles of the passages that hold any of the words; vectors and passages always agree."""
         snapshot = Snapshot.open(self.folder)
-        assert set(snapshot.vectors(Kind.PASSAGE).ids) == {unit.id for unit in snapshot.units(Kind.PASSAGE)}
-        return sorted(unit.title for unit, _ in snapshot.search_keywords(words, 50))
+        assert set(snapshot.search.vectors(Kind.PASSAGE).ids) == {unit.id for unit in snapshot.units(Kind.PASSAGE)}
+        return sorted(unit.title for unit, _ in snapshot.search.keywords(words, 50))
 
     def bytes(self) -> dict[str, bytes]:
         """Every file but the memory that connections share."""
@@ -322,7 +322,7 @@ def test_wherever_a_run_stops_the_next_encodes_only_the_rest(
         desk = Desk(tmp_path / str(calls))
         with pytest.raises(Interrupted, match="Run the same command again"):
             desk.index(world, watcher=stopping_after(calls))
-        assert Snapshot.open(desk.folder).count_documents() == 6, "readers see what is kept"
+        assert Snapshot.open(desk.folder).register.count() == 6, "readers see what is kept"
         desk.index(world)
         assert len(desk.encoder.texts) == len(set(desk.encoder.texts)) == 6
         assert len(desk.titles()) == 6
@@ -423,7 +423,7 @@ def test_progress_names_what_is_done(desk: Desk, world: Path) -> None:
 
 def test_removing_by_id_path_and_title(desk: Desk, world: Path) -> None:
     desk.index(world)
-    isk = next(entry.id for entry in Snapshot.open(desk.folder).entries if entry.title == "Isk")
+    isk = next(entry.id for entry in Snapshot.open(desk.folder).register.entries if entry.title == "Isk")
     assert desk.remove(isk) == ["Isk"]
     assert desk.remove(world / "Dunmere.txt", "Lindeth") == ["Dunmere", "Lindeth"]
     assert desk.titles() == ["Orla Finch", "Tallow Bridge", "Wrenmouth"]

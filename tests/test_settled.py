@@ -193,5 +193,5 @@ def test_removing_needs_no_file_that_a_structure_was_made_from(desk: Desk) -> No
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), profiles]
     remove_documents(desk.index, ["a"], HashingEncoder(), structures, OfflineLanguage())
     found = Snapshot.open(desk.index)
-    assert found.count_documents() == 0
+    assert found.register.count() == 0
     assert set(found.head.settled) == {"passages", "extractions"}

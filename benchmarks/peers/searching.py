@@ -79,7 +79,7 @@ class Pieces:
     def job(self, folder: Path) -> SearchJob:
         """Vectors go to a file in `folder`."""
         questions = [question.question for question in self.dataset.questions]
-        mirror = self.corpus.snapshot.vectors(Kind.PASSAGE)
+        mirror = self.corpus.snapshot.search.vectors(Kind.PASSAGE)
         assert list(mirror.ids) == [unit.id for unit in self.units]
         np.save(folder / "vectors.npy", np.concatenate([mirror.matrix, self.corpus.encoder.encode(questions)]))
         texts = [f"{unit.title}\n{unit.text}" if unit.title else unit.text for unit in self.units]

@@ -63,13 +63,13 @@ class Contents:
 
 def contents_of(snapshot: Snapshot) -> Contents:
     """What is in one state of an index."""
-    passages = snapshot.count_by_document(Kind.PASSAGE)
+    passages = snapshot.table.count_by_document(Kind.PASSAGE)
     documents = tuple(
-        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.entries
+        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.register.entries
     )
     head = snapshot.head
-    units = {kind: snapshot.count(kind) for kind in snapshot.kinds}
-    links = snapshot.count_links()
+    units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
+    links = snapshot.graph.count()
     return Contents(
         FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
     )
@@ -338,7 +338,7 @@ class Index:
         mentioned = replies.documents()
         if mentioned:
             with self._shared.reading() as snapshot:
-                replies.forget(mentioned.difference(snapshot.document_ids()))
+                replies.forget(mentioned.difference(snapshot.register.ids()))
         replies.close()
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:

@@ -126,7 +126,7 @@ def update_index(
             if settled != writer.head.settled:
                 writer.settle(settled)
             writer.clean()  # where a run before was stopped between its commit and that
-        report.documents = writer.snapshot().count_documents()
+        report.documents = writer.snapshot().register.count()
     report.notes += account.notes
     report.usage = account.usage
     return report

@@ -33,7 +33,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names]:
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     update_index(folder / "index", [source], encoder, [Passages(PassageLimits())], ReadingLimits(), Watcher())
     corpus = Corpus(Snapshot.open(folder / "index"), lambda: encoder)
-    return corpus, {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.entries}
+    return corpus, {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.register.entries}
 
 
 def dataset(*questions: Question) -> Dataset:

@@ -78,7 +78,7 @@ class TestWalkingTheChain:
     """Self-ask over an index, hop by hop."""
 
     def oracle(self, corpus: Corpus, question: Question = CHAIN) -> OracleLanguage:
-        names = {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.entries}
+        names = {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.register.entries}
         oracle = OracleLanguage()
         oracle.follow(question, names, corpus.documents)
         return oracle

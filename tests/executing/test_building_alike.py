@@ -77,8 +77,8 @@ def build(folder: Path, corpus: Path, encoder: FarEncoder, executor: Executor) -
 def rows(folder: Path) -> dict[str, object]:
     """All that an index holds, row by row, vectors as bytes."""
     snapshot = Snapshot.open(folder)
-    kinds = sorted(snapshot.kinds)
-    mirrors = {kind: snapshot.vectors(kind) for kind in kinds}
+    kinds = sorted(snapshot.table.kinds)
+    mirrors = {kind: snapshot.search.vectors(kind) for kind in kinds}
     return {
         "documents": sorted(snapshot.documents(), key=lambda document: document.id),
         "units": {kind: sorted(snapshot.units(kind), key=lambda unit: unit.id) for kind in kinds},
@@ -111,7 +111,9 @@ def test_an_index_built_on_ray_is_that_built_here(corpus: Path, tmp_path: Path, 
     assert (here.added, len(here.failures)) == (62, 2)
     same(tmp_path / "here", tmp_path / "there")
     snapshot = Snapshot.open(tmp_path / "there")
-    assert {Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY, Kind.AGGREGATE, Kind.TRIPLE, Kind.SLOT} <= set(snapshot.kinds)
+    assert {Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY, Kind.AGGREGATE, Kind.TRIPLE, Kind.SLOT} <= set(
+        snapshot.table.kinds
+    )
     assert {"dense-neighbours", "bm25-neighbours"} <= {link.kind for link in snapshot.links()}
     assert str(os.getpid()) not in {path.name for path in used.iterdir()}
 

@@ -89,9 +89,9 @@ def test_a_question_under_way_keeps_its_publication(source: Source, served: Publ
     asked = served.corpus()
     source.publish("River", "The river Sorrel flows through Wexley.")
     assert served.look()
-    assert {entry.title for entry in asked.snapshot.entries} == {"Bridge"}
+    assert {entry.title for entry in asked.snapshot.register.entries} == {"Bridge"}
     assert asked.snapshot.folder.is_dir()
-    assert {entry.title for entry in served.corpus().snapshot.entries} == {"Bridge", "River"}
+    assert {entry.title for entry in served.corpus().snapshot.register.entries} == {"Bridge", "River"}
     old = asked.snapshot.folder
     del asked
     assert not served.look()  # which clears up what nobody reads

@@ -39,7 +39,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def summaries(corpus: Corpus) -> dict[str, set[tuple[str, int]]]:
     """The trees and levels of each summary that is made."""
-    made = set(corpus.snapshot.unit_ids(Kind.SUMMARY))
+    made = set(corpus.snapshot.table.ids(Kind.SUMMARY))
     trees = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
     found: dict[str, set[tuple[str, int]]] = {}
     for tree in trees:

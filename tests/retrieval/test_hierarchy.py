@@ -40,7 +40,7 @@ def titles(search: HierarchicalSearch, asked: str) -> list[str]:
 
 
 def page_of(site: Site, name: str) -> Page:
-    documents = tuple(sorted(entry.id for entry in site.snapshot.entries if entry.title == name))
+    documents = tuple(sorted(entry.id for entry in site.snapshot.register.entries if entry.title == name))
     return Page(Title(name, documents), 1.0, 0.0)
 
 

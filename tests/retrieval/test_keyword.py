@@ -152,6 +152,6 @@ def test_which_of_very_many_equals_come_does_not_hang_on_the_order_of_adding(
         publish(tmp_path / name, encoder, documents, [])
         snapshot = Snapshot.open(tmp_path / name)
         for limit in (1, 2, 3, 20, 501):
-            found = snapshot.search_keywords("same rare", limit)
+            found = snapshot.search.keywords("same rare", limit)
             assert [unit.id for unit, _ in found] == [*best, *rest][:limit]
             assert {unit for unit, _ in found} <= {make_passage(document) for document in documents}

@@ -41,7 +41,7 @@ def publish(folder: Path) -> Corpus:
         for units in (PASSAGES, AGGREGATES, SUMMARIES):
             writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
         links = [Link("s1", PASSAGES[0].id, "one-tree", 1.0), Link("s2", PASSAGES[1].id, "other-tree", 1.0)]
-        writer.put_links([*links, Link("gone", PASSAGES[1].id, "one-tree", 1.0)])
+        writer.links.put([*links, Link("gone", PASSAGES[1].id, "one-tree", 1.0)])
         writer.publish(Usage())
     return Corpus(Snapshot.open(folder), lambda: encoder)
 

@@ -180,8 +180,8 @@ def test_a_stored_link_whose_sentence_is_gone_leads_nowhere(tmp_path: Path) -> N
     publish(tmp_path, DOCUMENTS[:1])
     kept, lost = sentences(0)
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        writer.put_links([Link(kept.id, "s-gone", SS, 0.9)])
+        writer.links.put([Link(kept.id, "s-gone", SS, 0.9)])
         writer.publish(Usage())
     graph = SentenceGraph.of(Snapshot.open(tmp_path))
     assert graph.neighbours([kept.id]) == (lost.id,)
-    assert Kind.SENTENCE in Snapshot.open(tmp_path).kinds
+    assert Kind.SENTENCE in Snapshot.open(tmp_path).table.kinds

@@ -58,7 +58,7 @@ def build(
 def texts(folder: Path, *kinds: Kind) -> dict[str, str]:
     """The units of some kinds, of all where none is named."""
     snapshot = Snapshot.open(folder)
-    return {unit.id: unit.text for kind in kinds or snapshot.kinds for unit in snapshot.units(kind)}
+    return {unit.id: unit.text for kind in kinds or snapshot.table.kinds for unit in snapshot.units(kind)}
 
 
 def test_the_estimate_is_within_a_fifth_of_the_bill_and_nothing_is_paid_for_it(
@@ -263,7 +263,7 @@ def test_a_reply_that_never_comes_right_costs_its_own_unit_only(
     ended = build(hoptrail, folder, settings)
     assert ended.code == 0, ended.err
     assert "Nerys Dole" in ended.err
-    extracted = len(set(Snapshot.open(folder).extracted()))
+    extracted = len(set(Snapshot.open(folder).table.extracted()))
     assert extracted == Snapshot.open(folder).count(Kind.PASSAGE) - 1
 
 

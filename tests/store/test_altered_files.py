@@ -33,10 +33,10 @@ def index(folder: Path, world: Path) -> None:
 def seen(folder: Path) -> object:
     with Snapshot.open(folder) as snapshot:
         texts = {document.title: document.text for document in snapshot.documents()}
-        units = {(kind, unit.id, unit.text) for kind in snapshot.kinds for unit in snapshot.units(kind)}
+        units = {(kind, unit.id, unit.text) for kind in snapshot.table.kinds for unit in snapshot.units(kind)}
         links = {(link.kind, link.source, link.target, round(link.weight, 6)) for link in snapshot.links()}
-        found = [(unit.id, round(score, 6)) for unit, score in snapshot.search_keywords("river harbour designed", 9)]
-        return texts, units, links, found, snapshot.vectors(Kind.PASSAGE).matrix.tobytes(), snapshot.head.whole
+        found = [(unit.id, round(score, 6)) for unit, score in snapshot.search.keywords("river harbour designed", 9)]
+        return texts, units, links, found, snapshot.search.vectors(Kind.PASSAGE).matrix.tobytes(), snapshot.head.whole
 
 
 def write(world: Path, texts: dict[str, str]) -> None:
@@ -157,6 +157,6 @@ def test_an_altered_log_is_a_commit_before(ground: Path, tmp_path: Path) -> None
         index(folder, ground / "world")
         assert damage(folder) == [], what
         with Snapshot.open(folder) as snapshot:
-            assert snapshot.count_documents() == len(FACTS) + 1
+            assert snapshot.register.count() == len(FACTS) + 1
         shutil.rmtree(folder)
     assert sizes == {len(FACTS), len(FACTS) + 1}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import hoptrail.store.writer
+import hoptrail.store.row_writer
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
@@ -55,7 +55,7 @@ def index(place: Path, sources: Path, watcher: Watcher | None = None) -> None:
 def contents(place: Path) -> dict[str, object]:
     with Snapshot.open(place) as snapshot:
         return {
-            "units": sorted(str(unit) for kind in snapshot.kinds for unit in snapshot.units(kind)),
+            "units": sorted(str(unit) for kind in snapshot.table.kinds for unit in snapshot.units(kind)),
             "extractions": dict(snapshot.extractions()),
             "links": sorted(map(str, snapshot.links())),
             "settled": snapshot.head.settled,
@@ -187,7 +187,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
 
 
 def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoptrail.store.writer, "MOST_FOLLOWED", 2)
+    monkeypatch.setattr(hoptrail.store.row_writer, "MOST_FOLLOWED", 2)
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
         writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])
@@ -206,7 +206,7 @@ def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
         change = writer.change()
         assert change is not None
         assert (set(change.came), set(change.went)) == ({old.id}, {old.id})
-        assert set(change.before.document_ids()) == {old.id}
+        assert set(change.before.register.ids()) == {old.id}
         writer.remove_documents([old.id])
         change = writer.change()
         assert change is not None

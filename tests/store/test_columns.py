@@ -104,7 +104,7 @@ def test_what_units_are_made_from_is_read_as_it_was_written(tmp_path: Path) -> N
         writer.put_units([*units, long], HashingEncoder().encode(["a"] * 4))
         snapshot = writer.snapshot()
         for expected in (units, units[1:2]):
-            [origins] = snapshot.origins_among(Kind.SUMMARY, id_rows(unit.id for unit in expected))
+            [origins] = snapshot.table.origins_among(Kind.SUMMARY, id_rows(unit.id for unit in expected))
             assert [id_.decode() for id_ in origins.ids.tolist()] == [unit.id for unit in expected]
             assert origins.words.tolist() == [2] * len(expected)
             assert origins.counts.tolist() == [len(unit.sources) for unit in expected]
@@ -112,9 +112,9 @@ def test_what_units_are_made_from_is_read_as_it_was_written(tmp_path: Path) -> N
             assert [(document.decode(), *ends) for document, *ends in origins.spans.tolist()] == [
                 (span.document, span.start, span.end) for span in spans
             ]
-        assert list(snapshot.origins_among(Kind.SUMMARY, id_rows(["absent"]))) == []
+        assert list(snapshot.table.origins_among(Kind.SUMMARY, id_rows(["absent"]))) == []
         with pytest.raises(ValueError, match="at most 24 bytes"):
-            list(snapshot.origins_among(Kind.SUMMARY, id_rows(["s2"])))
+            list(snapshot.table.origins_among(Kind.SUMMARY, id_rows(["s2"])))
 
 
 def test_rows_have_the_same_digest_where_they_are_the_same() -> None:

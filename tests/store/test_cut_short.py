@@ -78,7 +78,7 @@ def remove(folder: Path, *names: str) -> list[str]:
 
 def seen(folder: Path) -> object:
     with Snapshot.open(folder) as snapshot:
-        units = {unit.id for kind in snapshot.kinds for unit in snapshot.units(kind)}
+        units = {unit.id for kind in snapshot.table.kinds for unit in snapshot.units(kind)}
         links = {(link.kind, link.source, link.target, link.weight) for link in snapshot.links()}
         return units, links, snapshot.head.whole, snapshot.head.structures
 

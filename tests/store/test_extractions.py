@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hoptrail.language.tasks import Extraction, Fact, Triple
+from hoptrail.store.row_writer import REMADE
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import REMADE, Writer, writing_to
+from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 
@@ -56,7 +57,7 @@ def test_extractions_are_read_back_as_they_were_put(tmp_path: Path, documents: l
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     assert dict(snapshot.extractions()) == found
-    assert set(snapshot.extracted()) == set(found)
+    assert set(snapshot.table.extracted()) == set(found)
     assert dict(snapshot.extractions(["nothing", "unknown"])) == {"nothing": Extraction((), ())}
 
 
@@ -78,8 +79,9 @@ def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Write
     put_passages(writer, documents, "p1", "p2")
     writer.put_extractions({"p1": Extraction(("a",), ()), "p2": Extraction(("b",), ())})
     writer.put_extractions({"p1": Extraction(("c",), ())})
-    assert dict(writer.snapshot().entities()) == {"p1": ("c",), "p2": ("b",)}
-    assert dict(writer.snapshot().entities(["p2", "absent"])) == {"p2": ("b",)}
+    found = {"p1": Extraction(("c",), ()), "p2": Extraction(("b",), ())}
+    assert dict(writer.snapshot().extractions()) == found
+    assert dict(writer.snapshot().extractions(["p2", "absent"])) == {"p2": found["p2"]}
     writer.checkpoint()
     before = writer.head
     writer.put_extractions({})
@@ -90,10 +92,10 @@ def test_putting_again_replaces_and_putting_nothing_writes_nothing(writer: Write
 
 def test_an_index_without_extractions_has_none(writer: Writer) -> None:
     assert list(writer.snapshot().extractions()) == []
-    assert set(writer.snapshot().extracted()) == set()
+    assert set(writer.snapshot().table.extracted()) == set()
     writer.drop_extractions()
-    writer.drop_links("SS")
-    writer.remove_links("SS", ["a"])
+    writer.links.drop("SS")
+    writer.links.remove("SS", ["a"])
     writer.remove_units(Kind.FACT, ["f"])
 
 
@@ -101,7 +103,7 @@ def test_dropped_extractions_are_gone_and_units_are_not(writer: Writer, document
     put_passages(writer, documents, "p1")
     writer.put_extractions({"p1": Extraction(("a",), ())})
     writer.drop_extractions()
-    assert set(writer.snapshot().extracted()) == set()
+    assert set(writer.snapshot().table.extracted()) == set()
     assert writer.snapshot().count(Kind.PASSAGE) == len(documents) + 1
 
 
@@ -113,19 +115,19 @@ def test_a_removed_unit_takes_its_extraction_and_its_links_at_both_ends(
     writer.put_documents(documents)
     put(writer, passages)
     writer.put_extractions({name: Extraction(("a",), ()) for name in (first, second)})
-    writer.put_links([Link(first, second, "SS", 1.0), Link(third, first, "SA", 1.0), Link(second, third, "SS", 0.5)])
+    writer.links.put([Link(first, second, "SS", 1.0), Link(third, first, "SA", 1.0), Link(second, third, "SS", 0.5)])
     writer.remove_units(Kind.PASSAGE, [first])
     snapshot = writer.snapshot()
     assert {found.id for found in snapshot.units(Kind.PASSAGE)} == {second, third}
-    assert set(snapshot.extracted()) == {second}
+    assert set(snapshot.table.extracted()) == {second}
     assert links(writer) == {(second, third, "SS")}
 
 
 def test_links_are_removed_by_kind_and_source_alone(writer: Writer) -> None:
-    writer.put_links([Link("a", "b", "tree", 1.0), Link("a", "b", "SS", 1.0), Link("b", "a", "tree", 1.0)])
-    writer.remove_links("tree", ["a"])
+    writer.links.put([Link("a", "b", "tree", 1.0), Link("a", "b", "SS", 1.0), Link("b", "a", "tree", 1.0)])
+    writer.links.remove("tree", ["a"])
     assert links(writer) == {("a", "b", "SS"), ("b", "a", "tree")}
-    writer.drop_links("tree")
+    writer.links.drop("tree")
     assert links(writer) == {("a", "b", "SS")}
 
 
@@ -133,7 +135,7 @@ def test_a_kind_that_is_dropped_leaves_its_links_to_its_structure(writer: Writer
     writer.put_documents(documents)
     put(writer, [unit("a1", Kind.AGGREGATE, documents[0]), unit("a2", Kind.AGGREGATE, documents[1])])
     put(writer, [unit("f1", Kind.FACT, documents[0])])
-    writer.put_links([Link("s1", "a1", "tree", 1.0)])
+    writer.links.put([Link("s1", "a1", "tree", 1.0)])
     writer.drop_units(Kind.AGGREGATE)
     assert (writer.snapshot().count(Kind.AGGREGATE), writer.snapshot().count(Kind.FACT)) == (0, 1)
     assert links(writer) == {("s1", "a1", "tree")}
@@ -147,12 +149,12 @@ def test_only_what_is_made_again_keeps_its_links_when_a_document_goes(writer: Wr
     put(writer, passages)
     put(writer, [unit("both", kind, staying, gone), unit("other", kind, staying)])
     writer.put_extractions({passage.id: extraction_of(gone) for passage in passages})
-    writer.put_links([Link("up", "both", "tree", 1.0), Link("both", "other", "tree", 1.0)])
-    writer.put_links([Link("up", passages[0].id, "tree", 1.0), Link("up", passages[1].id, "tree", 1.0)])
+    writer.links.put([Link("up", "both", "tree", 1.0), Link("both", "other", "tree", 1.0)])
+    writer.links.put([Link("up", passages[0].id, "tree", 1.0), Link("up", passages[1].id, "tree", 1.0)])
     writer.remove_documents([gone.id])
     snapshot = writer.snapshot()
     assert {found.id for found in snapshot.units(kind)} == {"other"}
-    assert set(snapshot.extracted()) == {passages[1].id}
+    assert set(snapshot.table.extracted()) == {passages[1].id}
     kept = {("up", "both", "tree"), ("both", "other", "tree")} if kind in REMADE else set()
     assert links(writer) == kept | {("up", passages[1].id, "tree")}
 
@@ -182,4 +184,4 @@ def test_extractions_after_the_last_checkpoint_are_undone(
         writer.checkpoint()
         writer.put_extractions({"p2": Extraction(("b",), ())})
     with writing_to(tmp_path, encoder.identity) as writer:
-        assert set(writer.snapshot().extracted()) == {"p1"}
+        assert set(writer.snapshot().table.extracted()) == {"p1"}

@@ -44,9 +44,9 @@ def state(folder: Path) -> tuple[list[str], list[str], list[str]]:
     """Titles, passages and what a search finds: everything a reader can see."""
     with Snapshot.open(folder) as snapshot:
         texts = sorted(unit.text for unit in snapshot.units(Kind.PASSAGE))
-        assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(texts)
-        found = [unit.id for unit, _ in snapshot.search_keywords("river harbour designed", 9)]
-        return [entry.title for entry in snapshot.entries], texts, found
+        assert len(snapshot.search.vectors(Kind.PASSAGE).ids) == len(texts)
+        found = [unit.id for unit, _ in snapshot.search.keywords("river harbour designed", 9)]
+        return [entry.title for entry in snapshot.register.entries], texts, found
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +277,7 @@ def test_a_reader_during_a_long_write_sees_its_state_whole(indexed: Path, encode
             writer.put_units([unit], encoder.encode([unit.searchable]))
             if number % 3 == 0:
                 writer.checkpoint()
-            assert [entry.title for entry in held.entries] == before[0]
+            assert [entry.title for entry in held.register.entries] == before[0]
             assert sorted(unit.text for unit in held.units(Kind.PASSAGE)) == before[1]
             assert len(state(indexed)[0]) == len(before[0]) + number // 3 * 3 + 1
         writer.publish(Usage())
@@ -342,8 +342,8 @@ def turn_of(folder: Path) -> float:
         documents = list(snapshot.documents())
         units = {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)}
         assert units == {document.id: document.text for document in documents}
-        assert len(snapshot.vectors(Kind.PASSAGE).ids) == len(documents)
-        found = {unit.document for unit, _ in snapshot.search_keywords("rivers", 9)}
+        assert len(snapshot.search.vectors(Kind.PASSAGE).ids) == len(documents)
+        found = {unit.document for unit, _ in snapshot.search.keywords("rivers", 9)}
     assert found == set(units)
     turns = {int(document.text.split()[1]) for document in documents}
     assert len(turns) == 1

@@ -24,48 +24,48 @@ LINKS = [
 @pytest.fixture
 def snapshot(tmp_path: Path, encoder: HashingEncoder) -> Snapshot:
     with writing_to(tmp_path, encoder.identity) as writer:
-        writer.put_links(LINKS)
+        writer.links.put(LINKS)
         writer.publish(Usage())
     return Snapshot.open(tmp_path)
 
 
 def test_links_are_found_by_where_they_lead_from(snapshot: Snapshot) -> None:
-    assert set(snapshot.links_from({"s3", "it's", "absent"}, "names")) == {LINKS[3], LINKS[-3], LINKS[-1]}
-    assert list(snapshot.links_from(["s3"], "tells")) == [LINKS[-2]]
+    assert set(snapshot.graph.leaving({"s3", "it's", "absent"}, "names")) == {LINKS[3], LINKS[-3], LINKS[-1]}
+    assert list(snapshot.graph.leaving(["s3"], "tells")) == [LINKS[-2]]
 
 
 def test_links_are_found_by_where_they_lead_to(snapshot: Snapshot) -> None:
-    assert set(snapshot.links_to(["p4"], "tells")) == {LINKS[-2]}
-    assert set(snapshot.links_to(["p4"], "names")) == {
+    assert set(snapshot.graph.entering(["p4"], "tells")) == {LINKS[-2]}
+    assert set(snapshot.graph.entering(["p4"], "names")) == {
         link for link in LINKS if link.target == "p4" and link.kind == "names"
     }
 
 
 def test_links_of_a_kind_are_read_in_order_as_columns(snapshot: Snapshot) -> None:
-    rows = snapshot.links_in_order("names")
+    rows = snapshot.graph.in_order("names")
     found = [Link(source.decode(), target.decode(), "names", weight) for source, target, weight in rows.tolist()]
     wanted = [link for link in LINKS if link.kind == "names"]
     assert found == sorted(wanted, key=lambda link: (link.source, link.target))
-    assert not len(snapshot.links_in_order("absent"))
-    assert set(snapshot.sources_of_links(["names", "absent"])) == {link.source for link in wanted}
-    assert set(snapshot.sources_of_links(["tells"])) == {"s3"}
+    assert not len(snapshot.graph.in_order("absent"))
+    assert set(snapshot.graph.sources(["names", "absent"])) == {link.source for link in wanted}
+    assert set(snapshot.graph.sources(["tells"])) == {"s3"}
 
 
 def test_many_ends_give_every_link_once(snapshot: Snapshot) -> None:
-    found = list(snapshot.links_from([f"s{number}" for number in range(1200)], "names"))
+    found = list(snapshot.graph.leaving([f"s{number}" for number in range(1200)], "names"))
     assert sorted(found, key=str) == sorted(LINKS[:1201], key=str)
 
 
 @pytest.mark.parametrize("ids", [[], ["absent"]])
 def test_no_end_finds_nothing(snapshot: Snapshot, ids: list[str]) -> None:
-    assert list(snapshot.links_from(ids, "names")) == []
-    assert list(snapshot.links_to(ids, "names")) == []
+    assert list(snapshot.graph.leaving(ids, "names")) == []
+    assert list(snapshot.graph.entering(ids, "names")) == []
 
 
 def test_an_index_without_links_has_none(tmp_path: Path, encoder: HashingEncoder) -> None:
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.publish(Usage())
-    assert list(Snapshot.open(tmp_path).links_from(["s3"], "names")) == []
+    assert list(Snapshot.open(tmp_path).graph.leaving(["s3"], "names")) == []
 
 
 def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
     rows = Directed(np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 2, 0]), np.array([0.5, 1, 0.25, 0.1, 0.2]))
     one = Directed(np.array([2]), np.array([1]), np.array([1.0]))
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        writer.put_link_rows(ids, {"SS": rows, "SA": one})
-        writer.put_link_rows(ids, {"EC": Directed(rows.sources[:0], rows.targets[:0], rows.weights[:0])})
+        writer.links.put_rows(ids, {"SS": rows, "SA": one})
+        writer.links.put_rows(ids, {"EC": Directed(rows.sources[:0], rows.targets[:0], rows.weights[:0])})
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     expected = {
@@ -86,8 +86,8 @@ def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
         Link("s3", "s22", "SA", 1.0),
     }
     assert set(snapshot.links()) == expected
-    assert sum(snapshot.count_links().values()) == 6
-    read = snapshot.link_rows("SS", ids)
+    assert sum(snapshot.graph.count().values()) == 6
+    read = snapshot.graph.rows("SS", ids)
     pairs = zip(read.sources.tolist(), read.targets.tolist(), read.weights.tolist(), strict=True)
     assert {Link(ids[source], ids[target], "SS", weight) for source, target, weight in pairs} == {
         link for link in expected if link.kind == "SS"
@@ -100,14 +100,14 @@ def test_links_with_both_ends_known_are_rows(tmp_path: Path) -> None:
     pairs = {(int(a), int(b)) for a, b in chance.integers(40, size=(300, 2))}
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         for source, target in sorted(pairs):
-            writer.put_links(
+            writer.links.put(
                 [Link(names[source], names[target], "SS", source / 40), Link("a", names[target], "SA", 1.0)]
             )
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     known = PackedIds.of(names[::2])
     expected = {(a // 2, b // 2, a / 40) for a, b in pairs if a % 2 == b % 2 == 0}
-    whole = snapshot.link_rows("SS", known)
+    whole = snapshot.graph.rows("SS", known)
     assert set(zip(whole.sources.tolist(), whole.targets.tolist(), whole.weights.tolist(), strict=True)) == expected
-    assert not len(snapshot.link_rows("SS", PackedIds.of([])).sources)
-    assert not len(snapshot.link_rows("EC", known).sources)
+    assert not len(snapshot.graph.rows("SS", PackedIds.of([])).sources)
+    assert not len(snapshot.graph.rows("EC", known).sources)

@@ -28,7 +28,7 @@ def put(writer: Writer, encoder: HashingEncoder, documents: list[Document]) -> N
 
 
 def titles(place: Path) -> set[str]:
-    return {entry.title for entry in Snapshot.open(place).entries}
+    return {entry.title for entry in Snapshot.open(place).register.entries}
 
 
 def test_what_is_published_is_read_back_as_it_was(
@@ -41,7 +41,7 @@ def test_what_is_published_is_read_back_as_it_was(
     }
     units = {unit.id: unit for unit in snapshot.units(Kind.PASSAGE)}
     assert units == {unit.id: unit for unit in map(make_passage, documents)}
-    mirror = snapshot.vectors(Kind.PASSAGE)
+    mirror = snapshot.search.vectors(Kind.PASSAGE)
     assert list(mirror.ids) == sorted(units)
     expected = encoder.encode([units[name].searchable for name in mirror.ids])
     assert np.array_equal(mirror.matrix, expected)
@@ -60,7 +60,7 @@ def test_units_of_many_sources_are_read_back_as_they_were(
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
     assert {unit.id: unit for unit in snapshot.units(Kind.SUMMARY)} == {unit.id: unit for unit in units}
-    assert {unit.id for unit in snapshot.units_within(Kind.SUMMARY, [documents[1].id])} == {
+    assert {unit.id for unit in snapshot.table.within(Kind.SUMMARY, [documents[1].id])} == {
         f"s{at:02}" for at in range(30, 40)
     }
 
@@ -82,15 +82,15 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 def test_units_go_in_portions_while_they_are_read(
     place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.store.writer._REMOVED", 2)
+    monkeypatch.setattr("hoptrail.store.row_writer._REMOVED", 2)
     write(place, encoder, documents)
     kept = make_passage(documents[2]).id
     with writing_to(place, encoder.identity) as writer:
-        there = writer.snapshot().unit_ids(Kind.PASSAGE)
+        there = writer.snapshot().table.ids(Kind.PASSAGE)
         writer.remove_units(Kind.PASSAGE, (id_ for id_ in there if id_ != kept))
         writer.publish(Usage())
     assert len(documents) > 4
-    assert list(Snapshot.open(place).unit_ids(Kind.PASSAGE)) == [kept]
+    assert list(Snapshot.open(place).table.ids(Kind.PASSAGE)) == [kept]
 
 
 def test_spending_adds_up_over_runs(place: Path, encoder: HashingEncoder, documents: list[Document]) -> None:
@@ -106,15 +106,15 @@ def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
     before = Snapshot.open(place)
     with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents[2:4])
-        assert len(Snapshot.open(place).entries) == 2
+        assert len(Snapshot.open(place).register.entries) == 2
         writer.checkpoint()
-        assert len(Snapshot.open(place).entries) == 4
+        assert len(Snapshot.open(place).register.entries) == 4
         assert not Snapshot.open(place).head.whole
         put(writer, encoder, documents[4:])
         writer.publish(Usage())
-        assert len(Snapshot.open(place).entries) == len(documents)
+        assert len(Snapshot.open(place).register.entries) == len(documents)
         assert Snapshot.open(place).head.whole
-    assert before.search_keywords("harbour", 9) == []
+    assert before.search.keywords("harbour", 9) == []
     assert len(list(before.documents())) == 2
 
 
@@ -129,8 +129,8 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
             writer.publish(Usage())
     assert len(titles(place)) == len(documents) - 4
     assert len(list(before.documents())) == len(documents)
-    assert len(before.vectors(Kind.PASSAGE).ids) == len(documents)
-    assert [unit.title for unit, _ in before.search_keywords("born", 3)] == ["Orla Finch"]
+    assert len(before.search.vectors(Kind.PASSAGE).ids) == len(documents)
+    assert [unit.title for unit, _ in before.search.keywords("born", 3)] == ["Orla Finch"]
     before.close()
     with writing_to(place, encoder.identity) as writer:
         assert writer.clean()
@@ -157,7 +157,7 @@ def test_links_that_were_never_committed_are_gone(
 ) -> None:
     write(place, encoder, documents)
     with writing_to(place, encoder.identity) as writer:
-        writer.put_links([Link("a", "b", "SS", 0.5)])
+        writer.links.put([Link("a", "b", "SS", 0.5)])
     with writing_to(place, encoder.identity) as writer:
         writer.publish(Usage())
     assert list(Snapshot.open(place).links()) == []
@@ -169,7 +169,7 @@ def test_writing_the_same_again_changes_nothing(
     for _ in range(3):
         write(place, encoder, documents)
     snapshot = Snapshot.open(place)
-    assert snapshot.count(Kind.PASSAGE) == len(documents) == len(snapshot.entries)
+    assert snapshot.count(Kind.PASSAGE) == len(documents) == len(snapshot.register.entries)
 
 
 def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
@@ -183,8 +183,8 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
     with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
         writer.put_units([both, alone], encoder.encode([both.text, alone.text]))
-        writer.put_links([Link(passages[0], passages[1], "SS", 1.0), Link(passages[1], passages[2], "SS", 1.0)])
-        writer.put_links([Link(passages[1], passages[2], "SA", 0.25), Link("a1", passages[2], "from", 1.0)])
+        writer.links.put([Link(passages[0], passages[1], "SS", 1.0), Link(passages[1], passages[2], "SS", 1.0)])
+        writer.links.put([Link(passages[1], passages[2], "SA", 0.25), Link("a1", passages[2], "from", 1.0)])
         writer.publish(Usage())
     with writing_to(place, encoder.identity) as writer:
         writer.remove_documents([first.id])
@@ -258,7 +258,7 @@ def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
     with writing_to(place, encoder.identity) as writer:
         put(writer, encoder, documents)
         remade(writer, encoder, *documents)
-        writer.put_links([Link("s2", "s1", "tree", 1.0)])
+        writer.links.put([Link("s2", "s1", "tree", 1.0)])
         writer.publish(Usage())
     with writing_to(place, encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
@@ -269,7 +269,7 @@ def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
         remade(writer, encoder, *documents[1:])
         writer.publish(Usage())
     with Snapshot.open(place) as snapshot:
-        assert len(snapshot.entries) == len(documents) - 1
+        assert len(snapshot.register.entries) == len(documents) - 1
         assert [(link.source, link.target) for link in snapshot.links("tree")] == [("s2", "s1")]
 
 
@@ -284,7 +284,7 @@ def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
         put(writer, encoder, documents[3:4])
         writer.note_spent(Usage(calls=3))
     with Snapshot.open(place) as snapshot:
-        assert {entry.title for entry in snapshot.entries} == {document.title for document in documents[1:3]}
+        assert {entry.title for entry in snapshot.register.entries} == {document.title for document in documents[1:3]}
         assert (snapshot.head.spent, snapshot.head.whole) == (Usage(calls=5), False)
 
 
@@ -309,6 +309,6 @@ def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
 def test_an_empty_index_can_be_published_and_searched(place: Path, encoder: HashingEncoder) -> None:
     write(place, encoder, [])
     snapshot = Snapshot.open(place)
-    assert snapshot.entries == ()
-    assert snapshot.search_keywords("anything", 5) == []
-    assert snapshot.vectors(Kind.PASSAGE).matrix.shape == (0, 64)
+    assert snapshot.register.entries == ()
+    assert snapshot.search.keywords("anything", 5) == []
+    assert snapshot.search.vectors(Kind.PASSAGE).matrix.shape == (0, 64)

@@ -211,7 +211,7 @@ def test_growing_and_shrinking_end_where_building_at_once_does(
     grown.build(Extractions(), Aggregates(settings), remove=documents[:2], language=Rules())
     build(whole, settings, documents[2:])
     assert grown.units(Kind.AGGREGATE) == whole.units(Kind.AGGREGATE)
-    assert grown.snapshot.vectors(Kind.AGGREGATE).ids == whole.snapshot.vectors(Kind.AGGREGATE).ids
+    assert grown.snapshot.search.vectors(Kind.AGGREGATE).ids == whole.snapshot.search.vectors(Kind.AGGREGATE).ids
 
 
 def test_one_new_document_rewrites_only_the_aggregates_that_it_touches(site: Site, documents: list[Document]) -> None:
@@ -248,7 +248,7 @@ def test_an_aggregate_that_changes_keeps_its_links_and_one_that_vanishes_loses_t
     changing, vanishing = content_id("a", "orla finch", "0"), content_id("a", "dunmere", "0")
     assert {changing, vanishing} <= site.units(Kind.AGGREGATE).keys()
     with writing_to(site.folder, site.encoder.identity) as writer:
-        writer.put_links(
+        writer.links.put(
             [Link("s1", changing, "relatedness-tree", 1.0), Link("s1", vanishing, "relatedness-tree", 1.0)]
         )
         writer.put_extractions({make_passage(document).id: Extraction((), ()) for document in documents[2:4]})
@@ -285,7 +285,7 @@ def test_discarding_takes_every_aggregate(site: Site, documents: list[Document])
         Aggregates().discard(writer)
         writer.publish(Usage())
     assert site.units(Kind.AGGREGATE) == {}
-    assert set(site.snapshot.extracted())
+    assert set(site.snapshot.table.extracted())
 
 
 def test_settings_change_the_fingerprint_and_none_needs_a_language() -> None:

@@ -38,7 +38,7 @@ class Openings(Derived):
 
     def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
         snapshot = workshop.writer.snapshot()
-        every = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.units_within(Kind.PASSAGE, documents)
+        every = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.table.within(Kind.PASSAGE, documents)
         for passage in every:
             text = " ".join(passage.text.split()[: self.settings.words])
             unit = Unit(content_id("f", passage.id, text), Kind.FACT, passage.title, text, passage.sources)
@@ -107,7 +107,7 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         structure = structures_by_name(PassageLimits(words=9, short_document_words=0))[PASSAGES]
 
         def pause() -> None:
-            counts.update(writer.snapshot().count_by_document(Kind.PASSAGE).values())
+            counts.update(writer.snapshot().table.count_by_document(Kind.PASSAGE).values())
 
         structure.update(Workshop(writer, encoder, report_nothing, pause))
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
@@ -119,7 +119,7 @@ def test_discarding_takes_all_that_is_declared(tmp_path: Path, documents: list[D
     with writing_to(tmp_path, site.encoder.identity) as writer:
         Openings().discard(writer)
         assert not writer.snapshot().count(Kind.FACT)
-        assert not writer.snapshot().count_links()["opening"]
+        assert not writer.snapshot().graph.count()["opening"]
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,8 +179,8 @@ def test_extractions_of_passages_that_were_cut_otherwise_go(site: Site) -> None:
         writer.publish(Usage())
     site.limits = PassageLimits(words=6, short_document_words=0)
     site.build(Extractions(), language=Rules())
-    assert set(site.snapshot.extracted()) == set(site.units(Kind.PASSAGE))
-    assert len(set(site.snapshot.extracted())) == 3
+    assert set(site.snapshot.table.extracted()) == set(site.units(Kind.PASSAGE))
+    assert len(set(site.snapshot.table.extracted())) == 3
 
 
 def test_a_passage_in_which_nothing_is_found_is_not_asked_about_again(site: Site) -> None:
@@ -205,7 +205,7 @@ def test_discarding_takes_every_extraction_and_no_passage(site: Site, documents:
     with writing_to(site.folder, site.encoder.identity) as writer:
         Extractions().discard(writer)
         writer.publish(Usage())
-    assert (set(site.snapshot.extracted()), site.snapshot.count(Kind.PASSAGE)) == (set(), len(documents))
+    assert (set(site.snapshot.table.extracted()), site.snapshot.count(Kind.PASSAGE)) == (set(), len(documents))
 
 
 def test_a_language_is_needed_unless_there_is_a_file(tmp_path: Path) -> None:

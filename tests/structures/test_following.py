@@ -53,8 +53,10 @@ def some_document(lot: random.Random) -> Document:
 def contents(snapshot: Snapshot) -> dict[str, object]:
     """A slot's source may be any of the triples that it stands in."""
     return {
-        "units": sorted(str(unit) for kind in snapshot.kinds if kind is not Kind.SLOT for unit in snapshot.units(kind)),
-        "slots": sorted(snapshot.unit_ids(Kind.SLOT)),
+        "units": sorted(
+            str(unit) for kind in snapshot.table.kinds if kind is not Kind.SLOT for unit in snapshot.units(kind)
+        ),
+        "slots": sorted(snapshot.table.ids(Kind.SLOT)),
         "extractions": dict(snapshot.extractions()),
         "links": sorted(map(str, snapshot.links())),
     }

@@ -207,7 +207,7 @@ def test_a_name_of_several_documents_is_refused_with_their_ids(site: Site, tmp_p
     account = site.build(written(tmp_path, line("t", triples=[]), line("Twin", triples=[])), add=twins)
     for note in account.notes[:2]:
         assert all(twin.id in note for twin in twins)
-    assert set(site.snapshot.extracted()) == set()
+    assert set(site.snapshot.table.extracted()) == set()
 
 
 BROKEN = [

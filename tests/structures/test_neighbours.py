@@ -77,7 +77,7 @@ def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
 
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
     site = built(tmp_path, dense(), make_documents(20))
-    mirror = site.snapshot.vectors(Kind.PASSAGE)
+    mirror = site.snapshot.search.vectors(Kind.PASSAGE)
     for row, name in enumerate(mirror.ids):
         cosines = np.round(mirror.matrix @ mirror.matrix[row], 5)
         order = sorted((other for other in range(20) if other != row), key=lambda other: (-cosines[other], other))
@@ -354,7 +354,7 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
     whole = links(site, graph)
     one = next(iter(whole))
     with writing_to(site.folder, site.encoder.identity) as writer:
-        writer.put_links([Link(one.source, "gone", graph.name, 1.0), Link("gone", one.target, graph.name, 1.0)])
+        writer.links.put([Link(one.source, "gone", graph.name, 1.0), Link("gone", one.target, graph.name, 1.0)])
         writer.publish(Usage())
     site.build(graph)
     assert links(site, graph) == whole

@@ -66,7 +66,7 @@ def test_a_passage_is_its_span_of_the_document_and_its_vector_that_of_title_and_
         (span,) = unit.sources
         assert unit.text == texts[span.document].slice(span)
         assert unit.title == texts[span.document].title
-    mirror = snapshot.vectors(Kind.PASSAGE)
+    mirror = snapshot.search.vectors(Kind.PASSAGE)
     expected = HashingEncoder().encode([units[name].searchable for name in mirror.ids])
     assert np.array_equal(mirror.matrix, expected)
 
@@ -143,7 +143,7 @@ def test_discarding_takes_every_passage_and_no_document(tmp_path: Path) -> None:
         Passages(PassageLimits()).discard(writer)
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
-    assert (snapshot.count(Kind.PASSAGE), snapshot.count_documents()) == (0, 3)
+    assert (snapshot.count(Kind.PASSAGE), snapshot.register.count()) == (0, 3)
 
 
 def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:

@@ -290,7 +290,7 @@ def test_adjacent_sentences_that_lost_their_links_get_them_again(
     monkeypatch.setattr(sentence_graph, "BATCH", 2)
     update(tmp_path, WORLD)
     before = links(tmp_path)
-    update(tmp_path, change=lambda writer: writer.drop_links(SA))
+    update(tmp_path, change=lambda writer: writer.links.drop(SA))
     assert links(tmp_path) == before
     assert {link.kind for link in before} == {SA, SS, EC}
 
@@ -299,7 +299,7 @@ def test_discarding_takes_all_kinds_of_link_and_no_others(tmp_path: Path) -> Non
     update(tmp_path, WORLD)
     other = Link("a", "b", "joint-tree", 1.0)
     with writing_to(tmp_path, ENCODER.identity) as writer:
-        writer.put_links([other])
+        writer.links.put([other])
         SentenceLinks().discard(writer)
         writer.publish(Usage())
     assert links(tmp_path) == {other}

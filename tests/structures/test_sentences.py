@@ -62,7 +62,7 @@ def test_only_what_is_missing_is_encoded_and_what_is_removed_goes(tmp_path: Path
     expected = {unit.id: unit for document in documents for unit in sentence_units(document)}
     with Snapshot.open(tmp_path) as snapshot:
         assert {unit.id: unit for unit in snapshot.units(Kind.SENTENCE)} == expected
-        mirror = snapshot.vectors(Kind.SENTENCE)
+        mirror = snapshot.search.vectors(Kind.SENTENCE)
     assert (mirror.matrix == HashingEncoder().encode([expected[name].searchable for name in mirror.ids])).all()
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         writer.remove_documents([documents[0].id])
@@ -84,7 +84,7 @@ def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Doc
     snapshot = Snapshot.open(tmp_path)
     places = sentence_places(snapshot)
     assert places is sentence_places(snapshot)
-    assert tuple(places.ids) == snapshot.vectors(Kind.SENTENCE).ids
+    assert tuple(places.ids) == snapshot.search.vectors(Kind.SENTENCE).ids
     spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
     stored = [(spans[name].start, spans[name].end) for name in places.ids]
     assert list(zip(places.starts.tolist(), places.ends.tolist(), strict=True)) == stored

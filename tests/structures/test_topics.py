@@ -77,7 +77,7 @@ def test_a_topic_is_kept_with_its_vector_and_asked_for_once(site: Site, document
     for unit in topics.values():
         (passage,) = (make_passage(document) for document in documents if document.id == unit.document)
         assert (unit.id, unit.title, unit.sources) == (topic_id(passage.id), "", passage.sources)
-    mirror = site.snapshot.vectors(Kind.TOPIC)
+    mirror = site.snapshot.search.vectors(Kind.TOPIC)
     expected = site.encoder.encode([site.units(Kind.TOPIC)[name].text for name in mirror.ids])
     assert np.array_equal(mirror.matrix, expected)
     (note,) = account.notes  # of the one that is not known
@@ -138,7 +138,7 @@ def test_groups_have_the_title_of_their_most_central_topic(site: Site, documents
 def test_soft_groups_around_the_same_topic_have_keys_of_their_own(site: Site) -> None:
     documents = [make_document(title, f"{title} is here.") for title in TOPICS]
     site.build(Topics(), add=documents, language=Librarian())
-    ids = site.snapshot.vectors(Kind.TOPIC).ids
+    ids = site.snapshot.search.vectors(Kind.TOPIC).ids
     towns = [row for row, name in enumerate(ids) if site.units(Kind.TOPIC)[name].text == "towns"]
     others = [row for row in range(len(ids)) if row not in towns]
     clusterer = SameVectors(tuple(tuple(sorted((*towns, other))) for other in others))

@@ -83,7 +83,7 @@ def test_levels_are_grouped_and_summarised_from_the_leaves_up(grown: Path) -> No
 
 
 def test_a_summary_is_what_the_language_said_of_the_children_with_its_vector(grown: Path) -> None:
-    summaries, mirror = units(grown), Snapshot.open(grown).vectors(Kind.SUMMARY)
+    summaries, mirror = units(grown), Snapshot.open(grown).search.vectors(Kind.SUMMARY)
     passages = units(grown, Kind.PASSAGE)
     for group, children in groups(grown).items():
         if level_of(group) == 2:
@@ -104,7 +104,7 @@ def test_links_weigh_how_near_a_child_is_to_the_middle_of_its_group(grown: Path)
 
 
 def _vectors(snapshot: Snapshot, kind: Kind) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float32]]]:
-    mirror = snapshot.vectors(kind)
+    mirror = snapshot.search.vectors(kind)
     return dict(zip(mirror.ids, mirror.matrix, strict=True))
 
 
@@ -393,7 +393,7 @@ def test_a_summary_that_lost_all_links_goes(grown: Path) -> None:
     [group] = sorted(groups(grown))[:1]
 
     def take_links(writer: Writer) -> None:
-        writer.remove_links(TREE.name, [group])
+        writer.links.remove(TREE.name, [group])
 
     language = Summariser()
     grow(grown, language, prepare=take_links)
@@ -406,7 +406,7 @@ def test_discarding_takes_its_own_summaries_and_links_only(grown: Path) -> None:
     with writing_to(grown, ENCODER.identity) as writer:
         other = type(foreign)("s2other", Kind.SUMMARY, "", "Another tree's.", foreign.sources)
         writer.put_units([other], ENCODER.encode([other.searchable]))
-        writer.put_links([Link("s2other", "p1", "relatedness-tree", 1.0)])
+        writer.links.put([Link("s2other", "p1", "relatedness-tree", 1.0)])
         structure: Structure = TREE
         structure.discard(writer)
         writer.publish(Usage())

@@ -49,7 +49,7 @@ def test_every_slot_is_encoded_once_and_nothing_else(site: Site) -> None:
 
 
 def test_a_triple_has_the_mean_of_its_slots_as_vector(site: Site) -> None:
-    mirror = site.snapshot.vectors(Kind.TRIPLE)
+    mirror = site.snapshot.search.vectors(Kind.TRIPLE)
     for unit in list(site.units(Kind.TRIPLE).values())[:5]:
         mean = site.encoder.encode(unit.text.split(" | ")).mean(axis=0)
         np.testing.assert_allclose(mirror.matrix[mirror.ids.index(unit.id)], mean / np.linalg.norm(mean), atol=1e-5)
@@ -108,7 +108,9 @@ def test_a_stopped_build_goes_on_to_the_same_end(tmp_path: Path, documents: list
     assert stopped.units(Kind.TRIPLE) == site.units(Kind.TRIPLE)
     assert stopped.units(Kind.SLOT) == site.units(Kind.SLOT)
     for kind in (Kind.TRIPLE, Kind.SLOT):
-        np.testing.assert_array_equal(stopped.snapshot.vectors(kind).matrix, site.snapshot.vectors(kind).matrix)
+        np.testing.assert_array_equal(
+            stopped.snapshot.search.vectors(kind).matrix, site.snapshot.search.vectors(kind).matrix
+        )
 
 
 def test_base_forms_and_whole_texts_are_added_and_taken_without_touching_the_rest(site: Site) -> None:
@@ -228,12 +230,12 @@ def test_what_is_lost_of_triples_is_made_again_without_encoding(site: Site, lost
             writer.drop_units(Kind.TRIPLE)
         else:
             for kind in (END,) if lost == "ends" else (END, STATED):
-                writer.drop_links(kind)
+                writer.links.drop(kind)
         writer.publish(Usage())
     site.build(Extractions(), Triples())
     assert site.units(Kind.TRIPLE) == triples
     assert linked(site) == links
-    assert sum(site.snapshot.count_links().values()) == len(links)
+    assert sum(site.snapshot.graph.count().values()) == len(links)
     assert len(site.encoder.texts) == encoded
 
 

@@ -125,7 +125,7 @@ def units(folder: Path, kind: Kind = Kind.SUMMARY) -> dict[str, Unit]:
 def state(folder: Path) -> tuple[object, ...]:
     """All summaries with their vectors, and all links."""
     snapshot = Snapshot.open(folder)
-    vectors = snapshot.vectors(Kind.SUMMARY)
+    vectors = snapshot.search.vectors(Kind.SUMMARY)
     links = sorted((link.kind, link.source, link.target, link.weight) for link in snapshot.links())
     return units(folder), vectors.ids, vectors.matrix.tobytes(), links
 

@@ -127,12 +127,11 @@ class Writer:
         self._names.put(kind, pairs)
 
     def remove_names(self, kind: str, numbers: Numbers | None = None) -> None:
-        """Remove all names of a kind, or those of some units."""
+        """Remove all names of a kind, or those of some units; of what they are made from nothing is removed."""
         if numbers is None:
             self._names.drop(kind)
         else:
             self._names.forget(numbers, kind)
-        self._unclean = True
 
     def put_extractions(self, extractions: Mapping[int, Extraction]) -> None:
         """Add or replace what was found in units, by their numbers."""

@@ -38,7 +38,7 @@ def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, li
     name_of = _name_of(dataset)
     return {
         entry.id: list(dict.fromkeys(name for source in entry.sources if (name := name_of(source)) is not None))
-        for entry in snapshot.entries
+        for entry in snapshot.register.entries
     }
 
 

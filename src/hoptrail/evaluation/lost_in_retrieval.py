@@ -132,7 +132,7 @@ def probe_lost_in_retrieval(
             f"{dataset.name} has no question whose decomposition gives an answer and a passage for every step, which the "
             f"probe goes by. Take a data set with gold decompositions, such as MuSiQue."
         )
-    titles = {name: entry.title for entry in corpus.snapshot.entries for name in names.get(entry.id, ())}
+    titles = {name: entry.title for entry in corpus.snapshot.register.entries for name in names.get(entry.id, ())}
     asked = [wording for plan in plans for wording in _wordings(plan, titles)]
     rows = tuple(
         row for name, search in RETRIEVERS.items() for row in _rows(name, _recalls(asked, corpus, names, search, k))

@@ -251,6 +251,6 @@ def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentit
         language,
         fingerprint(head.encoder),
         tuple((name, head.structures[name], _maker(head, name)) for name in _structures(recipe)),
-        content_id("", *(entry.id for entry in recipe.corpus.snapshot.entries)),
+        content_id("", *(entry.id for entry in recipe.corpus.snapshot.register.entries)),
         retrieval_only,
     )

@@ -32,5 +32,5 @@ def nearest(
 ) -> Ranking:
     """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those of some ids."""
     snapshot = corpus.snapshot
-    wanted = dict(snapshot.nearest(kind, vector[np.newaxis], limit, among)[0])
+    wanted = dict(snapshot.search.nearest(kind, vector[np.newaxis], limit, among)[0])
     return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in snapshot.units(kind, wanted))

@@ -171,11 +171,11 @@ class EntityGraph:
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
         """The vectors of triples, whose rows rise: shape (len(rows), dimension)."""
         ids = [self.triples.ids[row] for row in rows]
-        return self._corpus.snapshot.vectors_of(Kind.TRIPLE, ids).matrix
+        return self._corpus.snapshot.search.vectors_of(Kind.TRIPLE, ids).matrix
 
     @cached_property
     def _passages(self) -> VectorMirror:
-        return self._corpus.snapshot.vectors(Kind.PASSAGE)
+        return self._corpus.snapshot.search.vectors(Kind.PASSAGE)
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
@@ -185,7 +185,7 @@ class EntityGraph:
 
     @cached_property
     def _slots(self) -> VectorMirror:
-        return self._corpus.snapshot.vectors(Kind.SLOT)
+        return self._corpus.snapshot.search.vectors(Kind.SLOT)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:

@@ -16,5 +16,5 @@ CHANNEL = "keyword"
 
 def keyword_search(corpus: Corpus, question: str, limit: int) -> Ranking:
     """The `limit` best passages."""
-    found = corpus.snapshot.search_keywords(question, limit)
+    found = corpus.snapshot.search.keywords(question, limit)
     return ranked((Hit(unit, score, CHANNEL) for unit, score in found), limit)

@@ -44,8 +44,8 @@ class HeldNeighbourhood:
 
     @classmethod
     def read(cls, snapshot: Snapshot, structure: str) -> HeldNeighbourhood:
-        ids = snapshot.vectors(Kind.PASSAGE).ids
-        edges = snapshot.link_rows(structure, ids)
+        ids = snapshot.search.vectors(Kind.PASSAGE).ids
+        edges = snapshot.graph.rows(structure, ids)
         order = np.lexsort((edges.targets, -edges.weights, edges.sources))
         order = order[edges.sources[order] != edges.targets[order]]
         return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])

@@ -41,7 +41,7 @@ class HybridScoring:
         shares_of = _keywords(snapshot, question)
 
         def score(names: Sequence[str]) -> list[float]:
-            cosines = dict(snapshot.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
+            cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
             return [
                 self.dense_weight * min(max(cosines[name], 0.0), 1.0) + (1 - self.dense_weight) * share
                 for name, share in zip(names, shares_of(names), strict=True)
@@ -51,7 +51,7 @@ class HybridScoring:
 
 
 def _keywords(snapshot: Snapshot, question: str) -> Scorer:
-    ids = snapshot.vectors(Kind.PASSAGE).ids
+    ids = snapshot.search.vectors(Kind.PASSAGE).ids
     scores = passage_keywords(snapshot).scores(question)
     highest = float(scores.max(initial=0)) or 1.0
     return lambda names: [float(scores[bisect_left(ids, name)]) / highest for name in names]

@@ -54,7 +54,7 @@ class Pool:
 
     def size(self, snapshot: Snapshot) -> int:
         """How many units there are to choose from."""
-        made = summaries_of(snapshot, self).intersection(snapshot.unit_ids(Kind.SUMMARY)) if self.trees else ()
+        made = summaries_of(snapshot, self).intersection(snapshot.table.ids(Kind.SUMMARY)) if self.trees else ()
         return sum(snapshot.count(kind) for kind in self.kinds) + len(made)
 
     def has(self, tree: str, summary: str) -> bool:
@@ -106,11 +106,11 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
 def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: Pool) -> dict[str, float]:
     """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
     for times in DEEPER:
-        found = dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
+        found = dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
         own = _belonging(snapshot, found, pool)
         if len(own) >= limit or len(found) == snapshot.count(Kind.SUMMARY):
             return {id_: score for id_, score in found.items() if id_ in own}
-    return dict(snapshot.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
+    return dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
 
 
 def _belonging(snapshot: Snapshot, summaries: Collection[str], pool: Pool) -> AbstractSet[str]:

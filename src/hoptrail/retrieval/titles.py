@@ -173,7 +173,7 @@ def tied(matches: Sequence[TitleMatch], most: int) -> bool:
 
 
 def _titles(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    return ((entry.title, entry.id) for entry in snapshot.entries)
+    return ((entry.title, entry.id) for entry in snapshot.register.entries)
 
 
 def _further_names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

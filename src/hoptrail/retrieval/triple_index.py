@@ -60,7 +60,7 @@ class TripleSpace:
         self.triples = triples
         self.settings = settings
         self._corpus = corpus
-        mirror = corpus.snapshot.vectors(Kind.SLOT)
+        mirror = corpus.snapshot.search.vectors(Kind.SLOT)
         self._vectors = mirror.matrix
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
         self._rows = {name: row for row, name in enumerate(mirror.ids)}

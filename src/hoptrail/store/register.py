@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.texts import DocumentEntry
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.store.snapshot import DocumentEntry, Snapshot
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.types import Document
 
@@ -65,12 +66,12 @@ class Register:
         snapshot = self._writer.snapshot()
         for file in sorted(files):
             lines = f"{file}#"
-            for entry in snapshot.entries_under(lines):
+            for entry in snapshot.register.under(lines):
                 yield from (source for source in entry.sources if source.startswith(lines) and source not in self._read)
 
     def clear(self, sources: Sequence[str]) -> None:
         """Note that nothing stands at these sources any more, for `write`."""
-        self._noted.remember(self._writer.snapshot().entries_at(sources))
+        self._noted.remember(self._writer.snapshot().register.at(sources))
         for source in sources:
             self._noted.clear(source)
 
@@ -92,9 +93,9 @@ class Register:
     def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""
         noted, snapshot = self._noted, self._writer.snapshot()
-        noted.remember(snapshot.entries_of([document.id for document in documents]))
+        noted.remember(snapshot.register.of([document.id for document in documents]))
         elsewhere = [source for document in documents for source in document.sources if not noted.knows(source)]
-        noted.remember(snapshot.entries_at(elsewhere))
+        noted.remember(snapshot.register.at(elsewhere))
 
 
 def remove_unsourced(writer: Writer) -> None:
@@ -249,28 +250,28 @@ def _places(snapshot: Snapshot, given: str) -> list[tuple[DocumentEntry, str]]:
     name = given if _is_text(given) else path  # of what is no text, only a path may be known
     if not _is_text(name):
         raise _unknown(given)
-    if named := [(entry, source) for entry in snapshot.entries_of([name]) for source in entry.sources]:
+    if named := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
         return named
-    at = sorted(snapshot.entries_at([name, path]), key=lambda entry: entry.id)
+    at = sorted(snapshot.register.at([name, path]), key=lambda entry: entry.id)
     for source in (name, path):
         if found := [(entry, source) for entry in at if source in entry.sources]:
             return found
     lines = f"{path}#"
-    under = sorted(snapshot.entries_under(lines), key=lambda entry: entry.id)
+    under = sorted(snapshot.register.under(lines), key=lambda entry: entry.id)
     return [(entry, source) for entry in under for source in entry.sources if source.startswith(lines)] or [
         (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
     ]
 
 
 def _titled(snapshot: Snapshot, title: str) -> Iterator[DocumentEntry]:
-    found = sorted(id_ for _, id_ in snapshot.documents_titled([title]))
+    found = sorted(id_ for _, id_ in snapshot.register.titled([title]))
     if not found:
         raise _unknown(title)
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
         )
-    return snapshot.entries_of(found)
+    return snapshot.register.of(found)
 
 
 def _is_text(name: str) -> bool:

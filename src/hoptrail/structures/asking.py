@@ -45,7 +45,7 @@ def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) ->
 def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
     """By the id of each passage that is not the first of its document: the one before it."""
     documents = {unit.document for unit in passages}
-    ordered = sorted(snapshot.units_within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
+    ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
     wanted = {unit.id for unit in passages}
     return {
         unit.id: before for before, unit in pairwise(ordered) if unit.id in wanted and before.document == unit.document

@@ -86,7 +86,7 @@ class Structure(ABC):
         for kind in self.units:
             writer.drop_units(kind)
         for link in self.links:
-            writer.drop_links(link)
+            writer.links.drop(link)
         for name in self.names:
             writer.renew_names(name, ())
 
@@ -212,7 +212,7 @@ class _Differ:
 
     def _write_units(self, kind: Kind, units: list[Unit]) -> None:
         if not self._whole:
-            known = self._snapshot.stored_ids(kind, [unit.id for unit in units])
+            known = self._snapshot.table.stored(kind, [unit.id for unit in units])
             units = [unit for unit in units if unit.id not in known]
         if units:
             size = kept_at_once(self._workshop, len(units), BATCH)
@@ -222,10 +222,10 @@ class _Differ:
 
     def _write_links(self, kind: str) -> None:
         writer, rows = self._workshop.writer, np.concatenate([np.zeros(0, LINK), *self._links.pop(kind)])
-        due = writer.stale_links(kind, rows, None if self._whole else self._anew)
+        due = writer.links.stale(kind, rows, None if self._whole else self._anew)
         for start in range(0, len(due), LINKED):
             self._workshop.pause()
-            writer.put_edges(kind, due.where(np.arange(start, min(start + LINKED, len(due)))))
+            writer.links.put_edges(kind, due.where(np.arange(start, min(start + LINKED, len(due)))))
             self._workshop.report(f"linking {self._structure.name}", min(start + LINKED, len(due)), len(due))
 
     def _pack(self, kind: str) -> None:
@@ -238,7 +238,7 @@ class _Differ:
 
     def _digests(self, kind: Kind) -> dict[str, int]:
         if kind in self._structure.shared:
-            return dict.fromkeys(self._snapshot.unit_ids(kind), 0)
+            return dict.fromkeys(self._snapshot.table.ids(kind), 0)
         return {unit.id: hash(unit) for unit in self._snapshot.units(kind)}
 
     def _digest(self, unit: Unit) -> int:
@@ -289,7 +289,7 @@ class Asked(Structure, Generic[T]):
         snapshot = workshop.writer.snapshot()
         if workshop.change:  # with a document that goes, its rows have gone
             return places_within(snapshot, workshop.change.came)
-        places, stored = list(snapshot.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
+        places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
         self.remove(workshop.writer, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
@@ -306,4 +306,4 @@ class Asked(Structure, Generic[T]):
 
 def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
     """Ids and places of the passages of some documents."""
-    return [(unit.id, unit.sources[0]) for unit in snapshot.units_within(Kind.PASSAGE, documents)]
+    return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]

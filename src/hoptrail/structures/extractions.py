@@ -73,7 +73,7 @@ class Extractions(Asked[Extraction]):
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         """See `Asked.stored`."""
-        return snapshot.extracted()
+        return snapshot.table.extracted()
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
         """See `Asked.remove`."""
@@ -102,7 +102,7 @@ class Extractions(Asked[Extraction]):
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
-    places = snapshot.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
+    places = snapshot.table.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
     for ids in PassagePlaces(places, snapshot.scratch).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
@@ -117,7 +117,7 @@ def _import(workshop: Workshop, file: LinesFile, missing: Iterable[tuple[str, Sp
     wanted = {id_ for id_, _ in missing}
     if not wanted:
         return
-    places = places_within(snapshot, change.came) if change else snapshot.first_sources(Kind.PASSAGE)
+    places = places_within(snapshot, change.came) if change else snapshot.table.first_sources(Kind.PASSAGE)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
     for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):

@@ -180,7 +180,7 @@ class _Owners:
 def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
     """Find the document that each line of the file means, by putting all names in order."""
     with snapshot.scratch.sorting() as called:
-        for entry in snapshot.entries:
+        for entry in snapshot.register.entries:
             called.put((entry.id, _ITSELF, entry.id, 0))
             called.put((entry.title, _TITLED, entry.id, 0))
             for name in chain.from_iterable(map(_line_names, entry.sources)):

@@ -51,7 +51,7 @@ class TitleMentions(Derived):
         if change is None or naming is None:
             return Wanted(self.rows(workshop, None))
         again: list[Row] = [Anew([one.id for one in naming])]
-        around = {unit.id for unit in snapshot.units_within(Kind.PASSAGE, {unit.document for unit in naming})}
+        around = {unit.id for unit in snapshot.table.within(Kind.PASSAGE, {unit.document for unit in naming})}
         stayed = chain(_sayings(naming, titles), _entities(snapshot, _placed(naming), around))
         return Wanted(chain(again, self.rows(workshop, change.came), stayed), whole=False)
 
@@ -62,9 +62,9 @@ class TitleMentions(Derived):
         if documents is None:
             passages = None
             yield from _sayings(snapshot.units(Kind.SENTENCE), titles)
-            yield from _entities(snapshot, snapshot.first_sources(Kind.SENTENCE), None)
+            yield from _entities(snapshot, snapshot.table.first_sources(Kind.SENTENCE), None)
         else:
-            passages = set(snapshot.ids_within(Kind.PASSAGE, documents))
+            passages = set(snapshot.table.ids_within(Kind.PASSAGE, documents))
             sentences = [unit for document in snapshot.documents(documents) for unit in sentence_units(document)]
             yield from _sayings(sentences, titles)
             yield from _entities(snapshot, _placed(sentences), passages)

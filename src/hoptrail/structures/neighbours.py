@@ -221,7 +221,7 @@ class DenseNeighbours(Structure):
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot, ids: PackedIds) -> ByVector:
-            vectors = snapshot.vectors_in_order([Kind.PASSAGE], ids)
+            vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], ids)
             return ByVector(vectors, self.settings, workshop.pause, workshop.executor, snapshot.scratch)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
@@ -254,11 +254,11 @@ def _bring_up_to_date(
 ) -> None:
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
-    ids = snapshot.ids_in_order(Kind.PASSAGE)
+    ids = snapshot.table.ids_in_order(Kind.PASSAGE)
     standing = StandingLinks(len(ids), count, snapshot.scratch)
-    read = standing.add(snapshot.link_rows(name, ids))
-    if read < snapshot.count_links_of(name):  # some join passages that have since been cut anew
-        workshop.writer.drop_links(name)
+    read = standing.add(snapshot.graph.rows(name, ids))
+    if read < snapshot.graph.count_of(name):  # some join passages that have since been cut anew
+        workshop.writer.links.drop(name)
         standing = StandingLinks(len(ids), count, snapshot.scratch)
     pending = standing.lacking()
     if not len(pending):
@@ -371,8 +371,8 @@ def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: D
     size = len(ids)
     changed = np.unique(np.setxor1d(_keys(before, size), _keys(after, size)) // size)
     gone = np.unique(before.sources[is_among(before.sources, changed)])
-    writer.remove_links(name, {ids[row] for row in gone.tolist()})
-    writer.put_link_rows(ids, {name: after.where(is_among(after.sources, changed))})
+    writer.links.remove(name, {ids[row] for row in gone.tolist()})
+    writer.links.put_rows(ids, {name: after.where(is_among(after.sources, changed))})
 
 
 def _keys(edges: Directed, size: int) -> NDArray[np.int64]:

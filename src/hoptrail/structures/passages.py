@@ -32,8 +32,8 @@ class Passages(Derived):
         snapshot = workshop.writer.snapshot()
         if workshop.change:
             return Wanted(self.rows(workshop, workshop.change.came), whole=False)
-        done = snapshot.count_by_document(Kind.PASSAGE)
-        return Wanted(self.rows(workshop, {id_ for id_ in snapshot.document_ids() if id_ not in done}), whole=False)
+        done = snapshot.table.count_by_document(Kind.PASSAGE)
+        return Wanted(self.rows(workshop, {id_ for id_ in snapshot.register.ids() if id_ not in done}), whole=False)
 
     def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`."""

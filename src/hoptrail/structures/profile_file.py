@@ -99,9 +99,9 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
 
 def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
     """The line about each document, its number and where it begins: the last of several about the document's title."""
-    titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.entries)
+    titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.register.entries)
     with snapshot.scratch.sorting() as titled:
-        for entry in snapshot.entries:
+        for entry in snapshot.register.entries:
             if title := folded(entry.title):
                 titled.put((title, True, entry.id, 0))
         for number, start, line in _lines(faults):

@@ -64,7 +64,7 @@ def sentences_renaming(now: Snapshot, change: Change, titled: Titled) -> tuple[U
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
     """None where there are more than MOST_PASSAGES."""
-    ids = list(islice(snapshot.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
+    ids = list(islice(snapshot.table.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
 
@@ -74,8 +74,13 @@ def _saying(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
     if not found:
         return iter(())
     finder = TitleScanner(HeldNames(found))
-    patterns = [_pattern(some) for some in batched(sorted(filter(str.isascii, found)), NAMES_A_PATTERN)]
-    return (id_ for id_, text in snapshot.texts_like(Kind.SENTENCE, patterns) if finder.find(text))
+    some = batched(sorted(filter(str.isascii, found)), NAMES_A_PATTERN)
+    patterns = [re.compile(_pattern(names), re.IGNORECASE) for names in some]
+
+    def may_say(text: str) -> bool:
+        return not text.isascii() or any(pattern.search(text) for pattern in patterns)
+
+    return (unit.id for unit in snapshot.units(Kind.SENTENCE) if may_say(unit.text) and finder.find(unit.text))
 
 
 def _pattern(names: Collection[str]) -> str:

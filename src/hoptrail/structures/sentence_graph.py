@@ -196,7 +196,7 @@ class SentenceLinks(Structure):
         }
         for kind, fitting in fits.items():
             if not all(fitting(pairs).all() for pairs in stored[kind].portions()):
-                writer.drop_links(kind)
+                writer.links.drop(kind)
                 stored[kind] = StoredPairs.none()
         linked = {kind: pairs.ends(len(nodes), writer.scratch) for kind, pairs in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
@@ -220,10 +220,10 @@ class Lacking:
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
     """Those of all sentences of an index."""
     return Nodes(
-        places.passages(span for _, span in snapshot.first_sources(Kind.PASSAGE)),
+        places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
         places.starts,
         mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out, snapshot.scratch),
-        lambda: snapshot.vectors_in_order([Kind.SENTENCE], places.ids),
+        lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
         snapshot.scratch,
     )
@@ -231,7 +231,7 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
     """The links of one kind as they are stored."""
-    return unordered(snapshot.link_rows(kind, places.ids))
+    return unordered(snapshot.graph.rows(kind, places.ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +305,9 @@ def _refill(workshop: Workshop, nodes: Nodes, lacking: Lacking, places: Sentence
 
 def _bereft(change: Change) -> set[str]:
     """The sentences that were like one of a document that went."""
-    gone = set(change.before.ids_within(Kind.SENTENCE, change.went))
-    ends = [link.target for link in change.before.links_from(gone, SS)]
-    return {*ends, *(link.source for link in change.before.links_to(gone, SS))} - gone
+    gone = set(change.before.table.ids_within(Kind.SENTENCE, change.went))
+    ends = [link.target for link in change.before.graph.leaving(gone, SS)]
+    return {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
 
 
 def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None:
@@ -315,7 +315,7 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
         workshop.pause()
         links = {kind: Directed(pairs.first, pairs.second, pairs.weights) for kind, pairs in due.items()}
         # Each has an end that no link of its kind touched, or was found missing: none is there yet.
-        workshop.writer.put_link_rows(ids, links)
+        workshop.writer.links.put_rows(ids, links)
 
 
 def _turns(rows: Rows, order: Rows, size: int, count: int, scratch: Scratch) -> Rows:

@@ -143,4 +143,4 @@ def sentence_places(snapshot: Snapshot) -> SentencePlaces:
 
 
 def _read_places(snapshot: Snapshot) -> SentencePlaces:
-    return SentencePlaces(snapshot.first_sources(Kind.SENTENCE), snapshot.scratch)
+    return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE), snapshot.scratch)

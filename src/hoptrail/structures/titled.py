@@ -36,6 +36,6 @@ class Titled(Openings):
 
 def titled(snapshot: Snapshot) -> Titled:
     """What calls the passages of an index."""
-    titles = dict(snapshot.titles(Kind.PASSAGE))
-    places = snapshot.first_sources(Kind.PASSAGE)
+    titles = dict(snapshot.table.titles(Kind.PASSAGE))
+    places = snapshot.table.first_sources(Kind.PASSAGE)
     return Titled(first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places))

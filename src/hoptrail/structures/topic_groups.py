@@ -46,10 +46,10 @@ class TopicGroups:
 
 def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
     """The passages that have a topic, clustered by the vectors of their topics."""
-    topics = snapshot.ids_in_order(Kind.TOPIC)
+    topics = snapshot.table.ids_in_order(Kind.TOPIC)
     if not len(topics):
         return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
-    vectors = snapshot.vectors_in_order([Kind.TOPIC], topics)
+    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], topics)
     words = snapshot.scratch.table(len(topics), 1, np.int32)[:, 0]
     for some in batched(snapshot.units(Kind.PASSAGE), _READ):
         for row, passage in zip(_rows(topics, map(_topic_of, some)).tolist(), some, strict=True):

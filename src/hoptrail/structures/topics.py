@@ -50,7 +50,7 @@ class Topics(Asked[str]):
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         """See `Asked.stored`."""
-        return snapshot.unit_ids(Kind.TOPIC)
+        return snapshot.table.ids(Kind.TOPIC)
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
         """See `Asked.remove`."""

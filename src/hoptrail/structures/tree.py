@@ -75,7 +75,7 @@ class Tree(Structure):
         """Its summaries are of a kind that all trees share."""
         grove = Grove(writer)
         grove.remove_groups(group.id for group in grove.groups(self.name))
-        writer.drop_links(self.name)
+        writer.links.drop(self.name)
 
     def update(self, workshop: Workshop) -> None:
         """Take away what no longer stands; with a language, place what is new and make the summaries that are due.

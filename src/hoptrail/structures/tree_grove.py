@@ -66,12 +66,12 @@ class Grove:
     def groups(self, tree: str, level: int | None = None) -> Grouped:
         """The groups of a tree, all or those of one level, whether or not their summaries are made."""
         if tree not in self._trees:
-            self._trees[tree] = Grouped.of(self._snapshot.links_in_order(tree), self.scratch)
+            self._trees[tree] = Grouped.of(self._snapshot.graph.in_order(tree), self.scratch)
         return self._trees[tree] if level is None else self._trees[tree].level(level)
 
     def leaves(self, kind: Kind) -> Standing:
         """All units of a kind."""
-        return Standing((kind,), np.asarray(self._snapshot.ids_in_order(kind)))
+        return Standing((kind,), np.asarray(self._snapshot.table.ids_in_order(kind)))
 
     def standing(self, tree: str, level: int) -> Standing:
         """The groups of one level of a tree."""
@@ -101,7 +101,9 @@ class Grove:
 
     def nodes(self, standing: Standing) -> Nodes:
         """Those that have a text."""
-        found = ((kind, some) for kind in standing.kinds for some in self._snapshot.origins_among(kind, standing.ids))
+        found = (
+            (kind, some) for kind in standing.kinds for some in self._snapshot.table.origins_among(kind, standing.ids)
+        )
         return Nodes(found, self.scratch)
 
     def summaries(self, groups: Grouped) -> Nodes:
@@ -110,7 +112,7 @@ class Grove:
 
     def vectors(self, standing: Standing, ids: Ids) -> FloatMatrix:
         """The stored vectors of some that stand there: shape (len(ids), dimension)."""
-        return self._snapshot.vectors_in_order(standing.kinds, PackedIds(ids))
+        return self._snapshot.search.vectors_in_order(standing.kinds, PackedIds(ids))
 
     def units(self, nodes: Nodes, rows: Rows) -> dict[str, Unit]:
         """Nodes with their texts, by id."""
@@ -118,7 +120,7 @@ class Grove:
 
     def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The entities of all passages that have a stored extraction, or of some, in no order."""
-        return self._snapshot.entities(ids)
+        return ((id_, found.entities) for id_, found in self._snapshot.extractions(ids))
 
     def write_groups(self, tree: str, before: Grouped, changed: Iterable[Group], nodes: Level | None = None) -> None:
         """Write groups that are new, or have other children than `before`; the others stay.
@@ -127,14 +129,14 @@ class Grove:
         """
         batch: Sequence[Link] = ()
         for batch in batched(self._links(tree, before, Grouped.gathered(changed, self.scratch), nodes), WRITTEN):
-            self._writer.put_links(batch)
+            self._writer.links.put(batch)
         if batch:
             self._regrouped(tree)
 
     def _links(self, tree: str, before: Grouped, after: Grouped, nodes: Level | None) -> Iterator[Link]:
         """The links of some groups; those that they had before are removed."""
         for part in after.parts():
-            self._writer.remove_links(tree, texts(part.ids[rows_among(part.ids, before.ids) >= 0]))
+            self._writer.links.remove(tree, texts(part.ids[rows_among(part.ids, before.ids) >= 0]))
         for part in after.parts(TOGETHER):
             known = [before.weights_of(group.id) for group in part]
             for group, weights in zip(part, _weighed(part, known, nodes), strict=True):
@@ -148,8 +150,8 @@ class Grove:
 
     def remove_strays(self) -> None:
         """Remove summaries whose group is gone: all its children were removed, and its links with them."""
-        groups = self.scratch.digests(map(hash, self._snapshot.sources_of_links(TREES)))
-        summaries = batched(self._snapshot.unit_ids(Kind.SUMMARY), _LOOKED_AT)
+        groups = self.scratch.digests(map(hash, self._snapshot.graph.sources(TREES)))
+        summaries = batched(self._snapshot.table.ids(Kind.SUMMARY), _LOOKED_AT)
         self.remove_groups(
             id_ for some in summaries for id_ in compress(some, (~groups.holding(map(hash, some))).tolist())
         )

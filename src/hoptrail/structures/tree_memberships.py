@@ -153,7 +153,7 @@ class Grouped:
 
 def groups_of(snapshot: Snapshot, tree: str) -> Iterator[Group]:
     """The groups of a tree by rising id."""
-    return iter(Grouped.of(snapshot.links_in_order(tree), snapshot.scratch))
+    return iter(Grouped.of(snapshot.graph.in_order(tree), snapshot.scratch))
 
 
 def runs_of(rising: NDArray[np.bytes_], scratch: Scratch) -> tuple[Ids, NDArray[np.int64]]:

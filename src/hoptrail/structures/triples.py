@@ -111,7 +111,7 @@ class Triples(Derived):
         for batch in batches:
             workshop.pause()
             slots = [_slots(unit) for unit in batch]
-            known = workshop.writer.snapshot().vectors_of(Kind.SLOT, {name for three in slots for name in three})
+            known = workshop.writer.snapshot().search.vectors_of(Kind.SLOT, {name for three in slots for name in three})
             rows = {name: row for row, name in enumerate(known.ids)}
             yield batch, vectors_of_slots(known.matrix[[[rows[name] for name in three] for three in slots]])
             done += len(batch)

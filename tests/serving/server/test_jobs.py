@@ -301,7 +301,7 @@ def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, cl
     assert {*FACTS, "avocet"} <= titles(client)
     during = app.state.services.workspaces.get("north").corpus()
     assert app.state.services.workspaces.get("north").corpus().snapshot is during.snapshot is not before.snapshot
-    assert {entry.title for entry in before.snapshot.entries} == set(FACTS)
+    assert {entry.title for entry in before.snapshot.register.entries} == set(FACTS)
     held.go.set()
     assert ended(client, job)["state"] == "done"
     assert titles(client) == {*FACTS, "avocet", "bittern"}
@@ -508,7 +508,7 @@ def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
     gaps = [after - before for before, after in pairwise(looks)]
     assert all(gap >= 0.05 * 2**number for number, gap in enumerate(gaps)), gaps
     assert served.corpus().snapshot is warm, "nothing was committed"
-    assert other.entries
+    assert other.register.entries
     del other, warm
     for _ in range(400):
         if not files_with(tmp_path / "north", b"river Arrow flows"):

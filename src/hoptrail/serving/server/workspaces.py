@@ -149,7 +149,7 @@ class Workspace:
 
     def those_there(self, names: Collection[str]) -> set[str]:
         """Of some ids of documents those that are in the index."""
-        return set() if self.is_empty else {entry.id for entry in self.corpus().snapshot.entries_of(names)}
+        return set() if self.is_empty else {entry.id for entry in self.corpus().snapshot.register.of(names)}
 
     def document(self, name: str) -> Document | None:
         """A document by its id."""
