@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Language
@@ -120,6 +119,8 @@ def check_language(name: str) -> None:
 
 
 def _offline(_argument: str, context: LanguageContext) -> Language:
+    from hoptrail.language.offline.performer import OfflineLanguage
+
     return OfflineLanguage(context.encoder, context.offline)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.corpus.words import keyword_words
-from hoptrail.language.offline.concluding import make_plan
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.words import stem
 
@@ -43,6 +42,8 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """`steps` None: by rule."""
         if steps is None:
+            from hoptrail.language.offline.concluding import make_plan
+
             steps = make_plan(question, OfflineSettings(most_hops=MOST_STEPS)).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.serving.options import AsJson, console_of, print_json, write_text
 from hoptrail.serving.render import plain
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.comparison_tables import TextTable
 
 trail = typer.Typer(help="Look into the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -13,7 +13,6 @@ import typer
 from rich.text import Text
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.recipes.papers import PREFIX
 from hoptrail.replacing import replace_file
 from hoptrail.serving.cli_comparing import show_table
@@ -131,6 +130,7 @@ def _tell(line: str) -> None:
 
 
 def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
+    from hoptrail.evaluation.comparison_tables import TextTable
     from hoptrail.evaluation.published import Status
     from hoptrail.evaluation.reproducing import count_statuses
 
@@ -145,6 +145,8 @@ def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) 
 
 
 def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
+    from hoptrail.evaluation.comparison_tables import TextTable
+
     rows = tuple(
         (
             cell.row,

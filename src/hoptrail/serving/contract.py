@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hoptrail.evaluation.predictions import ScoreSummary
-from hoptrail.evaluation.scoring import AnswerScore
 from hoptrail.index import Contents
 from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.predictions import ScoreSummary
+    from hoptrail.evaluation.scoring import AnswerScore
 
 Json = dict[str, Any]
 

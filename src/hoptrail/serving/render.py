@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -15,18 +16,20 @@ from rich.text import Text
 from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
-from hoptrail.evaluation.distilling import TrainingCounts
-from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval, Wording, label
-from hoptrail.evaluation.reports import EvaluationReport
-from hoptrail.evaluation.tree_coverage import TreeCoverage
 from hoptrail.index import Contents
 from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
-from hoptrail.serving.doctor import Check
 from hoptrail.store.register import Withdrawn
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.distilling import TrainingCounts
+    from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval
+    from hoptrail.evaluation.reports import EvaluationReport
+    from hoptrail.evaluation.tree_coverage import TreeCoverage
+    from hoptrail.serving.doctor import Check
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
@@ -239,6 +242,8 @@ def render_runs(report: EvaluationReport, folder: Path) -> RenderableType:
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     """One row a retriever and place of the sub-question, one column a wording."""
+    from hoptrail.evaluation.lost_in_retrieval import Wording, label
+
     table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
     places = dict.fromkeys((row.retriever, label(row)) for row in found.rows)
     for retriever, place in places:

@@ -10,11 +10,21 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from hoptrail.text.lexicon import CANONICAL, KIN_WORDS, RELATED_WORDS, STOP_WORDS
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
 
-_MARKS = "".join(chr(code) for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M")
+
+def _marks() -> str:
+    """Accents and vowel signs as the inside of a class of characters: in ranges, which compile faster than single ones."""
+    codes = [code for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M"]
+    firsts = [code for before, code in pairwise([0, *codes]) if code != before + 1]
+    lasts = [code for code, after in pairwise([*codes, 0]) if after != code + 1]
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
+
+
+_MARKS = _marks()
 # Every repeated group starts with a character that the part before it cannot match: linear time on any input. Looking whether
 # it is ASCII first makes words of English four times as fast.
 LETTERS = rf"[^\W_]++(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*+)*+"
