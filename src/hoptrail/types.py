@@ -29,12 +29,6 @@ def content_id(prefix: str, *parts: str) -> str:
     return prefix + digest.hexdigest()[:ID_DIGITS]
 
 
-def bound_of_ids(prefix: str, share: float) -> str:
-    """What about this share of the ids with a prefix are lower than: as good as drawn by lot, and the same ones every time."""
-    place = int(share * 16**ID_DIGITS)
-    return f"{prefix}{place:0{ID_DIGITS}x}" if place < 16**ID_DIGITS else f"{prefix}g"
-
-
 class Kind(StrEnum):
     """What a unit is."""
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hoptrail.store import columns
 from hoptrail.store.columns import (
     SPAN,
-    Digests,
     as_bytes,
     bounds_of,
     digests_of,
@@ -27,24 +26,6 @@ from hoptrail.store.columns import (
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder, make_document
-
-
-@given(st.lists(st.lists(st.text(max_size=3), max_size=20), max_size=8), st.lists(st.text(max_size=3), max_size=20))
-def test_a_set_of_digests_holds_what_was_added(added: list[list[str]], asked: list[str]) -> None:
-    digests = Digests()
-    for portion in added:
-        digests.add(map(hash, portion))
-    everything = {text for portion in added for text in portion}
-    assert digests.holding(map(hash, asked)).tolist() == [text in everything for text in asked]
-
-
-def test_a_set_of_digests_takes_eight_bytes_a_text_and_few_runs() -> None:
-    digests = Digests()
-    for start in range(0, 20_000, 100):
-        digests.add([hash(f"{number}") for number in range(start, start + 200)])  # half of them again
-    assert sum(run.nbytes for run in digests._runs) == 8 * 20_100
-    assert len(digests._runs) < 12
-    assert digests.holding(map(hash, ["0", "20099", "20100", "\ud800"])).tolist() == [True, True, False, False]
 
 
 @given(st.lists(st.integers(0, 6)), st.integers(1, 4))

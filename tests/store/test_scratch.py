@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hoptrail.store.scratch import Scratch
-from world import make_document
 
 ROOM = Scratch()
 
@@ -16,15 +15,6 @@ def test_a_table_begins_with_zeros() -> None:
     assert table.shape == (300, 4)
     assert table.dtype == np.float32
     assert not table.any()
-
-
-def test_records_come_back_in_their_order() -> None:
-    documents = [make_document(f"Page {number}", "Text.") for number in range(100)]
-    with ROOM.records() as aside:
-        for document in documents:
-            aside.put(document)
-        assert list(aside) == documents
-        assert list(aside) == documents
 
 
 def test_records_are_sorted_whenever_they_are_read() -> None:
@@ -38,18 +28,6 @@ def test_records_are_sorted_whenever_they_are_read() -> None:
         assert both == [(record, record) for record in sorted(records)]
         aside.put(("", 0))
         assert list(aside) == [("", 0), *sorted(records)]
-
-
-def test_rows_that_come_in_any_order_are_put_where_they_belong() -> None:
-    chance = np.random.default_rng(3)
-    rows, places = chance.standard_normal((100, 4), dtype=np.float32), chance.permutation(100)
-    portions = [(places[start : start + 9], rows[places[start : start + 9]]) for start in range(0, 100, 9)]
-    assert np.array_equal(ROOM.arranged(100, 4, np.float32, portions), rows)
-    some = ROOM.arranged(100, 4, np.float32, portions[2:5])
-    there = np.isin(np.arange(100), places[18:45])
-    assert np.array_equal(some[there], rows[there])
-    assert not some[~there].any()
-    assert ROOM.arranged(0, 4, np.float32, []).shape == (0, 4)
 
 
 def test_a_column_is_what_was_put_into_it() -> None:
@@ -71,12 +49,3 @@ def test_values_and_rows_are_put_in_their_order(portions: list[list[int]]) -> No
     pair = np.dtype([("first", ">u4"), ("second", ">u4")])
     rows = ROOM.in_order(pair, [np.array([(value, 9 - value) for value in some], pair) for some in portions])
     assert rows.tolist() == [(value, 9 - value) for value in expected]
-
-
-def test_digests_that_were_added_are_found() -> None:
-    digests = ROOM.digests(range(0, 1000, 3))
-    digests.add(np.arange(1, 1000, 3))
-    digests.add(np.arange(0, 1000, 5))
-    wanted = {*range(0, 1000, 3), *range(1, 1000, 3), *range(0, 1000, 5)}
-    assert digests.holding(range(1000)).tolist() == [number in wanted for number in range(1000)]
-    assert len(digests) == len(wanted)

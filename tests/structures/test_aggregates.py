@@ -40,13 +40,13 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 
 def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
-    with (room := Scratch()).sorting() as said:
+    with Scratch().sorting() as said:
         entities = SaidOfEntities(said)
         for passage, extraction in found:
             entities.put(passage, extraction)
         wanted = settings.dates_and_numbers
         gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
-        return list(chosen(gathered, room, drop_covered=settings.drop_covered_singletons))
+        return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:

@@ -292,7 +292,7 @@ def test_neighbours_that_are_found_in_files_are_the_same(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(cells.Cells, "arranged", counting)
     for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        for module in ("writer", "snapshot"):
+        for module in ("row_writer", "snapshot"):
             monkeypatch.setattr(f"hoptrail.store.{module}.Scratch", partial(Scratch, held))
         site = built(tmp_path / folder, graph, documents[:60])
         site.build(graph, add=documents[60:])

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix, random
 
 from hoptrail.store.scratch import Scratch
-from hoptrail.structures import keyword_statistics, sparse
+from hoptrail.structures import keyword_statistics
 from hoptrail.structures.keyword_statistics import KeywordStatistics
-from hoptrail.structures.sparse import Growing, places_of, transposed
+from hoptrail.structures.sparse import Growing, places_of
 
 
 def some_matrix(rows: int, columns: int) -> csr_matrix:
@@ -18,8 +18,7 @@ def some_matrix(rows: int, columns: int) -> csr_matrix:
     return matrix
 
 
-def test_a_matrix_is_made_of_its_rows_and_turned_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse, "ROWS", 4)
+def test_a_matrix_is_made_of_its_rows() -> None:
     room, whole = Scratch(), some_matrix(30, 11)
     made = Growing(room)
     for first in range(0, 30, 7):
@@ -27,12 +26,7 @@ def test_a_matrix_is_made_of_its_rows_and_turned_round(monkeypatch: pytest.Monke
         made.add(np.diff(part.indptr).astype(np.int64), part.indices, part.data)
     matrix = made.matrix(11)
     assert (matrix != whole).nnz == 0
-    there = transposed(matrix, room)
-    assert there.shape == (11, 30)
-    assert (there != whole.T).nnz == 0
-    assert all((np.diff(row.indices) > 0).all() for row in there)
     assert Growing(room).matrix(3).shape == (0, 3)
-    assert transposed(Growing(room).matrix(3), room).shape == (3, 0)
 
 
 def test_entries_of_rows_are_found_in_any_order() -> None:

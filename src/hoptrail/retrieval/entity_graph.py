@@ -2,8 +2,7 @@
 
 Nodes are the subjects and objects of the stored triples (case and white space do not part them) and, where the settings say so,
 the passages. Edges join the two ends of a triple, an entity and a passage that has a triple of it, and names that are alike. Made
-of the whole corpus when first asked for and kept with the snapshot; or, where that is large, of the triples around a question
-(`triples_around.py`), where a home far from the question and the rarity of a name are those among these. Holds no text but names.
+of the whole corpus when first asked for, and kept with the snapshot. Holds no text but names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The composed vectors of triples, and searching them.
 
-Made when first needed and kept with the snapshot, or made for each question where only the triples around it are in memory
-(`triples_around.py`): a composition costs seconds, and another one needs nothing built anew. Search is an exact product: where
-there are more triples than that is good for, only some are in memory. Chooses no way through the graph.
+Made when first needed and kept with the snapshot: a composition costs seconds, and another one needs nothing built anew. Search
+is an exact product. Chooses no way through the graph.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ records there are in 8 bytes each, and links by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -114,67 +113,7 @@ class PackedIds(Sequence[str]):
 
 
 ADDED = 1 << 20
-"""Digests that are sorted in memory at a time."""
-
-Room = Callable[[int], NDArray[np.int64]]
-
-
-class Digests:
-    """Which records there are, by their hashes: eight bytes each, and right within one process only.
-
-    Of ten million records any two have the same hash with a chance of three in a million. `room` gives an array of so many
-    numbers, which may lie in a file.
-    """
-
-    def __init__(self, hashes: Iterable[int] = (), room: Room = lambda count: np.empty(count, np.int64)) -> None:
-        self._runs: list[NDArray[np.int64]] = []
-        """Rising; each less than half as long as the one before, so that adding costs n log n in all."""
-        self._room = room
-        self.add(hashes)
-
-    def add(self, hashes: Iterable[int]) -> None:
-        for some in _portions(hashes):
-            run = np.unique(some)
-            run = run[~self._among_runs(run)]
-            while self._runs and len(self._runs[-1]) <= 2 * len(run):
-                run = self._merged(self._runs.pop(), run)
-            self._runs.append(run)
-
-    def _merged(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-        both = self._room(len(first) + len(second))
-        both[: len(first)], both[len(first) :] = first, second
-        both.sort()  # in place, where a merge takes half as much again
-        return both
-
-    def holding(self, hashes: Iterable[int]) -> NDArray[np.bool_]:
-        """Of each of many in order whether it is here."""
-        return self._among_runs(np.fromiter(hashes, dtype=np.int64))
-
-    def __contains__(self, digest: int) -> bool:
-        for run in self._runs:
-            at = int(np.searchsorted(run, digest))
-            if at < len(run) and int(run[at]) == digest:
-                return True
-        return False
-
-    def __len__(self) -> int:
-        return sum(map(len, self._runs))
-
-    def _among_runs(self, digests: NDArray[np.int64]) -> NDArray[np.bool_]:
-        held = np.zeros(len(digests), dtype=bool)
-        for run in self._runs:
-            held |= is_among(digests, run)
-        return held
-
-
-def _portions(hashes: Iterable[int]) -> Iterator[NDArray[np.int64]]:
-    """At most ADDED at a time."""
-    if isinstance(hashes, np.ndarray):
-        yield from (hashes[start : start + ADDED] for start in range(0, len(hashes), ADDED))
-        return
-    rest = iter(hashes)
-    while len(some := np.fromiter(islice(rest, ADDED), dtype=np.int64)):
-        yield some
+"""Values that are looked at at a time."""
 
 
 def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:

@@ -11,27 +11,20 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Digests, Rows, as_bytes
+from hoptrail.store.columns import Rows, as_bytes
 
 R = TypeVar("R")
 T = TypeVar("T", bound=np.generic)
 
 
-class SetAside(Generic[R]):
-    """Records in the order they were put."""
+class Sorting(Generic[R]):
+    """Records that can be compared, to be read in rising order."""
 
     def __init__(self) -> None:
         self._held: list[R] = []
 
     def put(self, record: R) -> None:
         self._held.append(record)
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._held)
-
-
-class Sorting(SetAside[R]):
-    """Records that can be compared, to be read in rising order."""
 
     def __iter__(self) -> Iterator[R]:
         self._held.sort()
@@ -68,15 +61,6 @@ class Scratch:
         """Zeros of shape (count, width)."""
         return np.zeros((count, width), dtype)
 
-    def arranged(
-        self, count: int, width: int, dtype: type[T], portions: Iterable[tuple[NDArray[np.int64], NDArray[T]]]
-    ) -> NDArray[T]:
-        """A table, as `table`, of rows that come in portions and in any order, each portion with its rows' places."""
-        table = self.table(count, width, dtype)
-        for places, rows in portions:
-            table[places] = rows
-        return table
-
     def column(self, dtype: type[T] | np.dtype[T]) -> Column[T]:
         """Room for values of one type, of which it is not known how many will come."""
         return Column(np.dtype(dtype))
@@ -97,15 +81,6 @@ class Scratch:
     def marked(self, marks: NDArray[np.bool_]) -> Rows:
         """The rows that are marked."""
         return np.flatnonzero(marks).astype(np.int32)
-
-    def digests(self, hashes: Iterable[int] = ()) -> Digests:
-        """A set of these to begin with."""
-        return Digests(hashes)
-
-    @contextmanager
-    def records(self) -> Iterator[SetAside[Any]]:
-        """Room for records of any kind."""
-        yield SetAside[Any]()
 
     @contextmanager
     def sorting(self) -> Iterator[Sorting[Any]]:

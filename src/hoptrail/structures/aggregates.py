@@ -77,7 +77,7 @@ class Aggregates(Derived):
         else:
             gatherings = gathered_by_entity(found, writer.scratch, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
-        return units_of(chosen(list(gatherings), writer.scratch, drop_covered=covered), settings.part_words)
+        return units_of(chosen(list(gatherings), drop_covered=covered), settings.part_words)
 
 
 def gathered_by_entity(

@@ -147,10 +147,9 @@ class Cells:
 
     def arranged(self, vectors: FloatMatrix, scratch: Scratch) -> Arranged:
         """The vectors of all rows, those of a cell together."""
-        count, dimension = vectors.shape
-        slices = (slice(start, start + MOST_ROWS) for start in range(0, count, MOST_ROWS))
-        portions = ((self.places[some].astype(np.int64), vectors[some]) for some in slices)
-        return Arranged(scratch.arranged(count, dimension, np.float32, portions), self.places)
+        arranged = scratch.table(len(vectors), vectors.shape[1], np.float32)
+        arranged[self.places] = vectors
+        return Arranged(arranged, self.places)
 
     def _table(self) -> Rows:
         return self.scratch.table(sum(map(len, self.members)), 1, np.int32)[:, 0]

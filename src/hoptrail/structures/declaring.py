@@ -197,10 +197,9 @@ class _Differ:
             self._units[row.kind][row.id] = None if same else row
 
     def write(self) -> None:
-        """Units first, because links need them."""
+        """Units first, because links need them. What was written is kept before another structure is begun."""
         writer = self._workshop.writer
         for kind, units in self._units.items():
-            self._workshop.pause()
             writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
             self._write_units(kind, [unit for unit in units.values() if unit is not None])
         for link in self._structure.links:
@@ -209,6 +208,8 @@ class _Differ:
         for name, pairs in self._names.items():
             self._workshop.pause()
             writer.renew_names(name, pairs, None if self._whole else self._anew)
+        if writer.dirty:
+            self._workshop.pause()
 
     def _write_units(self, kind: Kind, units: list[Unit]) -> None:
         if not self._whole:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-import numpy as np
-
-from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.columns import Digests
-from hoptrail.store.scratch import Scratch, Sorting
+from hoptrail.store.scratch import Sorting
 from hoptrail.structures.informative import InformativeNames
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.types import Unit
-
-_READ = 4096
-"""Gatherings, or digests of facts, that are looked at together."""
 
 Place = tuple[str, int, int]
 """A span as a plain tuple: there are very many, and less work goes into writing and reading one than into a record."""
@@ -77,37 +70,18 @@ class SaidOfEntities:
             yield Gathering(key, written.most_common(1)[0][0], facts)
 
 
-def chosen(gathered: Iterable[Gathering], scratch: Scratch, *, drop_covered: bool) -> Iterator[Gathering]:
+def chosen(gathered: Sequence[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
     """Those that stay: of some with the same facts the one with the longest key; of equally long ones the first.
 
-    With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not. What is
-    `gathered` is gone through more than once.
+    With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not.
     """
-    shared = _shared_facts(gathered, scratch) if drop_covered else scratch.digests()
-    with scratch.sorting() as ranks:
-        for one in _not_covered(gathered, shared):
-            ranks.put((hash(tuple(one.facts)), -len(one.key), one.key))
-        best = (next(alike) for _, alike in groupby(ranks, itemgetter(0)))
-        stay = scratch.digests(hash(key) for _, _, key in best)
-    return (one for one in _not_covered(gathered, shared) if hash(one.key) in stay)
-
-
-def _shared_facts(gathered: Iterable[Gathering], scratch: Scratch) -> Digests:
-    """Those that several entities have."""
-    column = scratch.column(np.int64)
-    for some in batched(gathered, _READ):
-        column.extend(np.array([hash(fact) for one in some for fact in one.facts], dtype=np.int64))
-    every = column.values()
-    every.sort()
-    shared = scratch.digests()
-    for start in range(0, len(every), _READ):
-        here = every[start : start + _READ + 1]
-        shared.add(here[1:][here[1:] == here[:-1]])
-    return shared
-
-
-def _not_covered(gathered: Iterable[Gathering], shared: Digests) -> Iterator[Gathering]:
-    return (one for one in gathered if len(one.facts) > 1 or hash(next(iter(one.facts))) not in shared)
+    many = Counter(fact for one in gathered for fact in one.facts) if drop_covered else Counter[str]()
+    kept = [one for one in gathered if len(one.facts) > 1 or many[next(iter(one.facts))] < 2]
+    best: dict[tuple[str, ...], Gathering] = {}
+    for one in sorted(kept, key=lambda one: (-len(one.key), one.key)):
+        best.setdefault(tuple(one.facts), one)
+    stay = {one.key for one in best.values()}
+    return (one for one in kept if one.key in stay)
 
 
 def is_date_or_number(name: str) -> bool:

@@ -23,7 +23,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.store.columns import ID, Rows, id_rows
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.structures.sparse import ENTRIES, Growing, places_of, transposed
+from hoptrail.structures.sparse import Growing, places_of
 from hoptrail.types import Kind
 
 K1 = 1.2
@@ -81,7 +81,7 @@ class KeywordStatistics:
     @cached_property
     def by_word(self) -> Any:
         """The same matrix of shape (words, texts)."""
-        return transposed(self.matrix, self.scratch)
+        return self.matrix.T.tocsr()
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """The score of every text, 0 where it shares no word with the question: shape (texts,)."""
@@ -107,9 +107,7 @@ def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows, 
 
     `ranks` are the columns to be, `order` the rows to be.
     """
-    with_word = np.zeros(len(ranks), dtype=np.int64)
-    for start in range(0, counts.nnz, ENTRIES):
-        with_word += np.bincount(counts.indices[start : start + ENTRIES], minlength=len(ranks))
+    with_word = np.bincount(counts.indices, minlength=len(ranks))
     rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
     damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
     made = Growing(scratch)

@@ -99,14 +99,14 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
 
 def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
     """The line about each document, its number and where it begins: the last of several about the document's title."""
-    titles = snapshot.scratch.digests(hash(folded(entry.title)) for entry in snapshot.register.entries)
+    titles = {folded(entry.title) for entry in snapshot.register.entries}
     with snapshot.scratch.sorting() as titled:
         for entry in snapshot.register.entries:
             if title := folded(entry.title):
                 titled.put((title, True, entry.id, 0))
         for number, start, line in _lines(faults):
             title = folded(line.title)
-            if hash(title) in titles:
+            if title in titles:
                 titled.put((title, False, number, start))
         for _, group in groupby(titled, itemgetter(0)):
             about: tuple[int, int] | None = None

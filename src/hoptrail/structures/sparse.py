@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.store.scratch import Scratch
-
-ROWS = 4096
-ENTRIES = 1 << 20
-"""Rows, or entries, that are worked on at a time."""
 
 
 class Growing:
@@ -48,31 +43,3 @@ def places_of(starts: NDArray[np.int64], rows: NDArray[np.integer[Any]]) -> NDAr
     before = np.cumsum(sizes) - sizes
     places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts[rows] - before, sizes)
     return places
-
-
-def transposed(matrix: Any, scratch: Scratch) -> Any:
-    """The same the other way round, entries in rising order of their rows."""
-    from scipy.sparse import csr_matrix
-
-    counts = np.zeros(matrix.shape[1] + 1, dtype=np.int64)
-    for start in range(0, matrix.nnz, ENTRIES):
-        counts[1:] += np.bincount(matrix.indices[start : start + ENTRIES], minlength=matrix.shape[1])
-    starts = np.cumsum(counts)
-    rows = ((places, first + here.indices[:, np.newaxis]) for first, here, places in _turned(matrix, starts))
-    values = ((places, here.data[:, np.newaxis]) for _, here, places in _turned(matrix, starts))
-    columns = scratch.arranged(matrix.nnz, 1, np.int32, rows)[:, 0]
-    return csr_matrix(
-        (scratch.arranged(matrix.nnz, 1, np.float64, values)[:, 0], columns, starts), shape=matrix.shape[::-1]
-    )
-
-
-def _turned(matrix: Any, starts: NDArray[np.int64]) -> Iterator[tuple[int, Any, NDArray[np.int64]]]:
-    """Some rows at a time: the number of the first, all by column, and where their entries belong; `starts`: where each column's
-    begin.
-    """
-    free = starts[:-1].copy()
-    for first in range(0, matrix.shape[0], ROWS):
-        here = matrix[first : first + ROWS].tocsc()
-        sizes = np.diff(here.indptr)
-        yield first, here, np.arange(here.nnz) + np.repeat(free - here.indptr[:-1], sizes)
-        free += sizes

@@ -150,11 +150,8 @@ class Grove:
 
     def remove_strays(self) -> None:
         """Remove summaries whose group is gone: all its children were removed, and its links with them."""
-        groups = self.scratch.digests(map(hash, self._snapshot.graph.sources(TREES)))
-        summaries = batched(self._snapshot.table.ids(Kind.SUMMARY), _LOOKED_AT)
-        self.remove_groups(
-            id_ for some in summaries for id_ in compress(some, (~groups.holding(map(hash, some))).tolist())
-        )
+        groups = set(self._snapshot.graph.sources(TREES))
+        self.remove_groups([id_ for id_ in self._snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
 
     def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Keep summaries, which take the place of those that are there."""
