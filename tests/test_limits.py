@@ -39,7 +39,7 @@ EXCEPTIONS = {
     "serving/server/jobs.py:Jobs: methods": 23,
     "serving/server/uploads.py:Uploads: methods": 17,
     "structures/tree_grove.py:Grove: methods": 19,
-    "types.py: lines": 414,
+    "types.py: lines": 408,
 }
 """What was over a limit when these were introduced, and by how much."""
 
