@@ -20,7 +20,9 @@ class ServerLimits:
     files: int = 100
     """Documents that one request brings."""
     waiting_uploads: int = 512 * MIB
-    """Uploads of a workspace that are not indexed yet."""
+    """Uploads of a workspace that are not indexed yet. Those of cancelled jobs make room for others."""
+    waiting_jobs: int = 1000
+    """Jobs of a workspace that are not finished."""
     asks: int = 8
     """Questions that are worked on at once, of all workspaces together."""
     queue: int = 64

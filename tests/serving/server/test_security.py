@@ -59,6 +59,7 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("DELETE", "/api/documents/{name}"): {},
     ("GET", "/api/jobs"): {},
     ("GET", "/api/jobs/{name}"): {},
+    ("DELETE", "/api/jobs/{name}"): {},
     ("POST", "/api/jobs/{name}/cancel"): {},
     ("POST", "/api/jobs/{name}/resume"): {},
     ("GET", "/v1/models"): {},
