@@ -92,16 +92,16 @@ class Caller:
     may_change: bool
     request: Request | None = None
 
-    async def wait(self, work: Callable[[Patience], T]) -> T:
+    async def wait(self, work: Callable[[Patience], T], language: str | None = None) -> T:
         """What `work` gives, done in a thread for as long as the caller waits.
 
         Raises:
             Refusal: too many questions at once, the caller left, or it took too long.
         """
-        desk = self.served.desk
+        desk, computes = self.served.desk, self.place.workspace.computes(language)
         if self.request is not None:
-            return await desk.wait_for(self.request, work)
-        future, patience = desk.hand_in(work)
+            return await desk.wait_for(self.request, work, computes=computes)
+        future, patience = desk.hand_in(work, computes=computes)
         try:
             await asyncio.wait({future})
             return result_of(future)
@@ -124,8 +124,9 @@ class AgentTool:
 
 async def ask(caller: Caller, asked: Question) -> Json:
     metrics = caller.served.metrics
+    caller.served.desk.check(caller.place.client)
     work = await asyncio.to_thread(answering, caller.place.workspace, asked, metrics, lambda _name, _content: None)
-    answer = await caller.wait(work)
+    answer = await caller.wait(work, asked.language)
     return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer)}
 
 

@@ -19,6 +19,7 @@ from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
 
 LARGEST_BATCH = 64
+SECOND = 1.0
 TURN_SECONDS = 5.0
 """Reading in one turn: no further document is read then."""
 TURN_BYTES = MIB
@@ -39,7 +40,7 @@ class Patience:
 
     def learn(self, client: str, took: float) -> None:
         now = self.of(client)
-        self._left[client] = max(1, now // 2) if took >= now else min(self._most, now + 1)
+        self._left[client] = max(1, now // 2) if took >= now * SECOND else min(self._most, now + 1)
 
 
 class Performer:

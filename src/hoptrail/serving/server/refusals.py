@@ -6,6 +6,7 @@ errors of hoptrail itself name folders, so only their kind is passed on.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,8 @@ from hoptrail.errors import (
 
 OPENAI = "/v1/"
 """Addresses below it speak OpenAI's API."""
+TOO_MANY_SECONDS = 2.0
+"""After which a client is told that it asks too much: one that asks again at once would keep the server busy with refusing."""
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -141,7 +144,10 @@ def install(app: FastAPI) -> None:
     """Have every failure below the routes answered in the one shape."""
 
     async def refuse(request: Request, error: Exception) -> JSONResponse:
-        return as_refusal(error).response(request.url.path)
+        refusal = as_refusal(error)
+        if refusal.status == 429:
+            await asyncio.sleep(TOO_MANY_SECONDS)
+        return refusal.response(request.url.path)
 
     async def refuse_http(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error.__cause__, Refusal):  # raised while the body came in, and wrapped by whoever read it
