@@ -2,9 +2,9 @@
 
     python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--verb search|ask] [--recipe NAME] [--out FILE.json]
 
-INDEX is copied for two workspaces with a key each, served by a process of its own. The busy key's clients live in a third
-process and ask again as soon as they are answered or refused; all three share this machine, so that what the busy clients cost
-by themselves counts too. Language of the rules.
+INDEX is copied for two workspaces with a key each, served by a process of its own, and once more so by another. The busy key's
+clients live in a third process and ask again as soon as they are answered or refused: first the other server, which shows what
+the machine's load alone does, then the same one. Language of the rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -37,7 +37,7 @@ KEYS = {"busy": "the-key-of-the-busy-one", "other": "the-key-of-the-other-one"}
 class Times:
     """Of one client that asks one question after the other; milliseconds."""
 
-    beside: int
+    beside: str
     requests: int
     refused: int
     p50: float
@@ -70,30 +70,52 @@ def main() -> None:
     options.add_argument("--verb", choices=("search", "ask"), default="search")
     options.add_argument("--recipe", default="hybrid")
     arguments = options.parse_args()
-    with tempfile.TemporaryDirectory() as ground, served(arguments.index, Path(ground)) as port:
+    with (
+        tempfile.TemporaryDirectory() as ground,
+        served(arguments.index, Path(ground, "a")) as port,
+        served(arguments.index, Path(ground, "b")) as elsewhere,
+    ):
         other = Asked(port, arguments.verb, arguments.recipe, KEYS["other"])
-        busy = Asked(port, arguments.verb, arguments.recipe, KEYS["busy"])
-        timed(other, 5, 0)
-        timed(busy, 5, 0)
-        rows = [timed(other, arguments.requests, 0)]
-        stop = multiprocessing.get_context("spawn").Event()
-        crowd = multiprocessing.get_context("spawn").Process(target=keep_asking, args=(busy, arguments.clients, stop))
-        crowd.start()
-        time.sleep(10)
-        rows.append(timed(other, arguments.requests, arguments.clients))
-        stop.set()
-        crowd.join()
+        for one in (other, busy(other, port), busy(other, elsewhere)):
+            timed(one, 5, "")
+        rows = [timed(other, arguments.requests, "nobody")]
+        for where, name in ((elsewhere, "clients of another server"), (port, "clients of this server")):
+            with crowd(busy(other, where), arguments.clients):
+                rows.append(timed(other, arguments.requests, f"{arguments.clients} {name}"))
     print_table(
         ("beside", "requests", "refused", "p50 ms", "p99 ms"),
         [(one.beside, one.requests, one.refused, f"{one.p50:.0f}", f"{one.p99:.0f}") for one in rows],
     )
-    print(f"p99 {rows[1].p99 / rows[0].p99:.2f} times, p50 {rows[1].p50 / rows[0].p50:.2f} times")
+    for before in rows[:2]:
+        print(
+            f"beside {before.beside}: p50 {rows[2].p50 / before.p50:.2f} times, p99 {rows[2].p99 / before.p99:.2f} times"
+        )
     write_results(arguments.out, {"verb": arguments.verb, "recipe": arguments.recipe, "times": rows})
+
+
+def busy(other: Asked, port: int) -> Asked:
+    return replace(other, port=port, key=KEYS["busy"])
+
+
+@contextmanager
+def crowd(asked: Asked, clients: int) -> Iterator[None]:
+    """Clients that ask on, in a process of their own."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    process = context.Process(target=keep_asking, args=(asked, clients, stop))
+    process.start()
+    time.sleep(10)
+    try:
+        yield
+    finally:
+        stop.set()
+        process.join()
 
 
 @contextmanager
 def served(index: Path, ground: Path) -> Iterator[int]:
     """The port of a server over two copies of an index."""
+    ground.mkdir()
     for name in KEYS:
         shutil.copytree(index, ground / name)
     (ground / "keys").write_text("".join(f"{name} {key}\n" for name, key in KEYS.items()), encoding="utf-8")
@@ -118,7 +140,7 @@ def served(index: Path, ground: Path) -> Iterator[int]:
             process.kill()
 
 
-def timed(asked: Asked, requests: int, beside: int) -> Times:
+def timed(asked: Asked, requests: int, beside: str) -> Times:
     seconds, codes = [], Counter[int]()
     with asked.client() as client:
         for number in range(requests):

@@ -30,6 +30,7 @@ from hoptrail.errors import (
     StillRead,
     StorageError,
 )
+from hoptrail.exhaustion import exhausted
 
 Row = tuple[Any, ...]
 
@@ -348,8 +349,12 @@ def telling(folder: Path) -> Iterator[None]:
         apsw.ReadOnlyError,
         apsw.CantOpenError,
         apsw.PermissionsError,
+        apsw.NoMemError,
+        MemoryError,
         OSError,
     ) as error:
+        if out := exhausted(error):
+            raise out from error
         extended = getattr(error, "extendedresult", 0)
         if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
             raise _damaged(folder, error) from error

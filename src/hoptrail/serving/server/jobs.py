@@ -70,11 +70,12 @@ class Jobs:
     def take_up(self) -> None:
         """Go on with what processes that have ended have left."""
         with self._book.lock:
-            self._thread.begin()
-            for job in self._book.take_up():
-                if job.state is State.WAITING:
-                    self._thread.put(job)
+            waiting = [job for job in self._book.take_up() if job.state is State.WAITING]
             self._taken_up = True
+            for job in waiting:
+                self._thread.put(job)
+            if waiting:
+                self._thread.begin()
 
     def all(self) -> list[Job]:
         """The newest first; those of a process that has ended too."""

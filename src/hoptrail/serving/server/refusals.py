@@ -24,8 +24,10 @@ from hoptrail.errors import (
     Interrupted,
     ModelUnavailable,
     NotBuilt,
+    OutOfResources,
     StorageError,
 )
+from hoptrail.exhaustion import exhausted
 
 OPENAI = "/v1/"
 """Addresses below it speak OpenAI's API."""
@@ -103,6 +105,7 @@ def as_refusal(error: BaseException) -> Refusal:
     """What a client is told of an error: of ours by its kind, of any other nothing but that it happened."""
     if isinstance(error, Refusal):
         return error
+    error = exhausted(error) or error
     for kind, (status, code, message, what_to_do) in _KINDS.items():
         if isinstance(error, kind):
             return Refusal(status, code, message, what_to_do)
@@ -133,6 +136,12 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
         "Ask who runs the server: `hoptrail verify` tells more.",
     ),
     StorageError: (507, "storage", "The server's disk or object store refused.", "Ask who runs the server."),
+    OutOfResources: (
+        503,
+        "out_of_resources",
+        "The server has no more memory, threads or open files.",
+        "Try again in a minute.",
+    ),
     EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask who runs the server."),
     ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask who runs the server."),
     HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
