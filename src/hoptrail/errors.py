@@ -10,6 +10,7 @@ HoptrailError
 │   ├── IndexDamaged         a file of it is missing or altered
 │   └── IndexMismatch        made by another encoder, or by a newer format
 ├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
+├── OutOfResources           the system gave no more memory, threads or open files; nothing is damaged
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
 │   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute (exit code 3)
 ├── TaskFailed               one language task got no usable reply; costs that unit only
@@ -88,6 +89,10 @@ class IndexMismatch(IndexUnavailable):
 
 class StorageError(HoptrailError):
     """The file system or the object store refused a write or a read; the last committed state is intact."""
+
+
+class OutOfResources(HoptrailError):
+    """The system gave no more memory, threads or open files."""
 
 
 class ModelUnavailable(HoptrailError):

@@ -20,11 +20,13 @@ class ServerLimits:
     files: int = 100
     """Documents that one request brings."""
     waiting_uploads: int = 512 * MIB
-    """Uploads of a workspace that are not indexed yet."""
+    """Uploads of a workspace that are not indexed yet. Those of cancelled jobs make room for others."""
+    waiting_jobs: int = 1000
+    """Jobs of a workspace that are not finished."""
     asks: int = 8
-    """Questions that are worked on at once, of all workspaces together."""
+    """Questions that are worked on at once, of all workspaces together. One key has three quarters of them at the most."""
     queue: int = 64
-    """Questions that wait for that; more are told to come again."""
+    """Questions of one key that wait for that; more are told to come again."""
     ask_seconds: float = 300.0
     """A question: no further language task is begun after that."""
     body_seconds: float = 60.0
@@ -32,6 +34,8 @@ class ServerLimits:
     header_seconds: float = 10.0
     """For a request's head to arrive, on a new connection or one that is kept open."""
     connections: int = 1000
+    address_connections: int = 200
+    """Connections from one address. Behind a proxy all come from its address: then as many as `connections`."""
     stop_seconds: int = 20
     """For requests under way, when the server is told to stop."""
 

@@ -30,6 +30,7 @@ from hoptrail.errors import (
     StillRead,
     StorageError,
 )
+from hoptrail.exhaustion import exhausted
 
 Row = tuple[Any, ...]
 
@@ -97,7 +98,7 @@ class Database:
         with telling(folder):
             make_folder(folder)
             check_file_system(folder)
-            database = cls(folder, _connected(str(folder / DATABASE)))
+            database = cls(folder, connected(str(folder / DATABASE)))
             try:
                 database._prepare()
             except BaseException:
@@ -107,8 +108,7 @@ class Database:
 
     def _prepare(self) -> None:
         _set_up(self._connection)
-        reserved = ctypes.c_int(_CHECKSUM)
-        self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
+        keep_checksums(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
         self._connection.execute(_CACHE)
@@ -262,7 +262,7 @@ class Database:
 def _opened(path: Path) -> apsw.Connection:
     """A connection that only reads. On a medium that nobody can write to, the file is all there is."""
     if not is_read_only(path.parent):
-        connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+        connection = connected(str(path), apsw.SQLITE_OPEN_READONLY)
         _set_up(connection)
         return connection
     log = path.with_name(f"{path.name}-wal")
@@ -272,11 +272,18 @@ def _opened(path: Path) -> apsw.Connection:
             f"Copy the folder to a disk, or copy it to the medium again after `hoptrail verify` has ended."
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return _connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)
+    return connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)
 
 
-def _connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+def connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+    """A connection that checks the sum of each page that has one."""
     return apsw.Connection(name, flags=flags, vfs=_checking())
+
+
+def keep_checksums(connection: apsw.Connection) -> None:
+    """To be called before the first table is made: each page of the file has a checksum."""
+    reserved = ctypes.c_int(_CHECKSUM)
+    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
 
 
 @cache
@@ -342,8 +349,12 @@ def telling(folder: Path) -> Iterator[None]:
         apsw.ReadOnlyError,
         apsw.CantOpenError,
         apsw.PermissionsError,
+        apsw.NoMemError,
+        MemoryError,
         OSError,
     ) as error:
+        if out := exhausted(error):
+            raise out from error
         extended = getattr(error, "extendedresult", 0)
         if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
             raise _damaged(folder, error) from error

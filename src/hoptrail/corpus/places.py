@@ -9,6 +9,8 @@ from pathlib import Path
 from hoptrail.errors import IndexMismatch, StorageError
 
 DATABASE = "index.sqlite"
+JOBS = "jobs.sqlite"
+"""The journal of a server's jobs."""
 
 _OLD_INDEX = "head.lance"
 """What version 0.1 kept in the folder of an index."""

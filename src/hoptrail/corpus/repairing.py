@@ -14,7 +14,8 @@ from pathlib import Path
 from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database, absent, telling
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
+from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, unknown_arrays
 from hoptrail.corpus.state import State, read_state, write_state
 from hoptrail.corpus.writer import writing_to
@@ -48,16 +49,16 @@ def damage(folder: Path) -> list[str]:
             found = [f"{DATABASE}: {what}" for (what,) in database.rows("PRAGMA integrity_check") if what != "ok"]
             found += [f"{file} is missing or altered" for one in damaged_segments(database) for file in one.files]
             left = [f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder)
-            return found + [f"{file} does not belong to the index" for file in left]
+            return found + [f"{file} does not belong to the index" for file in left] + damaged_journal(folder)
     except IndexDamaged as error:
         return [str(error)]
 
 
 def files_of_index(folder: Path) -> int:
-    """How many files an index has: its database, and the arrays that the last commit names."""
+    """How many files an index has: its database, the arrays that the last commit names, and the journal of a server's jobs."""
     with telling(folder), _reading(folder) as database:
         ((arrays,),) = database.rows("SELECT count(*) FROM arrays WHERE data IS NULL")
-        return 1 + int(arrays)
+        return 1 + int(arrays) + (folder / JOBS).exists()
 
 
 def repair(folder: Path, encode: Encode) -> Repaired:
@@ -73,8 +74,10 @@ def repair(folder: Path, encode: Encode) -> Repaired:
     with telling(folder):
         if _is_damaged(folder):
             _replace_database(folder)
-            return Repaired((DATABASE,), lost=True)
-        return _repair_arrays(folder, encode)
+            repaired = Repaired((DATABASE,), lost=True)
+        else:
+            repaired = _repair_arrays(folder, encode)
+        return replace(repaired, files=(*repaired.files, *drop_damaged_journal(folder)))
 
 
 def _repair_arrays(folder: Path, encode: Encode) -> Repaired:

@@ -13,6 +13,7 @@ import typer
 
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
+from hoptrail.exhaustion import exhausted
 from hoptrail.language.opening import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
@@ -290,12 +291,15 @@ def _run() -> str | int | None:
         app(standalone_mode=True)
     except OutputRefused:
         raise
-    except HoptrailError as error:
-        return _told(error)
     except SystemExit as ended:
         return STOPPED if ended.code == INTERRUPTED else ended.code
     except KeyboardInterrupt:
         return STOPPED
+    except Exception as error:
+        told = exhausted(error) or error
+        if not isinstance(told, HoptrailError):
+            raise
+        return _told(told)
     return 0
 
 

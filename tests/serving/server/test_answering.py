@@ -307,7 +307,9 @@ def test_metrics_count_and_name_no_workspace(app: FastAPI, client: TestClient) -
     assert 'hoptrail_answers_total{outcome="answered"} 1.0' in text
     assert 'hoptrail_hops_total{verdict="answered"} 3.0' in text
     assert "hoptrail_questions_under_way 0.0" in text
-    assert "north" not in text
+    for word in ("north", "south", "Tallow", "Nowhere", "king", "Isk", OPERATOR, str(north(app).index.folder)):
+        assert word not in text
+    assert client.get("/metrics").status_code == 403, "what one key does shows in no other's counts"
 
 
 def test_a_warm_workspace_has_opened_what_the_usual_recipe_searches(make_app: MakeApp) -> None:

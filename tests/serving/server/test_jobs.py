@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,7 +24,6 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import Text, as_line
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
@@ -372,51 +367,6 @@ def test_a_stopped_server_leaves_nothing_half_done_and_the_next_goes_on(make_app
         assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
 
 
-def uploads_in(folder: Path) -> Uploads:
-    """As a process of its own has them."""
-    return Uploads(folder, ServerLimits(), Settings().reading)
-
-
-def test_leftovers_of_a_killed_server_are_cleared_or_taken_up(tmp_path: Path) -> None:
-    before, uploads = uploads_in(tmp_path), uploads_in(tmp_path)
-    folder = tmp_path / "uploads"
-    kept = [before.keep(f"{n}.txt", BytesIO(b"x")) for n in range(20)]
-    before.release()
-    (folder / "u1234.txt").write_bytes(b"no note of it")
-    (folder / "u5678.json").write_text('{"name": "no file of it", "ending": ".txt"}')
-    (folder / "u9999.json").write_text('{"name": "x", "ending": "/../../../etc/passwd"}')
-    (folder / "u0000.json").write_text("[1")
-    (folder / f"n{0:020}.jsonl").write_text("left from indexing")
-    assert uploads.unfinished() == kept, "in the order in which they came"
-    known = {name for upload in kept for name in (upload.path.name, f"{upload.id}.json")}
-    assert {path.name for path in folder.iterdir() if path.suffix != ".lock"} == known
-    assert uploads.unfinished() == [], "they are ours now"
-    uploads.release()
-    shutil.rmtree(folder)
-    assert uploads_in(tmp_path).unfinished() == []
-
-
-def test_what_a_living_process_has_kept_is_left_alone(tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from io import BytesIO; from pathlib import Path\n"
-        "from hoptrail import Settings; from hoptrail.server_limits import ServerLimits\n"
-        "from hoptrail.serving.server.uploads import Uploads\n"
-        "uploads = Uploads(Path(sys.argv[1]), ServerLimits(), Settings().reading)\n"
-        "print(uploads.keep('heron.txt', BytesIO(b'x')).id, flush=True); time.sleep(100)"
-    )
-    uploads = uploads_in(tmp_path)
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as child:
-        try:
-            assert child.stdout
-            name = child.stdout.readline().strip()
-            mine = uploads.keep("ibis.txt", BytesIO(b"x"))
-            assert uploads.unfinished() == []
-        finally:
-            child.kill()
-    assert [upload.id for upload in uploads.unfinished()] == [name]
-    assert mine.path.is_file()
-
-
 def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp) -> None:
     app = make_app()
     held = hold(app, "bittern")
@@ -444,7 +394,7 @@ def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp
 def test_jobs_that_are_over_are_forgotten_at_last(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.jobs.KEPT_JOBS", 2)
+    monkeypatch.setattr("hoptrail.serving.server.job_book.KEPT_JOBS", 2)
     jobs = [ended(client, client.post("/api/documents", json=texts(f"bird {n}")).json()) for n in range(4)]
     assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
     assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200
@@ -465,7 +415,7 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a question that began before keeps the old state for a while."""
-    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     under_way = app.state.services.workspaces.get("north").corpus()
     ended(client, client.delete(f"/api/documents/{one['id']}").json())
@@ -487,7 +437,7 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
 def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
     served = app.state.services.workspaces.get("north")
     clean = served.clean
     looks: list[float] = []
@@ -539,7 +489,7 @@ def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestCli
     dead = threading.Thread(target=lambda: None)
     dead.start()
     dead.join()
-    app.state.services.jobs["north"]._thread = dead
+    app.state.services.jobs["north"]._thread._thread = dead
     assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
 
 

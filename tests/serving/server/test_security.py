@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+import re
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +62,7 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("DELETE", "/api/documents/{name}"): {},
     ("GET", "/api/jobs"): {},
     ("GET", "/api/jobs/{name}"): {},
+    ("DELETE", "/api/jobs/{name}"): {},
     ("POST", "/api/jobs/{name}/cancel"): {},
     ("POST", "/api/jobs/{name}/resume"): {},
     ("GET", "/v1/models"): {},
@@ -324,8 +328,33 @@ HOSTILE_NAMES = [
 ]
 
 
+_noting: list[list[Path]] = []
+"""Of each test that notes it, where this process has opened a file to write, or made, moved or removed something."""
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def _note_writing(event: str, arguments: tuple[object, ...]) -> None:
+    if not _noting:
+        return
+    moved = event in {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.remove", "os.rmdir"}
+    if moved or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
+        paths = arguments if moved else arguments[:1]
+        _noting[-1].extend(Path(os.fsdecode(one)).absolute() for one in paths if isinstance(one, str | bytes | Path))
+
+
+sys.addaudithook(_note_writing)
+
+
+@pytest.fixture
+def written() -> Iterator[list[Path]]:
+    _noting.append([])
+    yield _noting[-1]
+    _noting.pop()
+
+
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=range(len(HOSTILE_NAMES)))
-def test_a_name_is_data_and_no_path(client: TestClient, name: str, served: Path) -> None:
+def test_a_name_is_data_and_no_path(client: TestClient, name: str, served: Path, written: list[Path]) -> None:
     before = {path for path in served.parent.rglob("*") if "arrays" not in path.parts}
     boundary = "b0undary"
     quoted = name.encode().replace(b"\n", b"%0A").replace(b'"', b"%22")
@@ -342,8 +371,15 @@ def test_a_name_is_data_and_no_path(client: TestClient, name: str, served: Path)
         job = ended(client, answer.json())
         assert "osprey" in client.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()["text"]
     after = {path for path in served.parent.rglob("*") if "arrays" not in path.parts}
-    assert {path for path in after - before if path.name not in {"uploads", "writer.lock"}} == set()
-    assert not list(Path("/etc/cron.d").glob("escape*")) if Path("/etc/cron.d").is_dir() else True
+    assert {
+        path for path in after - before if path.name not in {"uploads", "jobs.sqlite"} and path.suffix != ".lock"
+    } == set()
+    uploads = client.app.state.services.workspaces.get("north").index.folder / "uploads"  # type: ignore[attr-defined]
+    ours = re.compile(r"(u[0-9a-f]{20}|n[0-9a-f]{20})\.[a-z.]+|[a-z0-9]+\.lock")
+    assert answer.status_code != 202 or written
+    for path in written:
+        assert path.is_relative_to(uploads.parent) or "escape" not in str(path), path
+        assert path.parent != uploads or ours.fullmatch(path.name), path
 
 
 def docx(members: dict[str, bytes]) -> bytes:

@@ -2,16 +2,21 @@
 
 The core is synchronous: here is the border between it and the server's event loop. What can stop the work is the check that
 every language task passes (`language.listening`); a search without tasks runs to its end, unheard.
+
+Each key has a queue of its own and a share of the threads, so that one that asks much does not keep the others waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 
@@ -19,6 +24,7 @@ from hoptrail.errors import Interrupted
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping
+from hoptrail.serving.server.turns import Turns
 
 T = TypeVar("T")
 
@@ -28,17 +34,34 @@ RETRY_SECONDS = 5
 
 
 class Patience:
-    """Runs out when somebody says so, or with the time. Called, it says whether it has."""
+    """Runs out when somebody says so, or with the time. Called in the thread that works, it says whether it has, and may let
+    others compute first.
+    """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, pause: Callable[[], None] | None = None) -> None:
         self._end = time.monotonic() + seconds
         self._gone = Event()
+        self._pause = pause
 
     def end(self) -> None:
         self._gone.set()
 
-    def __call__(self) -> bool:
+    @property
+    def is_over(self) -> bool:
         return self._gone.is_set() or time.monotonic() > self._end
+
+    def __call__(self) -> bool:
+        if self._pause is not None:
+            self._pause()
+        return self.is_over
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Work that waits for a thread, and what it gives."""
+
+    begin: Callable[[], Any]
+    outcome: asyncio.Future[Any]
 
 
 class Desk:
@@ -48,15 +71,16 @@ class Desk:
         self._limits = limits
         self._metrics = metrics
         self._pool = ThreadPoolExecutor(limits.asks, thread_name_prefix="question")
-        self._under_way = 0
+        self._turns = Turns()
+        self._waiting: dict[str, deque[_Question]] = {}
+        self._running: Counter[str] = Counter()
+        self._closed = False
 
-    def hand_in(self, work: Callable[[Patience], T]) -> tuple[asyncio.Future[T], Patience]:
-        """Have `work` done in a thread; it is handed what tells it to stop.
-
-        Raises:
-            Refusal: as many questions wait as may.
-        """
-        if self._under_way >= self._limits.asks + self._limits.queue:
+    def check(self, client: str) -> None:
+        """Raises: Refusal: as many questions of this client wait as may."""
+        waiting = len(self._waiting.get(client, ()))
+        free = min(self._limits.asks - self._running.total(), self._share(client) - self._running[client])
+        if waiting >= self._limits.queue + max(0, free):
             raise Refusal(
                 429,
                 "too_many",
@@ -64,33 +88,48 @@ class Desk:
                 f"Ask again in {RETRY_SECONDS} seconds.",
                 {"Retry-After": str(RETRY_SECONDS)},
             )
-        patience = Patience(self._limits.ask_seconds)
-        loop = asyncio.get_running_loop()
+
+    def hand_in(
+        self, work: Callable[[Patience], T], client: str = "", *, computes: bool = True
+    ) -> tuple[asyncio.Future[T], Patience]:
+        """Have `work` done in a thread; it is handed what tells it to stop. What `computes` takes turns with other clients;
+        what waits for a model elsewhere does not.
+
+        Raises:
+            Refusal: as many questions of this client wait as may, or the server stops.
+        """
+        self.check(client)
+        if self._closed:
+            raise stopping()
+        takes_turns = computes and bool(client)
+        patience = Patience(self._limits.ask_seconds, (lambda: self._turns.offer(client)) if takes_turns else None)
 
         def begin() -> T:
-            if patience():
+            if patience.is_over:
                 raise Interrupted("nobody waits for this any longer.")
-            return work(patience)
+            if not takes_turns:
+                return work(patience)
+            with self._turns.of(client):
+                return work(patience)
 
-        self._under_way += 1
-        self._metrics.asking.set(self._under_way)
-        future: Future[T] = self._pool.submit(begin)
-        future.add_done_callback(lambda _: _when_running(loop, self._done))
-        return asyncio.wrap_future(future), patience
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(_Question(begin, outcome))
+        self._begin_next()
+        return outcome, patience
 
-    async def wait_for(self, request: Request, work: Callable[[Patience], T]) -> T:
+    async def wait_for(self, request: Request, work: Callable[[Patience], T], *, computes: bool = True) -> T:
         """What `work` gives, as long as the client is there.
 
         Raises:
             Refusal: as `hand_in`; or the client left; or it took too long.
         """
-        future, patience = self.hand_in(work)
+        future, patience = self.hand_in(work, request.scope["state"]["client"], computes=computes)
         try:
             while not future.done():
                 await asyncio.wait({future}, timeout=LOOK_SECONDS)
                 if not future.done() and await request.is_disconnected():
                     raise Refusal(499, "gone", "The client left.", "Ask again.")
-                if not future.done() and patience():
+                if not future.done() and patience.is_over:
                     raise Refusal(504, "stopped", "The answer took longer than allowed.", "Ask again, or less.")
             return result_of(future)
         finally:
@@ -98,11 +137,48 @@ class Desk:
 
     def close(self) -> None:
         """Begin nothing more, and wait for nothing."""
+        self._closed = True
+        for waiting in self._waiting.values():
+            for question in waiting:
+                question.outcome.cancel()
+        self._waiting.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _done(self) -> None:
-        self._under_way -= 1
-        self._metrics.asking.set(self._under_way)
+    def _share(self, client: str) -> int:
+        """Threads that a client may have: with keys, one keeps a quarter of them free for the others."""
+        return self._limits.asks if not client else max(1, self._limits.asks * 3 // 4)
+
+    def _begin_next(self) -> None:
+        """Begin what waits as far as there are threads; of several clients, who has the fewest."""
+        while self._running.total() < self._limits.asks:
+            ready = [client for client in self._waiting if self._running[client] < self._share(client)]
+            if not ready:
+                break
+            client = min(ready, key=lambda one: self._running[one])
+            self._begin(client, self._waiting[client].popleft())
+            if not self._waiting[client]:
+                del self._waiting[client]
+        self._metrics.asking.set(self._running.total() + sum(map(len, self._waiting.values())))
+
+    def _begin(self, client: str, question: _Question) -> None:
+        loop = asyncio.get_running_loop()
+        self._running[client] += 1
+        work = self._pool.submit(question.begin)
+        work.add_done_callback(lambda done: _when_running(loop, lambda: self._done(client, question.outcome, done)))
+
+    def _done(self, client: str, outcome: asyncio.Future[Any], done: Future[Any]) -> None:
+        self._running[client] -= 1
+        if not self._running[client]:
+            del self._running[client]
+        if not outcome.done():
+            if done.cancelled():
+                outcome.cancel()
+            elif error := done.exception():
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(done.result())
+        if not self._closed:
+            self._begin_next()
 
 
 def result_of(future: asyncio.Future[T]) -> T:
@@ -118,5 +194,5 @@ def result_of(future: asyncio.Future[T]) -> T:
 
 def _when_running(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
     """A thread may outlive the loop it worked for."""
-    if not loop.is_closed():
+    with suppress(RuntimeError):  # the loop has been closed
         loop.call_soon_threadsafe(act)

@@ -64,7 +64,9 @@ class Door:
 
 
 class Guard:
-    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use."""
+    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use, and
+    `client`, a mark of the key it brings.
+    """
 
     def __init__(self, app: ASGIApp, door: Door, limits: ServerLimits, metrics: Metrics) -> None:
         self._app = app
@@ -84,7 +86,9 @@ class Guard:
         started = time.perf_counter()
         outgoing = _Outgoing(send)
         try:
-            scope.setdefault("state", {})["workspaces"] = self._admitted(scope)
+            state = scope.setdefault("state", {})
+            state["workspaces"] = self._admitted(scope)
+            state["client"] = self._door.keys.mark_of(_key_in(Headers(scope=scope)))
             await self._app(scope, self._measured(scope, receive), outgoing)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
@@ -117,8 +121,7 @@ class Guard:
     def _allowed(self, path: str, headers: Headers) -> tuple[str, ...]:
         if not self._door.keys:
             return self._door.workspaces
-        scheme, _, key = headers.get("authorization", "").partition(" ")
-        names = self._door.keys.opened_by(key.strip()) if scheme.lower() == "bearer" else frozenset()
+        names = self._door.keys.opened_by(_key_in(headers))
         if not names and not _is_open(path):
             raise Refusal(
                 401,
@@ -208,6 +211,12 @@ def host_name(given: str) -> str:
     raise UsageError(
         f"{given!r} is no host name: give it alone, without scheme, port or path, like answers.example.org."
     )
+
+
+def _key_in(headers: Headers) -> str:
+    """The key that a request brings; empty where it brings none."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 def _is_open(path: str) -> bool:

@@ -36,6 +36,10 @@ class Keys:
         pairs = [(name, wanted) for name, hashes in self.hashes.items() for wanted in hashes]
         return frozenset(name for name, wanted in pairs if hmac.compare_digest(given, wanted))
 
+    def mark_of(self, key: str) -> str:
+        """What tells the requests of one key from those of others, and does not give it away; empty without keys."""
+        return _hash(key).hex()[:12] if self.hashes else ""
+
 
 def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
     """The keys of the workspaces, from a file with a line `NAME KEY` each, or from HOPTRAIL_KEY_NAME (HOPTRAIL_KEY for one).

@@ -24,7 +24,7 @@ from hoptrail.serving.contract import Json
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
 from hoptrail.serving.server.asking import Patience, result_of
-from hoptrail.serving.server.jobs import OVER, Job
+from hoptrail.serving.server.job import OVER, Job
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
@@ -92,16 +92,16 @@ class Caller:
     may_change: bool
     request: Request | None = None
 
-    async def wait(self, work: Callable[[Patience], T]) -> T:
+    async def wait(self, work: Callable[[Patience], T], language: str | None = None) -> T:
         """What `work` gives, done in a thread for as long as the caller waits.
 
         Raises:
             Refusal: too many questions at once, the caller left, or it took too long.
         """
-        desk = self.served.desk
+        desk, computes = self.served.desk, self.place.workspace.computes(language)
         if self.request is not None:
-            return await desk.wait_for(self.request, work)
-        future, patience = desk.hand_in(work)
+            return await desk.wait_for(self.request, work, computes=computes)
+        future, patience = desk.hand_in(work, computes=computes)
         try:
             await asyncio.wait({future})
             return result_of(future)
@@ -124,8 +124,9 @@ class AgentTool:
 
 async def ask(caller: Caller, asked: Question) -> Json:
     metrics = caller.served.metrics
+    caller.served.desk.check(caller.place.client)
     work = await asyncio.to_thread(answering, caller.place.workspace, asked, metrics, lambda _name, _content: None)
-    answer = await caller.wait(work)
+    answer = await caller.wait(work, asked.language)
     return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer)}
 
 
@@ -163,6 +164,7 @@ async def status(caller: Caller, _: shapes.Nothing) -> Json:
     workspace = caller.place.workspace
     contents = await asyncio.to_thread(workspace.contents)
     usable = await asyncio.to_thread(workspace.recipe_names)
+    jobs = await asyncio.to_thread(caller.place.jobs.all)
     return {
         "workspace": workspace.name,
         "empty": contents is None,
@@ -170,20 +172,21 @@ async def status(caller: Caller, _: shapes.Nothing) -> Json:
         "contents": contents_json(contents) if contents else None,
         "recipes": [name for name, is_usable in usable.items() if is_usable],
         "languages": list(workspace.language_names),
-        "jobs": [job.as_json() for job in caller.place.jobs.all()[:SHOWN_JOBS]],
+        "jobs": [job.as_json() for job in jobs[:SHOWN_JOBS]],
     }
 
 
 async def add(caller: Caller, new: shapes.NewTexts) -> Json:
     uploads = await asyncio.to_thread(_keep, caller.place, new.documents)
-    return await _watched(caller.place.jobs.add(uploads))
+    return await _watched(await asyncio.to_thread(caller.place.jobs.add, uploads, None, caller.place.client))
 
 
 async def remove(caller: Caller, wanted: shapes.OfDocument) -> Json:
     found = await asyncio.to_thread(caller.place.workspace.document, wanted.document)
     if found is None:
         raise not_found("document")
-    return await _watched(caller.place.jobs.remove([(found.id, found.title)]))
+    jobs, client = caller.place.jobs, caller.place.client
+    return await _watched(await asyncio.to_thread(jobs.remove, [(found.id, found.title)], client))
 
 
 def _keep(place: Place, texts: list[Text]) -> list[Upload]:
@@ -193,10 +196,9 @@ def _keep(place: Place, texts: list[Text]) -> list[Upload]:
     try:
         for text in texts:
             line = BytesIO(as_line(text))
-            kept.append(place.jobs.uploads.keep(f"{text.title}.jsonl", line))
+            kept.append(place.jobs.keep(f"{text.title}.jsonl", line))
     except BaseException:
-        for upload in kept:
-            place.jobs.uploads.discard(upload)
+        place.jobs.discard_uploads(kept)
         raise
     return kept
 

@@ -47,10 +47,11 @@ async def complete(request: Request, here: Here, served: Served, chat: ChatReque
         raise _unknown()
     completion = Completion(chat.model, bool(chat.stream_options and chat.stream_options.include_usage))
     if chat.stream:
-        told = await stream(served.desk, workspace, asked, metrics, completion.event)
+        told = await stream(served.desk, here, asked, metrics, completion.event)
         return StreamingResponse(told, media_type=EVENTS)
+    served.desk.check(here.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work)
+    answer = await served.desk.wait_for(request, work, computes=workspace.computes(None))
     return JSONResponse(completion.whole(contract.answer_json(answer)))
 
 

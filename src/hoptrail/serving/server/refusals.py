@@ -6,6 +6,7 @@ errors of hoptrail itself name folders, so only their kind is passed on.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,11 +24,15 @@ from hoptrail.errors import (
     Interrupted,
     ModelUnavailable,
     NotBuilt,
+    OutOfResources,
     StorageError,
 )
+from hoptrail.exhaustion import exhausted
 
 OPENAI = "/v1/"
 """Addresses below it speak OpenAI's API."""
+TOO_MANY_SECONDS = 2.0
+"""After which a client is told that it asks too much: one that asks again at once would keep the server busy with refusing."""
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -100,6 +105,7 @@ def as_refusal(error: BaseException) -> Refusal:
     """What a client is told of an error: of ours by its kind, of any other nothing but that it happened."""
     if isinstance(error, Refusal):
         return error
+    error = exhausted(error) or error
     for kind, (status, code, message, what_to_do) in _KINDS.items():
         if isinstance(error, kind):
             return Refusal(status, code, message, what_to_do)
@@ -130,6 +136,12 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
         "Ask who runs the server: `hoptrail verify` tells more.",
     ),
     StorageError: (507, "storage", "The server's disk or object store refused.", "Ask who runs the server."),
+    OutOfResources: (
+        503,
+        "out_of_resources",
+        "The server has no more memory, threads or open files.",
+        "Try again in a minute.",
+    ),
     EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask who runs the server."),
     ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask who runs the server."),
     HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
@@ -141,7 +153,10 @@ def install(app: FastAPI) -> None:
     """Have every failure below the routes answered in the one shape."""
 
     async def refuse(request: Request, error: Exception) -> JSONResponse:
-        return as_refusal(error).response(request.url.path)
+        refusal = as_refusal(error)
+        if refusal.status == 429:
+            await asyncio.sleep(TOO_MANY_SECONDS)
+        return refusal.response(request.url.path)
 
     async def refuse_http(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error.__cause__, Refusal):  # raised while the body came in, and wrapped by whoever read it

@@ -25,10 +25,12 @@ EVENTS = "text/event-stream"
 async def ask(request: Request, here: Here, served: Served, asked: Question) -> Response:
     """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop as it is found."""
     if EVENTS in request.headers.get("accept", ""):
-        told = await stream(served.desk, here.workspace, asked, served.metrics)
+        told = await stream(served.desk, here, asked, served.metrics)
         return StreamingResponse(told, media_type=EVENTS)
+    served.desk.check(here.client)
     work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
-    return JSONResponse(contract.answer_json(await served.desk.wait_for(request, work)))
+    answer = await served.desk.wait_for(request, work, computes=here.workspace.computes(asked.language))
+    return JSONResponse(contract.answer_json(answer))
 
 
 @router.post("/search", response_class=JSONResponse)
@@ -41,7 +43,7 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit)
         return asked.recipe or workspace.index.settings.recipe, recipe.retrieve(question)
 
-    name, ranking = await served.desk.wait_for(request, work)
+    name, ranking = await served.desk.wait_for(request, work, computes=workspace.computes(None))
     return JSONResponse(contract.search_json(question, name, ranking))
 
 

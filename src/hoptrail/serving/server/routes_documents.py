@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from hoptrail.serving.server.jobs import Job
+from hoptrail.serving.server.job import Job
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.uploads import Upload, WrongType
@@ -80,7 +80,7 @@ async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
         uploads, refused = await _from_json(await request.body(), here, served.limits.files)
     else:
         raise Refusal(415, "wrong_type", "Documents come as multipart/form-data or JSON.", "Set the content type.")
-    return here.jobs.add(uploads, refused).as_json()
+    return (await run_in_threadpool(here.jobs.add, uploads, refused, here.client)).as_json()
 
 
 @router.delete("/documents/{name}", status_code=202)
@@ -89,12 +89,12 @@ def remove(here: Here, name: str) -> dict[str, Any]:
     found = here.workspace.document(name)
     if found is None:
         raise not_found("document")
-    return here.jobs.remove([(found.id, found.title)]).as_json()
+    return here.jobs.remove([(found.id, found.title)], here.client).as_json()
 
 
 @router.get("/jobs")
 def jobs(here: Here) -> dict[str, Any]:
-    """The jobs of this workspace since the server was started, the newest first, without their documents."""
+    """The jobs of this workspace that are not finished, and the latest that are; the newest first, without their documents."""
     return {"jobs": [_summary(one) for one in here.jobs.all()]}
 
 
@@ -104,9 +104,15 @@ def job(here: Here, name: str) -> dict[str, Any]:
     return here.jobs.get(name).as_json()
 
 
+@router.delete("/jobs/{name}")
+def discard(here: Here, name: str) -> dict[str, Any]:
+    """Forget a job that is not being worked on, with its documents that are not indexed yet."""
+    return here.jobs.discard(name).as_json()
+
+
 @router.post("/jobs/{name}/cancel")
 def cancel(here: Here, name: str) -> dict[str, Any]:
-    """Stop a job at its next step. What is finished stays."""
+    """Stop a job at its next step, for good unless it is resumed. What is finished stays."""
     return here.jobs.cancel(name).as_json()
 
 
@@ -149,14 +155,13 @@ async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upl
     try:
         for name, content in files:
             try:
-                kept.append(await run_in_threadpool(here.jobs.uploads.keep, name, content))
+                kept.append(await run_in_threadpool(here.jobs.keep, name, content))
             except WrongType as refusal:
                 refused[shown(name)] = str(refusal)
                 if len(refused) == len(files):
                     raise
     except BaseException:
-        for upload in kept:
-            here.jobs.uploads.discard(upload)
+        here.jobs.discard_uploads(kept)
         raise
     return kept, refused
 

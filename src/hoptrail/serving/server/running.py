@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -20,6 +22,14 @@ from hoptrail.serving.server.keys import Keys, variable_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+SWITCH_SECONDS = 0.001
+"""After which a thread that computes lets the event loop's thread go on: a request needs that several times."""
+
+TOO_MANY_CONNECTIONS = (
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Type: text/plain\r\n"
+    b"Content-Length: 41\r\n\r\nToo many connections from your address.\r\n"
+)
 
 
 def check_address(host: str, keys: Keys, workspace: str) -> None:
@@ -42,6 +52,7 @@ def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits) -> None:
         UsageError: the address cannot be bound.
     """
     server = uvicorn.Server(server_config(app, host, port, limits))
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         server.run()
     except SystemExit as ended:  # so it says that it cannot listen; the reason is on the log
@@ -53,6 +64,8 @@ def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> u
 
     class Hurried(HurriedProtocol):
         patience = limits.header_seconds
+        most_of_address = limits.address_connections
+        of_address: ClassVar = Counter[str]()
 
     return uvicorn.Config(
         app,
@@ -73,14 +86,23 @@ def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> u
 
 
 class HurriedProtocol(H11Protocol):
-    """Closes a connection on which the head of a request does not arrive in time."""
+    """Closes a connection on which the head of a request does not arrive in time, and one too many from an address."""
 
     patience = 10.0
+    most_of_address = 200
+    of_address: ClassVar[Counter[str]] = Counter()
     _clock: asyncio.TimerHandle | None = None
+    _address = ""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._wind_up()
+        self._address = str((transport.get_extra_info("peername") or ("",))[0])
+        self.of_address[self._address] += 1
+        if self.of_address[self._address] > self.most_of_address:
+            transport.write(TOO_MANY_CONNECTIONS)
+            transport.close()
+        else:
+            self._wind_up()
 
     def data_received(self, data: bytes) -> None:
         if self._clock is None and self._is_idle():
@@ -93,6 +115,9 @@ class HurriedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._clock is not None:
             self._clock.cancel()
+        self.of_address[self._address] -= 1
+        if not self.of_address[self._address]:
+            del self.of_address[self._address]
         super().connection_lost(exc)
 
     def _is_idle(self) -> bool:

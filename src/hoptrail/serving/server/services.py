@@ -32,17 +32,19 @@ def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Servi
     """Raises: UsageError: no workspace, or two of one name or folder."""
     metrics, served = Metrics(), Workspaces(workspaces)
     jobs = {
-        one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics) for one in served
+        one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
+        for one in served
     }
     return Services(served, jobs, Desk(limits, metrics), limits, metrics)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace of a request, and its jobs."""
+    """The workspace of a request, its jobs, and whose request it is: a mark of its key."""
 
     workspace: Workspace
     jobs: Jobs
+    client: str = ""
 
 
 def services_of(request: Request) -> Services:
@@ -55,6 +57,11 @@ Served = Annotated[Services, Depends(services_of)]
 def names_of(request: Request) -> tuple[str, ...]:
     """The workspaces that the request's key opens; all where there are no keys."""
     return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
+
+
+def client_of(request: Request) -> str:
+    """A mark of the request's key; empty where there are no keys."""
+    return cast("str", request.scope["state"]["client"])
 
 
 def place_of(
@@ -74,7 +81,7 @@ def place_of(
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    return Place(found, served.jobs[found.name])
+    return Place(found, served.jobs[found.name], client_of(request))
 
 
 Here = Annotated[Place, Depends(place_of)]

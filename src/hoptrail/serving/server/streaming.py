@@ -25,6 +25,7 @@ from hoptrail.serving.contract import Json
 from hoptrail.serving.server.asking import Desk, Patience, result_of
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.types import Answer, Hop, Span
@@ -86,7 +87,11 @@ def event(name: str, content: Json) -> str:
 
 
 async def stream(
-    desk: Desk, workspace: Workspace, asked: Question, metrics: Metrics, written: Callable[[str, Json], str] = event
+    desk: Desk,
+    place: Place,
+    asked: Question,
+    metrics: Metrics,
+    written: Callable[[str, Json], str] = event,
 ) -> AsyncIterator[str]:
     """The events of one question, as `written`. Begins the work at once; the iterator's end, whatever the reason, ends it.
 
@@ -100,8 +105,10 @@ async def stream(
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, written(name, content))
 
+    workspace = place.workspace
+    desk.check(place.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, tell)
-    future, patience = desk.hand_in(work)
+    future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
     names = {
         "recipe": asked.recipe or workspace.index.settings.recipe,

@@ -5,35 +5,33 @@ title of its own, its title. A file is parsed once, by the child process that pa
 name's hash, so that a new version of the same name takes the place of the old one. These lines are read back under limits of
 their own, since what they hold has passed those of the settings. After indexing nothing is kept: the index holds the text.
 
-Several processes may serve one index. The files of an upload begin with the mark of the process that kept it, which holds a lock
-of that name as long as it lives: what nobody holds was left by a process that has ended, and belongs to whoever takes its lock.
+The order of writing: an upload's file is synced, its folder is synced, the journal names it in a job, the job is acknowledged.
+A file that no job names was never acknowledged.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
+from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.documents.reading import FILE_NAME, FILE_TIME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server.claims import LOCK, Claims
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import UPLOADS, shown
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 
-LOCK = ".lock"
 _BLOCK = 1 << 20
 
 
@@ -48,6 +46,10 @@ class Upload:
     name: str
     whole_name: str
     path: Path
+
+    @property
+    def ending(self) -> str:
+        return self.path.name.removeprefix(self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,14 @@ class WrongType(Refusal):
         super().__init__(415, "wrong_type", f"has an ending that is not read; read are {read}", f"Read are {read}.")
 
 
+class NoRoom(Refusal):
+    """As much waits as may."""
+
+    def __init__(self, most: int) -> None:
+        told = too_large("What waits to be indexed", most).content["error"]
+        super().__init__(413, told["code"], told["message"], told["what_to_do"])
+
+
 class Uploads:
     """The uploads of one workspace. `index` is its index folder."""
 
@@ -73,12 +83,10 @@ class Uploads:
         self._folder = index / UPLOADS
         self._limits = limits
         self._reading = reading
-        self._mark = f"u{secrets.token_hex(4)}"
-        self._held: dict[str, FileLock] = {}
-        """Our own lock, once there is an upload, and those of processes that have ended."""
+        self.claims = Claims(self._folder)
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
-        """Keep a file under a new id.
+        """Keep a file under a new id. Its name in the folder is synced by `settle`.
 
         Raises:
             Refusal: its kind is not read, or too much is waiting already.
@@ -88,104 +96,58 @@ class Uploads:
             raise WrongType
         stem = name[: -len(ending)]
         name, whole_name = shown(stem) + ending, shown(stem, len(stem)) + ending
-        path = self._folder / f"{self._mark}{secrets.token_hex(6)}{ending}"
-        note = json.dumps({"name": name, "whole_name": whole_name, "ending": ending, "arrived": time.time_ns()})
+        upload = self.upload(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name, ending)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if self._mark not in self._held:
-                with self._claiming():
-                    self._claim(self._mark)
-            self._write(path, content)
-            self._note_of(path.name.partition(".")[0]).write_text(note, encoding="utf-8")
+            self.claims.hold()
+            self._write(upload.path, content)
         except OSError as error:
             with suppress(OSError):
-                path.unlink()
+                self.discard([upload])
             raise StorageError(f"cannot keep an upload in {self._folder}: {error.strerror or error}.") from error
-        return Upload(path.name.partition(".")[0], name, whole_name, path)
+        except BaseException:
+            self.discard([upload])
+            raise
+        return upload
 
-    def unfinished(self) -> list[Upload]:
-        """What servers that have ended have kept and not indexed, as it arrived; it is ours now. Leftovers that are no whole
-        upload are cleared away. What a living process has kept, this one included, is left alone.
+    def upload(self, name: str, shown_name: str, whole_name: str, ending: str) -> Upload:
+        """The upload of an id."""
+        return Upload(name, shown_name, whole_name, self._folder / f"{name}{ending}")
 
-        Raises:
-            StorageError: the folder refuses.
-        """
-        if not self._folder.is_dir():
-            return []
-        found: list[tuple[int, Upload]] = []
+    def settle(self) -> None:
+        """Have the names of all files that were kept on the disk."""
         try:
-            with self._claiming():
-                for mark in {path.name[: len(self._mark)] for path in self._folder.glob("u*")}:
-                    if self._claim(mark):
-                        found += self._left(mark)
-            with suppress(IndexBusy), self.preparing():
-                pass  # that alone clears away the JSON lines that a kill has left
+            sync_folder(self._folder)
         except OSError as error:
-            raise StorageError(f"cannot take up the uploads in {self._folder}: {error.strerror or error}.") from error
-        return [upload for _, upload in sorted(found, key=lambda one: (one[0], one[1].id))]
+            raise StorageError(f"cannot keep uploads in {self._folder}: {error.strerror or error}.") from error
 
-    def _left(self, mark: str) -> list[tuple[int, Upload]]:
-        """The uploads of a mark with the times of their arrival; what is none is cleared away."""
-        found = []
-        for note in self._folder.glob(f"{mark}*.json"):
-            try:
-                record = json.loads(note.read_text(encoding="utf-8"))
-                name, whole_name, is_read = record["name"], record["whole_name"], record["ending"] in ENDINGS
-                arrived = int(record["arrived"])
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-            path = note.with_name(f"{note.stem}{record['ending']}")
-            if is_read and path.is_file():
-                found.append((arrived, Upload(note.stem, str(name), str(whole_name), path)))
-        known = {name for _, upload in found for name in (upload.path.name, f"{upload.id}.json")}
-        for path in self._folder.glob(f"{mark}*"):
-            if path.name not in known and path.suffix != LOCK:
-                path.unlink(missing_ok=True)
-        return found
-
-    def release(self) -> None:
-        """Give up what is ours: a server that starts from now on takes up what is left of it."""
-        if not self._held:
+    def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
+        """Remove the files of some marks, but for uploads of some ids, and JSON lines that a kill has left."""
+        if not self._folder.is_dir():
             return
-        with self._claiming():
-            while self._held:
-                mark, lock = self._held.popitem()
-                if not any(path.suffix != LOCK for path in self._folder.glob(f"{mark}*")):
-                    self._lock_of(mark).unlink(missing_ok=True)
-                lock.release()
+        remove_files(
+            [
+                path
+                for mark in marks
+                for path in self._folder.glob(f"{mark}*")
+                if path.suffix != LOCK and path.name.partition(".")[0] not in wanted
+            ]
+        )
+        with suppress(IndexBusy), self.preparing():
+            pass
 
-    @contextmanager
-    def _claiming(self) -> Iterator[None]:
-        """One at a time, of all processes and threads."""
-        with FileLock(self._lock_of("claiming")):
-            yield
-
-    def _claim(self, mark: str) -> bool:
-        """Whether the files of a mark have become ours: not where they were already, or are somebody else's."""
-        if mark in self._held:
-            return False
-        lock = FileLock(self._lock_of(mark), timeout=0, thread_local=False)
-        try:
-            lock.acquire()
-        except Timeout:
-            return False
-        self._held[mark] = lock
-        return True
-
-    def _lock_of(self, name: str) -> Path:
-        return self._folder / f"{name}{LOCK}"
-
-    def prepare(self, upload: Upload) -> Prepared:
-        """Parse an upload into JSON lines.
+    def prepare(self, upload: Upload, seconds: int | None = None) -> Prepared:
+        """Parse an upload into JSON lines, in so many seconds where that is less than the settings allow.
 
         Raises:
             DocumentError: nothing in it could be read; its reason may be shown.
         """
         path = self.prepared(upload)
+        limit = self._reading.parsing_seconds
+        reading = replace(self._reading, parsing_seconds=min(seconds or limit, limit))
         failures: list[DocumentError] = []
         documents: dict[str, str] = {}
         with path.open("w", encoding="utf-8") as lines:
-            for item in read_sources([upload.path], self._reading):
+            for item in read_sources([upload.path], reading):
                 if isinstance(item, DocumentError):
                     failures.append(item)
                     continue
@@ -214,52 +176,46 @@ class Uploads:
         place = walking.shown(self.prepared(upload).resolve())
         return next((_told(failure) for failure in failures if failure.source.startswith(place)), "")
 
-    def discard(self, upload: Upload) -> None:
-        """Clear away what is kept of an upload."""
-        for path in (self._note_of(upload.id), upload.path):
-            path.unlink(missing_ok=True)
+    def discard(self, uploads: Iterable[Upload]) -> None:
+        """Clear away what is kept of uploads."""
+        paths = [upload.path for upload in uploads]
+        if self._folder.is_dir():
+            remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """While uploads are prepared and indexed; their JSON lines are gone afterwards. One process at a time, as only one can
-        write to the index.
+        """While uploads are prepared and indexed; their JSON lines are gone afterwards.
 
         Raises:
             IndexBusy: another process does so.
         """
-        try:
-            with FileLock(self._lock_of("preparing"), timeout=0):
+        with self.claims.preparing():
+            self._clear_prepared()
+            try:
+                yield
+            finally:
                 self._clear_prepared()
-                try:
-                    yield
-                finally:
-                    self._clear_prepared()
-        except Timeout:
-            raise IndexBusy(f"another process indexes uploads from {self._folder}.") from None
 
     def _clear_prepared(self) -> None:
-        for path in self._folder.glob("n*.jsonl"):
-            path.unlink(missing_ok=True)
+        if paths := list(self._folder.glob("n*.jsonl")):
+            remove_files(paths)
 
     def _write(self, path: Path, content: BinaryIO) -> None:
         """Copy what came, as long as there is room for it."""
-        room = self._limits.waiting_uploads - sum(map(_size, self._folder.iterdir()))
-        with path.open("xb") as file:
-            while block := content.read(_BLOCK):
-                room -= len(block)
-                if room < 0:
-                    path.unlink()
-                    raise too_large("What waits to be indexed", self._limits.waiting_uploads)
-                file.write(block)
+        write_file(path, self._as_fits(content, sum(map(_size, self._folder.iterdir()))))
+
+    def _as_fits(self, content: BinaryIO, there: int) -> Iterator[bytes]:
+        while block := content.read(_BLOCK):
+            there += len(block)
+            if there > self._limits.waiting_uploads:
+                raise NoRoom(self._limits.waiting_uploads)
+            yield block
 
     def prepared(self, upload: Upload) -> Path:
         """Where the JSON lines of an upload are: always in the same place for a name, because that is their source. So of two
         uploads of one name the first has to be indexed before the second is prepared.
         """
         return self._folder / f"{content_id('n', upload.whole_name)}.jsonl"
-
-    def _note_of(self, name: str) -> Path:
-        return self._folder / f"{name}.json"
 
 
 def _size(path: Path) -> int:

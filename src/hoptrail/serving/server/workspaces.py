@@ -103,6 +103,10 @@ class Workspace:
         """Those that may be asked for, the usual one first."""
         return tuple(dict.fromkeys((self.index.settings.language, OFFLINE)))
 
+    def computes(self, language: str | None) -> bool:
+        """Whether questions to a language, or to that of the settings, are answered by this machine alone."""
+        return (language or self.index.settings.language) == OFFLINE
+
     def recipe(self, name: str | None, language: Language, limit: int | None = None) -> Recipe:
         """A recipe over what is searched now.
 

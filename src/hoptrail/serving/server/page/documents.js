@@ -4,7 +4,7 @@ import { get, post, remove, session, upload } from "./api.js";
 import { count, fill, h, say } from "./dom.js";
 import { openSource } from "./reader.js";
 
-const STATES = { waiting: "waiting", reading: "reading", indexing: "indexing", done: "ready", failed: "not read", stopped: "stopped" };
+const STATES = { waiting: "waiting", reading: "reading", indexing: "indexing", done: "ready", failed: "not read", stopped: "stopped", discarded: "discarded" };
 const PAGE = 50;
 const LOOK = 500;
 
@@ -84,6 +84,7 @@ export class Watch {
         h("p", {}, h("strong", {}, told(job)), !over && what && h("span", { class: "fine" }, total ? `${what}, ${step} of ${total}` : what)),
         !over && h("button", { type: "button", class: "quiet", onclick: () => post(`/api/jobs/${job.id}/cancel`).catch(() => {}) }, "Stop"),
         over && job.items.some((item) => item.state === "stopped") && h("button", { type: "button", class: "quiet", onclick: () => post(`/api/jobs/${job.id}/resume`).then((again) => this.follow(job.id, again)).catch(() => {}) }, "Go on"),
+        (job.state === "waiting" || (over && job.items.some((item) => item.state === "stopped"))) && h("button", { type: "button", class: "quiet", onclick: () => remove(`/api/jobs/${job.id}`).then(() => box.remove()).catch(() => {}) }, "Discard"),
         over && closing(box)),
       !over && h("progress", { max: job.items.length, value: done || false, "aria-label": "Documents indexed" }),
       job.error && h("p", { class: "fault" }, job.error.message, " ", job.error.what_to_do),

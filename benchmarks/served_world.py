@@ -1,0 +1,110 @@
+"""What a server is told over HTTP, for `power_cuts`: documents come, get new versions, one is removed; then power goes.
+
+A request is acknowledged at its answer 202, which the process marks by opening a file below the recorded folder. From then on
+every state of the disk must give, once a server has started on it and done what was left, all that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.small_world import LATER, NEW, REMOVED, TEXTS, files_with
+
+from hoptrail.corpus.repairing import damage
+from hoptrail.errors import HoptrailError
+from hoptrail.index import Index
+
+ACKNOWLEDGED = "acknowledged"
+"""The file that a process opens after an answer 202."""
+
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A server is told to take some texts, or to remove a document."""
+
+    name: str
+    texts: dict[str, str]
+    removed: str = ""
+
+    def command(self, index: Path) -> Callable[[], int]:
+        """A server that is started, told, and stopped when it has done it."""
+
+        def run() -> int:
+            from fastapi.testclient import TestClient
+
+            with _server(index) as client:
+                assert isinstance(client, TestClient)
+                if self.removed:
+                    (one,) = client.get("/api/documents", params={"title": self.removed}).json()["documents"]
+                    answer = client.delete(f"/api/documents/{one['id']}")
+                else:
+                    body = [{"title": title, "text": text} for title, text in self.texts.items()]
+                    answer = client.post("/api/documents", json=body)
+                if answer.status_code != 202:
+                    return 1
+                (index.parent / ACKNOWLEDGED).open("wb").close()
+                _wait(client)
+            return 0
+
+        return run
+
+    def after(self, before: dict[str, str]) -> dict[str, str]:
+        return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
+
+
+TOLD = (
+    Told("upload", TEXTS),
+    Told("new versions", NEW),
+    Told("delete", {}, REMOVED),
+    Told("upload after", LATER),
+)
+
+
+def fault(index: Path, before: dict[str, str], after: dict[str, str], *, acknowledged: bool) -> str:
+    """What is wrong with a folder once a server has started on it; empty where nothing is."""
+    try:
+        with _server(index) as client:
+            failed = _wait(client)
+            shown = client.get("/api/documents").json()["documents"]
+            found = {one["title"]: client.get(f"/api/documents/{one['id']}").json()["text"] for one in shown}
+        if failed:
+            return failed
+        if len(shown) > len(found):
+            return f"a document is there twice: {sorted(one['title'] for one in shown)}"
+        if found != after and (acknowledged or found != before):
+            wrong = sorted(title for title in {*found, *after} if found.get(title) != after.get(title))
+            return f"not what was acknowledged: {', '.join(wrong)}"
+        if REMOVED not in found and REMOVED not in after and files_with(index, REMOVED):
+            return f"removed text is in {files_with(index, REMOVED)}"
+        return next(iter(damage(index)), "") if found else ""
+    except HoptrailError as error:
+        return f"{type(error).__name__}: {error}".replace(str(index), "")
+
+
+def _server(index: Path):  # type: ignore[no-untyped-def] # of the extra `server`, which is loaded late
+    from fastapi.testclient import TestClient
+
+    from hoptrail.serving.server.app import create_app
+    from hoptrail.serving.server.workspaces import Workspace
+
+    app = create_app([Workspace("main", Index(index), ("bm25",))], warm=False)
+    return TestClient(app, base_url="http://localhost")
+
+
+def _wait(client) -> str:  # type: ignore[no-untyped-def] # as above
+    """Wait until nothing is left to do; which job was not done."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        jobs = client.get("/api/jobs").json()["jobs"]
+        if all(job["state"] in {"done", "failed", "stopped"} for job in jobs):
+            failed = [job for job in jobs if job["state"] != "done" or set(job["counts"]) != {"done"}]
+            return f"a job was not done: {failed[0]}" if failed else ""
+        with suppress(InterruptedError):
+            time.sleep(0.01)
+    return "a job does not end"

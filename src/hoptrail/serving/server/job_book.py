@@ -1,0 +1,144 @@
+"""The jobs of a workspace by id, as they are shown, and in the journal, as they outlive the process.
+
+A job is noted before it is acknowledged; what became of it is noted before anything of it is cleared away, and before the next
+job begins, so that what is done again after a restart is never older than what was done already.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from pathlib import Path
+from threading import RLock
+
+from hoptrail.corpus.journal import JobRecord, Journal
+from hoptrail.errors import HoptrailError
+from hoptrail.serving.server.job import Item, Job, State
+from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.uploads import Upload, Uploads
+
+log = logging.getLogger("hoptrail.server")
+
+KEPT_JOBS = 100
+"""Jobs of a workspace that are finished or cancelled and still shown, over restarts too."""
+
+
+class JobBook:
+    """Of one workspace; its methods that write raise StorageError and IndexDamaged, and then have changed nothing."""
+
+    def __init__(self, folder: Path, uploads: Uploads) -> None:
+        self._journal = Journal(folder)
+        self._uploads = uploads
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._behind: dict[str, Job] = {}
+        """Jobs whose outcome could not be noted yet."""
+        self.lock = RLock()
+
+    def take_up(self) -> list[Job]:
+        """The jobs of processes that have ended, which are ours now; files that no job names are cleared away. Those of living
+        processes, this one included, are left alone.
+        """
+        claims = self._uploads.claims
+        if not self._journal.exists and not claims.marks():
+            return []
+        claims.hold()
+        with claims.claiming():
+            ours = {mark for mark in claims.marks() | self._journal.owners() if claims.claim(mark)}
+            jobs = [self._job(record) for record in self._journal.take_over(ours, claims.mark)]
+            self._uploads.clear(ours, self._journal.open_items())
+        with self.lock:
+            self._jobs.update({job.id: job for job in jobs})
+        return jobs
+
+    def enter(self, job: Job) -> None:
+        """Accept a job: when this returns, it outlives the process."""
+        self._uploads.claims.hold()
+        if any(item.upload for item in job.items):
+            self._uploads.settle()
+        with self.lock:
+            self._journal.append(job.record(), self._uploads.claims.mark)
+            self._jobs[job.id] = job
+            finished = [old for old in self._jobs.values() if old.is_finished]
+            for old in finished[: max(0, len(finished) - KEPT_JOBS)]:
+                self.forget(old)
+
+    def all(self) -> list[Job]:
+        """The newest first."""
+        with self.lock:
+            return list(reversed(self._jobs.values()))
+
+    def get(self, name: str) -> Job:
+        """Raises: Refusal: there is no such job here."""
+        with self.lock:
+            if name not in self._jobs:
+                raise not_found("job")
+            return self._jobs[name]
+
+    def note(self, job: Job) -> None:
+        """Note what has become of the documents of a job so far."""
+        self._behind[job.id] = job
+        self._journal.set_items(job.id, [item.record() for item in job.items])
+        del self._behind[job.id]
+
+    def note_end(self, job: Job) -> None:
+        """As `note`; where that fails, it is done before the next job begins. Uploads with which nothing is left to do go."""
+        try:
+            self.note(job)
+            self._uploads.discard(item.upload for item in job.items if item.upload and not item.is_left)
+        except (HoptrailError, OSError) as error:
+            log.error("the end of a job could not be noted: %s", type(error).__name__)
+
+    def catch_up(self) -> None:
+        """Note what could not be noted before."""
+        for job in list(self._behind.values()):
+            self.note(job)
+
+    def note_cancelled(self, job: Job, *, cancelled: bool) -> None:
+        self._journal.set_cancelled(job.id, cancelled=cancelled)
+        job.cancelled = cancelled
+
+    def forget(self, job: Job) -> None:
+        """Forget a job that is finished, with its uploads."""
+        with self.lock:
+            self._journal.forget([job.id])
+            self._jobs.pop(job.id, None)
+            self._behind.pop(job.id, None)
+            self._uploads.discard(_uploads_left(job))
+            for item in job.items:
+                if item.is_left:
+                    item.state = State.DISCARDED
+
+    def give_up_oldest_cancelled(self) -> bool:
+        """Make room: discard the uploads of the job that was cancelled first; False where there is none."""
+        with self.lock:
+            for job in self._jobs.values():
+                if job.is_finished and (uploads := _uploads_left(job)):
+                    for item in job.items:
+                        if item.is_left:
+                            item.state = State.DISCARDED
+                    self.note(job)
+                    self._uploads.discard(uploads)
+                    return True
+        return False
+
+    def _job(self, record: JobRecord) -> Job:
+        state_left = State.STOPPED if record.cancelled else State.WAITING
+        items = [
+            Item(
+                one.id,
+                one.name,
+                self._uploads.upload(one.id, one.name, one.whole_name, one.ending) if one.ending else None,
+                state_left if one.is_open else State(one.state),
+                one.reason,
+                one.documents,
+                one.notes,
+            )
+            for one in record.items
+        ]
+        job = Job(record.kind, items, record.client, record.id, cancelled=record.cancelled)
+        job.state = state_left if job.is_left else State.DONE
+        return job
+
+
+def _uploads_left(job: Job) -> list[Upload]:
+    return [item.upload for item in job.items if item.upload and item.is_left]

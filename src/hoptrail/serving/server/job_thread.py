@@ -1,0 +1,126 @@
+"""The thread that does the jobs of a workspace, and sees afterwards that nothing that was removed is left on the disk."""
+
+from __future__ import annotations
+
+import logging
+import time
+from queue import Empty
+from threading import Thread
+
+from hoptrail.errors import HoptrailError, Interrupted
+from hoptrail.serving.server.fair_queue import FairQueue
+from hoptrail.serving.server.job import OVER, Job, State
+from hoptrail.serving.server.job_book import JobBook
+from hoptrail.serving.server.performing import Performer
+from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.workspaces import Workspace
+
+log = logging.getLogger("hoptrail.server")
+
+SWEEP_SECONDS = 5.0
+LONGEST_SWEEP_SECONDS = 300.0
+"""Between attempts to clear away what somebody still reads: twice as long after each."""
+
+
+class JobThread:
+    """Takes jobs from a queue; begun by `begin`, and anew where it has died."""
+
+    def __init__(self, workspace: Workspace, book: JobBook, performer: Performer) -> None:
+        self._workspace = workspace
+        self._book = book
+        self._performer = performer
+        self._queue: FairQueue[Job] = FairQueue()
+        self._thread: Thread | None = None
+        self._closed = False
+
+    def begin(self) -> None:
+        """See that there is a thread.
+
+        Raises:
+            RuntimeError: the system has none to give.
+        """
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
+            self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Have a job done when its client's turn comes."""
+        self._queue.put(job.client, job)
+
+    def close(self, patience: float) -> bool:
+        """Begin nothing more, and wait so many seconds for what is being done; whether it has ended."""
+        self._closed = True
+        self._queue.close()
+        if self._thread is not None:
+            self._thread.join(patience)
+        return self._thread is None or not self._thread.is_alive()
+
+    def _work(self) -> None:
+        sweep_after: float | None = None
+        while True:
+            try:
+                job = self._queue.first(sweep_after)
+            except Empty:
+                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
+            else:
+                if job is None:
+                    return
+                begun = time.monotonic()
+                over = self._take_turn(job)
+                self._queue.used(job.client, time.monotonic() - begun, over=over)
+                if not over:
+                    continue
+                wait = SWEEP_SECONDS
+            sweep_after = None if self._swept() else wait
+            self._warm()
+
+    def _swept(self) -> bool:
+        """Whether nothing is left on the disk of what was removed or replaced; whoever reads may keep it a while."""
+        if self._closed:
+            return True
+        try:
+            return self._workspace.clean()
+        except HoptrailError:  # somebody else writes: what he commits sweeps, too
+            return True
+        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever
+            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
+            return False
+
+    def _warm(self) -> None:
+        try:
+            self._workspace.warm()
+        except HoptrailError:
+            pass  # who asks next is told what is wrong
+        except Exception as error:  # noqa: BLE001 - as above
+            log.error("workspace %s could not be made ready: %s", self._workspace.name, type(error).__name__)
+
+    def _take_turn(self, job: Job) -> bool:
+        """Whether the job is over now."""
+        try:
+            self._book.catch_up()
+            with self._book.lock:
+                if job.state in OVER:  # it was discarded while it waited
+                    return True
+                job.state = State.INDEXING
+            if self._performer.turn(job):
+                self._end(job, State.DONE)
+                return True
+        except Interrupted as stop:
+            self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
+            return True
+        except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
+            self._end(job, State.FAILED, error)
+            return True
+        return False
+
+    def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
+        for item in job.items:
+            if item.state not in OVER:
+                item.state = State.STOPPED
+        if error is not None:
+            if not isinstance(error, HoptrailError):
+                log.error("a job failed: %s", type(error).__name__)
+            job.error = as_refusal(error).content["error"]
+        self._book.note_end(job)
+        job.progress = ("", 0, 0)
+        job.state = state
