@@ -107,19 +107,21 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
 
 
 def _notes_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The pieces, with the notes of a list's items after the list."""
+    """The pieces, with notes to a list, or to what introduces one, after the list: they must not part it."""
     waiting: list[Piece] = []
-    in_list = False
+    before_list = False
     for piece in pieces:
-        is_note = is_place_of_note(piece.place)
-        if is_note and in_list:
+        if is_place_of_note(piece.place):
             waiting.append(piece)
-            continue
-        in_list = piece.kind is BlockKind.ITEM
-        if not in_list:
+        else:
+            if piece.kind is not BlockKind.ITEM:
+                yield from waiting
+                waiting = []
+            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
+            yield piece
+        if not before_list:
             yield from waiting
             waiting = []
-        yield piece
     yield from waiting
 
 
