@@ -1,4 +1,4 @@
-"""Damaged files of every form give a document or a reason, in time, their blocks tile what was read, and files beside them are read.
+"""Damaged files of every form give a document or a reason, in time, with blocks that tile it, and files beside them are read.
 
 A small sample of `python -m benchmarks.reading --only mutations`, which takes thousands.
 """

@@ -27,7 +27,7 @@ STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
 
 FIRST_TRY = 2.0
-"""CPU seconds of a file's first try, where others wait behind it; five times as many by the clock."""
+"""CPU seconds of a file's first try, where others wait behind it; ten times as many by the clock, for a busy machine."""
 
 Answer = tuple[Header, bytes]
 
@@ -66,7 +66,7 @@ class Parsing:
                 raise Unreadable(f"its parser did not start (exit status {self._end()})")
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         if first_try:
-            seconds, clock = min(seconds, FIRST_TRY), min(clock, 5 * FIRST_TRY)
+            seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
         asked = partial(_ask, child, {"form": form, "seconds": seconds}, data, 16 * self._limits.text)
         reply, late = _within(clock, child, asked)
         if reply is None:
