@@ -99,8 +99,8 @@ def test_deep_nesting_does_not_exhaust_the_stack() -> None:
 
 
 def test_a_page_that_takes_too_long_is_stopped() -> None:
-    with Parsing(ReadingLimits(parsing_seconds=12)) as parsing:
-        with pytest.raises(TookTooLong, match=r"took longer than (3\.8 CPU|12) seconds"):
+    with Parsing(ReadingLimits(parsing_seconds=3)) as parsing:
+        with pytest.raises(TookTooLong, match="took longer than 3 seconds"):
             parsing.parse("html", b"<select>" + b"<option>x" * 200_000)
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
 

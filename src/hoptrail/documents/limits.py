@@ -43,7 +43,8 @@ class ReadingLimits:
 
         The slowest forms need about 4 for a megabyte; so many small files cannot hold a machine for long.
         """
-        return min(self.parsing_seconds, self.parsing_seconds * (1 / 6 + size / 12_000_000))
+        least = max(10, self.parsing_seconds / 6)
+        return min(self.parsing_seconds, least + self.parsing_seconds * size / 12_000_000)
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -88,7 +88,7 @@ class Parsing:
             return TookTooLong(f"took longer than {clock:.3g} seconds to parse: the limit `parsing_seconds`")
         if status is not None and -status == getattr(signal, "SIGPROF", None):
             return TookTooLong(
-                f"took longer than {seconds:.3g} CPU seconds to parse, too many for its size: the limit `parsing_seconds`"
+                f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size: the limit `parsing_seconds`"
             )
         needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
         return Unreadable(f"ended its parser (exit status {status}): {needs}")
