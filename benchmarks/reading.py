@@ -6,9 +6,9 @@ Reads the files that the tests have (`tests/documents/blocks`), or those under F
 files until two seconds are up, in this process; `alone` is what the library itself takes to parse the same bytes and give its
 text, without blocks. Small files make forms look slow whose libraries take long to begin (docutils, archives). Mutations: files
 with parts cut out, doubled, exchanged, made random or put after many marks, those of archives in their members as often as in
-the archive; each is parsed in the child process that reading uses.
-A refusal with a reason is as good as a text; a child that ended, one that was late, an exception that no parser foresaw and
-blocks that do not tile the text are counted each by itself.
+the archive; they are read as folders, with a whole file beside each.
+A refusal with a reason is as good as a text; a child that ended, one that was late, an exception that no parser foresaw, blocks
+that do not tile the text and whole files that were not read are counted each by itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import json
 import random
 import re
 import sys
+import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from pathlib import Path
@@ -31,10 +33,12 @@ import yaml
 from benchmarks.common import ROOT, parser, print_table, write_results
 
 from hoptrail.documents.blocks import pack, unpack_for
-from hoptrail.documents.forms import form_of, parser_of
+from hoptrail.documents.forms import BY_NAME, form_of, parser_of
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.reading import read_sources
+from hoptrail.documents.text import Unreadable, cleaned
+from hoptrail.errors import DocumentError
+from hoptrail.types import Document
 
 FILES = ROOT / "tests" / "documents" / "blocks"
 SECONDS = 2.0
@@ -74,7 +78,9 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Mutations:
-    """What became of the mutated files of a form; `slowest` is in seconds of the clock."""
+    """What became of the mutated files of a form. `lost` are whole files beside them that were not read as they are; `slowest` is
+    the longest wait for the next document, in seconds of the clock.
+    """
 
     form: str
     files: int
@@ -84,6 +90,7 @@ class Mutations:
     late: int
     unforeseen: int
     not_tiled: int
+    lost: int
     slowest: float
 
 
@@ -255,29 +262,69 @@ def with_mutated_member(data: bytes, chance: random.Random) -> bytes:
     return out.getvalue()
 
 
-def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int) -> Iterator[tuple[str, float]]:
-    """What became of each mutated file, and how long it took."""
+def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int) -> Mutations:
+    """Reads folders of mutated files with a whole file beside each."""
     chance = random.Random(f"{form} {seed}")
-    with Parsing(LIMITS) as parsing:
-        outcome(parsing, form, files[0])  # the child has started
-        for _ in range(number):
-            data = mutated(chance.choice(files), files, chance)
-            start = time.perf_counter()
-            yield outcome(parsing, form, data), time.perf_counter() - start
+    counts: Counter[str] = Counter()
+    slowest = 0.0
+    whole, text = smallest(form, files)
+    for start in range(0, number, FOLDER):
+        made = [mutated(chance.choice(files), files, chance) for _ in range(min(FOLDER, number - start))]
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes, waited = outcomes_in(Path(folder), BY_NAME[form].endings[0], made, whole, text)
+        counts.update(outcomes)
+        slowest = max(slowest, waited)
+    for what, times in counts.items():
+        if what.startswith("unforeseen"):
+            print(f"{form}: {what} ({times})", file=sys.stderr)
+    unforeseen = sum(times for what, times in counts.items() if what.startswith("unforeseen"))
+    return Mutations(
+        *(form, number, counts["read"], counts["refused"], counts["ended"], counts["late"], unforeseen),
+        *(counts["not_tiled"], counts["lost"], slowest),
+    )
 
 
-def outcome(parsing: Parsing, form: str, data: bytes) -> str:
+FOLDER = 25
+"""Mutated files that are read together."""
+
+
+def smallest(form: str, files: Sequence[bytes]) -> tuple[bytes, str]:
+    """The smallest file that is read, and its text."""
+    for data in sorted(files, key=len):
+        with suppress(Unreadable):
+            return data, cleaned(parser_of(form)(data, LIMITS).text).text
+    sys.exit(f"no file of the form {form} can be read")
+
+
+def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, text: str) -> tuple[list[str], float]:
+    """What became of each mutated file, `lost` for each whole one that was not read, and the longest wait in seconds."""
+    for place, data in enumerate(made):
+        (folder / f"{place:04}-mutated{ending}").write_bytes(data)
+        (folder / f"{place:04}-whole{ending}").write_bytes(whole)
+    outcomes, waits, start = [], [0.0], time.perf_counter()
+    read = 0
+    for item in read_sources([folder], LIMITS):
+        waits.append(time.perf_counter() - start)
+        source = item.sources[0] if isinstance(item, Document) else item.source
+        if "-mutated" in source:
+            outcomes.append(outcome(item))
+        else:
+            read += isinstance(item, Document) and item.text == text
+        start = time.perf_counter()
+    return outcomes + ["lost"] * (len(made) - read), max(waits)
+
+
+def outcome(item: Document | DocumentError) -> str:
     """A field of `Mutations`, or what went wrong in words."""
-    try:
-        parsed = parsing.parse(form, data)
-    except Unreadable as refusal:
-        reason = str(refusal)
-        if "took longer" in reason:
+    if isinstance(item, DocumentError):
+        if "took longer" in item.reason:
             return "late"
-        unforeseen = re.search(r"damaged or not supported \((\w+: .*)\)", reason)
-        return f"unforeseen {unforeseen[1]}" if unforeseen else "ended" if "ended its parser" in reason else "refused"
+        unforeseen = re.search(r"damaged or not supported \((\w+: .*)\)", item.reason)
+        return (
+            f"unforeseen {unforeseen[1]}" if unforeseen else "ended" if "ended its parser" in item.reason else "refused"
+        )
     try:
-        unpack_for(parsed.text, pack(parsed.blocks))
+        unpack_for(item.text, pack(item.blocks))
     except ValueError:
         return "not_tiled"
     return "read"
@@ -296,24 +343,14 @@ def main() -> None:
     if speeds:
         header = ("form", "files", "bytes", "MB/s", "library alone MB/s")
         print_table(header, [(one.form, one.files, one.bytes, one.ours, one.alone or "") for one in speeds])
-    results: list[Mutations] = []
-    for form, files in contents.items() if "mutations" in chosen.only else ():
-        found = list(measure_mutations(form, files, chosen.mutated // len(contents), chosen.seed))
-        counts = Counter(what.partition(" ")[0] for what, _ in found)
-        slowest = max(seconds for _, seconds in found)
-        results.append(
-            Mutations(
-                *(form, len(found), counts["read"], counts["refused"], counts["ended"], counts["late"]),
-                *(counts["unforeseen"], counts["not_tiled"], slowest),
-            )
-        )
-        for what, times in Counter(what for what, _ in found if what.startswith("unforeseen")).items():
-            print(f"{form}: {what} ({times})", file=sys.stderr)
+    share = chosen.mutated // len(contents)
+    mutations = contents.items() if "mutations" in chosen.only else ()
+    results = [measure_mutations(form, files, share, chosen.seed) for form, files in mutations]
     if results:
-        names = ("form", "files", "read", "refused", "ended", "late", "unforeseen", "not_tiled", "slowest")
+        names = ("form", "files", "read", "refused", "ended", "late", "unforeseen", "not_tiled", "lost", "slowest")
         print_table(names, [[getattr(one, name) for name in names] for one in results])
     write_results(chosen.out, {"speed": speeds, "mutations": results})
-    if any(one.ended or one.not_tiled for one in results):
+    if any(one.ended or one.not_tiled or one.lost for one in results):
         sys.exit(1)
 
 

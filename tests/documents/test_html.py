@@ -11,7 +11,7 @@ import pytest
 from hoptrail.documents.html import parse_html
 from hoptrail.documents.html_lines import marked
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.parsing import Parsing
+from hoptrail.documents.parsing import Parsing, TookTooLong
 from hoptrail.documents.text import Unreadable
 
 
@@ -100,9 +100,52 @@ def test_deep_nesting_does_not_exhaust_the_stack() -> None:
 
 def test_a_page_that_takes_too_long_is_stopped() -> None:
     with Parsing(ReadingLimits(parsing_seconds=3)) as parsing:
-        with pytest.raises(Unreadable, match="took longer than 3 seconds"):
-            parsing.parse("html", b"<div>" * 400_000)
+        with pytest.raises(TookTooLong, match="took longer than 3 seconds"):
+            parsing.parse("html", b"<select>" + b"<option>x" * 200_000)
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
+
+
+ATTRIBUTES = " ".join(f"a{number}='>'" for number in range(200_000))
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (f"<p {ATTRIBUTES}>text", "an element with more than 1,000 attributes"),
+        ("<div>" * 440_000 + "text", "nests elements more than 10,000 deep"),
+        ("<div>" * 200_000 + "text" + "</div>" * 200_000, "nests elements more than 10,000 deep"),
+        ("".join(f"<p><font size={number}>x" for number in range(100_000)), "nests elements more than 10,000 deep"),
+        ("<table><tr><td>" * 150_000, "nests elements more than 10,000 deep"),
+    ],
+    ids=["attributes", "open elements", "closed elements", "open fonts", "tables"],
+)
+def test_d14_shapes_that_take_the_parser_long_are_refused_before_it_begins(page: str, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        parse_html(page.encode(), DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p class=x>text" * 20_000,
+        "<ul>" + "<li>text<b>x</b>" * 20_000 + "</ul>",
+        "<table>" + "<tr><td>text" * 20_000 + "</table>",
+        "<a name=x>text" * 20_000,
+        "<script>" + "'<div>'" * 20_000 + "</script>text",
+        "<!-- " + "<div>" * 20_000 + "-->text",
+        "<div><b>text</div>" * 20_000,
+        "<br><img src=x>text" * 20_000,
+        "<svg>" + "<path d='x'/>" * 20_000 + "</svg>text",
+        "<p title='" + "a=b " * 20_000 + "'>text",
+    ],
+)
+def test_long_pages_of_a_usual_shape_are_read(page: str) -> None:
+    assert "text" in parse_html(page.encode(), DEFAULT_LIMITS).text
+
+
+def test_d14_so_many_small_files_cannot_hold_a_machine_for_long() -> None:
+    assert 100 * ReadingLimits().cpu_seconds(2_200_000) < 3600
+    assert ReadingLimits().cpu_seconds(100_000_000) == 60
 
 
 def test_the_time_that_a_parser_takes_to_start_is_not_the_page_s(monkeypatch: pytest.MonkeyPatch) -> None:

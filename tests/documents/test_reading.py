@@ -7,17 +7,20 @@ import json
 import os
 import tracemalloc
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from documents.file_makers import text_pdf, word_file
-from hoptrail.documents import reading
+from hoptrail.documents import contents, parsing
+from hoptrail.documents.contents import snapshot
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.reading import Findings, read_sources, snapshot
+from hoptrail.documents.reading import Findings, read_sources
 from hoptrail.documents.splitting import passages
 from hoptrail.documents.text import Unreadable
 from hoptrail.errors import DocumentError, UsageError
+from hoptrail.executing.executor import HERE, Executor, LocalExecutor
 from hoptrail.types import Document, content_id
 
 PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -242,14 +245,14 @@ def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, 
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a__txt="A.", b__txt="B.")
-    true_read = reading._read_bytes
+    true_read = contents._read_bytes
 
     def refusing(path: Path, size: int) -> bytes:
         if path.name == "a.txt":
             raise PermissionError(13, "Permission denied")
         return true_read(path, size)
 
-    monkeypatch.setattr(reading, "_read_bytes", refusing)
+    monkeypatch.setattr(contents, "_read_bytes", refusing)
     documents, errors = read(tmp_path)
     assert names(documents) == ["b.txt"]
     assert errors[0].reason == "could not be read (Permission denied)"
@@ -354,7 +357,7 @@ def test_names_that_are_not_utf8_can_be_stored_and_told_apart(tmp_path: Path) ->
 def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Before.")
-    true_read = reading._read_bytes
+    true_read = contents._read_bytes
     texts = iter(["After it."])
 
     def read_then_change(path: Path, size: int) -> bytes:
@@ -363,7 +366,7 @@ def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch:
             path.write_text(text)
         return data
 
-    monkeypatch.setattr(reading, "_read_bytes", read_then_change)
+    monkeypatch.setattr(contents, "_read_bytes", read_then_change)
     assert snapshot(path, 100) == b"After it."
 
 
@@ -374,7 +377,7 @@ def test_c11_a_file_that_never_rests_is_named(
     """Also one whose time of change does not show it: two writes may fall within one tick of the clock."""
     path = tmp_path / "a.txt"
     path.write_text("Version 000.")
-    true_read = reading._read_bytes
+    true_read = contents._read_bytes
     versions = iter(range(1, 1000))
 
     def read_then_change(path: Path, size: int) -> bytes:
@@ -385,7 +388,7 @@ def test_c11_a_file_that_never_rests_is_named(
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         return data
 
-    monkeypatch.setattr(reading, "_read_bytes", read_then_change)
+    monkeypatch.setattr(contents, "_read_bytes", read_then_change)
     with pytest.raises(Unreadable, match="keeps changing"):
         snapshot(path, 100)
 
@@ -428,3 +431,90 @@ def test_c4_a_bad_pdf_among_good_ones(tmp_path: Path) -> None:
     documents, (error,) = read(tmp_path)
     assert [document.text for document in documents] == ["Number 0.", "Number 2."]
     assert "run OCR first" in error.reason
+
+
+SLOW = "<select>" + "<option>x" * 200_000
+
+
+@pytest.mark.parametrize("executor", [HERE, LocalExecutor()], ids=["one parser", "batches"])
+def test_a_file_that_takes_long_does_not_hold_others(tmp_path: Path, executor: Executor) -> None:
+    put(tmp_path, a__html=SLOW, b__txt="Text.", c__html="<p>Page.", d__html="<p>Last.")
+    items = read_sources([tmp_path], ReadingLimits(parsing_seconds=3), executor)
+    others = [item.text for item in islice(items, 3) if isinstance(item, Document)]
+    assert others == ["Text.", "Page.", "Last."]
+    (failure,) = items
+    assert isinstance(failure, DocumentError)
+    assert failure.source.endswith("/a.html")
+    assert "took longer than 3 seconds" in failure.reason
+
+
+def test_a_file_that_takes_longer_than_its_first_try_is_read_after_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "FIRST_TRY", 0.25)
+    put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert names(documents) == ["b.html", "a.html"]
+    assert documents[1].text.count("long text") == 100_000
+
+
+def test_a_slow_file_that_is_gone_at_its_second_try_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "FIRST_TRY", 0.25)
+    put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    (tmp_path / "a.html").unlink()
+    (failure,) = items
+    assert isinstance(failure, DocumentError)
+    assert "could not be read" in failure.reason
+
+
+def test_a_file_packed_with_gzip_is_read_as_the_file_within(tmp_path: Path) -> None:
+    packed = {
+        "README.gz": b"Plain.",
+        "changelog.Debian.gz": b"first (1.0) unstable; urgency=low\n\n  * Begun.\n",
+        "notes.md.gz": b"# Notes\n\nMarked.",
+        "page.HTML.GZ": b"<title>Page</title><p>Body.",
+        "print.pdf.gz": text_pdf([["Printed."]], "Print"),
+        "table.csv.gz": b"City,Land\nBern,Switzerland\n",
+    }
+    for name, content in packed.items():
+        (tmp_path / name).write_bytes(gzip.compress(content[:3]) + gzip.compress(content[3:]))
+    (tmp_path / "not-packed.txt.gz").write_bytes(b"Not packed.")
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert {
+        name: (document.title, document.text) for name, document in zip(names(documents), documents, strict=True)
+    } == {
+        "README.gz": ("README", "Plain."),
+        "changelog.Debian.gz": ("changelog.Debian", "first (1.0) unstable; urgency=low\n\n  * Begun.\n"),
+        "not-packed.txt.gz": ("not-packed", "Not packed."),
+        "notes.md.gz": ("Notes", "Notes\n\nMarked."),
+        "page.HTML.GZ": ("Page", "Body."),
+        "print.pdf.gz": ("Print", "Printed."),
+        "table.csv.gz": ("table", "City\tLand\nBern\tSwitzerland"),
+    }
+
+
+def test_gzip_files_that_hold_no_text_are_left_out_and_bad_ones_are_named(tmp_path: Path) -> None:
+    (tmp_path / "archive.tar.gz").write_bytes(gzip.compress(b"name" + bytes(508)))
+    (tmp_path / "picture.gz").write_bytes(gzip.compress(PICTURE))
+    (tmp_path / "manual.ps.gz").write_bytes(gzip.compress(b"%!PS-Adobe-3.0\n(Wo) show (rds) show\n"))
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a" * 30_000_000))
+    (tmp_path / "long.md.gz").write_bytes(gzip.compress(b"".join(b"%d " % number for number in range(300_000))))
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(os.urandom(30_000).hex().encode())[:-100])
+    (tmp_path / "cut-README.gz").write_bytes(gzip.compress(b"short")[:-9])
+    (tmp_path / "good.txt.gz").write_bytes(gzip.compress(b"Good."))
+    findings = Findings()
+    items = list(read_sources([tmp_path], ReadingLimits(text=1_500_000), findings=findings))
+    assert [item.text for item in items if isinstance(item, Document)] == ["Good."]
+    assert [Path(name).name for name in findings.left_out] == ["archive.tar.gz", "manual.ps.gz", "picture.gz"]
+    reasons = {Path(item.source).name: item.reason for item in items if isinstance(item, DocumentError)}
+    assert "unpacks to more than the limit of 1500000 bytes" in reasons["bomb.gz"]
+    assert "unpacks to more than the limit of 1500000 bytes" in reasons["long.md.gz"]
+    assert "damaged gzip file" in reasons["cut.txt.gz"]
+    assert "damaged gzip file" in reasons["cut-README.gz"]
+    (bomb,) = read_sources([tmp_path / "bomb.gz"])
+    assert isinstance(bomb, DocumentError)
+    assert "looks like a gzip bomb" in bomb.reason

@@ -2,14 +2,15 @@
 
 Run as `python -m hoptrail.documents.child LIMITS`, LIMITS being ReadingLimits as JSON. A message, either way, is a line of
 JSON and then as many bytes as its `size` says; the first one says that the child is ready. The child gets bytes and gives text,
-opens no file for writing, and ends when its input ends. Where there is no `resource` module (Windows) the parent's clock is the
-only limit.
+opens no file for writing, and ends when its input ends. Where there are no such limits (Windows) the parent's clock is the only
+one.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import IO, Any
@@ -55,8 +56,9 @@ def main() -> None:
     while request := receive(sys.stdin.buffer, limits.file):
         header, data = request
         del request
-        _limit_time(limits)
+        _limit_time(header["seconds"])
         reply, text = _reply(header["form"], data, limits)
+        _limit_time(0)
         send(replies, reply, text)
 
 
@@ -103,15 +105,10 @@ def _address_space() -> int:
         return 0
 
 
-def _limit_time(limits: ReadingLimits) -> None:
-    """CPU seconds for the next file, should the parent with its clock be gone."""
-    try:
-        import resource
-    except ImportError:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    allowed = int(used.ru_utime + used.ru_stime) + limits.parsing_seconds + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
+def _limit_time(seconds: float) -> None:
+    """CPU seconds from now, after which the system ends the process with SIGPROF; 0 for no limit."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

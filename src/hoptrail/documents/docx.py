@@ -1,8 +1,8 @@
 """The blocks of a Word file (.docx), in the order of the document: headings, paragraphs, list items, table rows, code, quotes.
 
-Changes that are tracked count as accepted. Leaves out headers, footers, footnotes, comments, text boxes, formulas and
-pictures, and the numbers that Word counts for list items and headings. The archive is checked before anything is unpacked.
-Meant to run in the child process.
+Changes that are tracked count as accepted. Footnotes come after what refers to them, endnotes at the end. Leaves out headers,
+footers, comments, text boxes, formulas and pictures, and the numbers that Word counts for list items and headings. The archive is
+checked before anything is unpacked. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.docx_notes import insert_notes, is_place_of_note, place_of_note, tidied
 from hoptrail.documents.docx_styles import Role, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheets import SAMPLE, has_header
@@ -46,7 +47,9 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     check_office_file(data, limits, "Word", ".docx")
     document = _opened(data)
     styles = Styles(document)
-    return assemble(_title(document, styles), _pieces(document, styles), largest=limits.text)
+    title = _title(document, styles)
+    insert_notes(document)
+    return assemble(title, _notes_after_lists(_pieces(document, styles)), largest=limits.text)
 
 
 def _opened(data: bytes) -> WordDocument:
@@ -72,14 +75,15 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Lines of code, which are a paragraph each, become one piece. Paragraphs that hold text are counted."""
+    """Lines of code, a paragraph each, become one piece. Paragraphs that hold text are counted, but not those of notes."""
     code: list[str] = []
     tables = paragraphs = 0
     place = ""
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
         text = _paragraph(block) if block.tag == _PARAGRAPH else ""
-        paragraphs += bool(text.strip())
+        note = place_of_note(block)
+        paragraphs += bool(text.strip()) and not note
         if role.kind is BlockKind.CODE:
             place = place if code else f"paragraph {paragraphs}"
             code.append(text)
@@ -91,9 +95,34 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
             tables += 1
             yield from _table(block, tables)
         else:
-            yield Piece(role.kind, text, role.level, role.ordered, place=f"paragraph {paragraphs}")
+            yield Piece(
+                role.kind,
+                tidied(text) if note else text,
+                role.level,
+                role.ordered,
+                place=note or f"paragraph {paragraphs}",
+            )
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
+
+
+def _notes_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The pieces, with notes to a list, or to what introduces one, after the list: they must not part it."""
+    waiting: list[Piece] = []
+    before_list = False
+    for piece in pieces:
+        if is_place_of_note(piece.place):
+            waiting.append(piece)
+        else:
+            if piece.kind is not BlockKind.ITEM:
+                yield from waiting
+                waiting = []
+            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
+            yield piece
+        if not before_list:
+            yield from waiting
+            waiting = []
+    yield from waiting
 
 
 def _within(element: Any, *tags: str) -> Iterator[Any]:

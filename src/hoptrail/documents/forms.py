@@ -60,6 +60,14 @@ def form_of(path: Path) -> Form | None:
     return next((form for form in FORMS if name.endswith(form.endings)), None)
 
 
+def name_of(path: Path) -> str:
+    """A file's name without the ending that tells its form."""
+    form = form_of(path)
+    endings = form.endings if form is not None else ()
+    ending = max((known for known in endings if path.name.lower().endswith(known)), key=len, default="")
+    return path.name[: len(path.name) - len(ending)] or path.name
+
+
 def true_form(form: Form | None, data: bytes) -> Form | None:
     """The form by content, where that is beyond doubt; else `form`."""
     if data.startswith(b"%PDF-"):

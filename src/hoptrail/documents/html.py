@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.html_lines import marked, parted
+from hoptrail.documents.html_shape import refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell, span_of
@@ -47,10 +48,10 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
     Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
 
-    Meant to run in the child process: blocks nested very deep take the parser quadratic time.
+    Meant to run in the child process: blocks nested deep take the parser quadratic time.
 
     Raises:
-        Unreadable: not text, too large, or the parser gave up.
+        Unreadable: not text, too large, of a shape that takes the parser too long, or the parser gave up.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -65,7 +66,7 @@ def html_pieces(markup: str) -> list[Piece]:
     """The pieces of a page, or of a part of one.
 
     Raises:
-        Unreadable: the parser gave up.
+        Unreadable: see `html_tree`.
     """
     return _pieces(html_tree(markup))
 
@@ -75,12 +76,13 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
     `<a id="top"/>`.
 
     Raises:
-        Unreadable: the parser gave up.
+        Unreadable: the markup is of a shape that takes the parser too long, or the parser gave up.
     """
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)
+    refuse_slow_markup(markup)
     try:
         return LexborHTMLParser(marked(markup) if lines else markup)
     except SelectolaxError as error:

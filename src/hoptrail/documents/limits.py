@@ -25,6 +25,7 @@ class ReadingLimits:
     rows: int = 100_000
     """Rows of the tables of a CSV, TSV or XLSX file."""
     parsing_seconds: int = 60
+    """By the clock, and CPU seconds of a file of 10 MB or more; smaller ones get fewer, see `cpu_seconds`."""
     parsing_memory: int = 1024 * MIB
     """Address space that parsing adds to the child process; where the system cannot
     limit that (Windows), only the time is limited."""
@@ -36,6 +37,14 @@ class ReadingLimits:
     """How many times its packed size an archive or a gzip file may unpack to, once that is more than 16 MiB."""
     longest_sentence: int = LONGEST_SENTENCE
     """Characters."""
+
+    def cpu_seconds(self, size: int) -> float:
+        """CPU seconds that parsing a file of `size` bytes may take: by default 10, and 5 more for every megabyte.
+
+        The slowest forms need about 4 for a megabyte; so many small files cannot hold a machine for long.
+        """
+        least = max(10, self.parsing_seconds / 6)
+        return min(self.parsing_seconds, least + self.parsing_seconds * size / 12_000_000)
 
     def __post_init__(self) -> None:
         for field in fields(self):

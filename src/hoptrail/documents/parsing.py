@@ -1,14 +1,15 @@
 """Parses files in a child process, so that a hostile file costs only itself.
 
-One child takes file after file, and is replaced after any trouble: starting Python for every file would cost more than
-parsing it. The limits on memory and CPU are the child's own (see `child`), the clock is kept here. A limited process is no
-sandbox against a file that takes over the interpreter.
+One child takes file after file, and is replaced after any trouble: starting Python for every file would cost more than parsing
+it. The limits on memory and CPU time are the child's own (see `child`), the clock is kept here. A limited process is no sandbox
+against a file that takes over the interpreter.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -25,7 +26,14 @@ from hoptrail.documents.text import Unreadable
 STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
 
+FIRST_TRY = 2.0
+"""CPU seconds of a file's first try, where others wait behind it; ten times as many by the clock, for a busy machine."""
+
 Answer = tuple[Header, bytes]
+
+
+class TookTooLong(Unreadable):
+    """Parsing was stopped at a limit on time."""
 
 
 class Parsing:
@@ -43,11 +51,12 @@ class Parsing:
     ) -> None:
         self._end()
 
-    def parse(self, form: str, data: bytes) -> Parsed:
-        """What a file in the form of this name says.
+    def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
+        """What a file in the form of this name says. A `first_try` is stopped after FIRST_TRY.
 
         Raises:
-            Unreadable: the parser refused the file, or was stopped at a limit.
+            TookTooLong: the parser was stopped at a limit on time.
+            Unreadable: the parser refused the file, or was stopped at another limit.
         """
         child = self._child
         if child is None:  # what starting takes, on a machine that does much else, is no fault of the file
@@ -55,10 +64,13 @@ class Parsing:
             ready, _ = _within(STARTING_SECONDS, child, partial(_answer, child, 0))
             if ready is None:
                 raise Unreadable(f"its parser did not start (exit status {self._end()})")
-        asked = partial(_ask, child, form, data, 16 * self._limits.text)
-        reply, late = _within(self._limits.parsing_seconds, child, asked)
+        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        if first_try:
+            seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
+        asked = partial(_ask, child, {"form": form, "seconds": seconds}, data, 16 * self._limits.text)
+        reply, late = _within(clock, child, asked)
         if reply is None:
-            raise Unreadable(self._why_it_ended(late))
+            raise self._why_it_ended(seconds, clock if late else 0.0)
         header, content = reply
         if header.get("retire"):
             self._end()
@@ -69,11 +81,17 @@ class Parsing:
         )
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
-    def _why_it_ended(self, late: bool) -> str:
+    def _why_it_ended(self, seconds: float, clock: float) -> Unreadable:
+        """`seconds`: of CPU that it had; `clock`: seconds by the clock after which it was stopped, 0 if it was not."""
         status = self._end()
-        if late:
-            return f"took longer than {self._limits.parsing_seconds} seconds to parse: the limit `parsing_seconds`"
-        return f"ended its parser (exit status {status}): damaged, or in need of more than {self._limits.parsing_memory} bytes"
+        if clock:
+            return TookTooLong(f"took longer than {clock:.3g} seconds to parse: the limit `parsing_seconds`")
+        if status is not None and -status == getattr(signal, "SIGPROF", None):
+            return TookTooLong(
+                f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size: the limit `parsing_seconds`"
+            )
+        needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
+        return Unreadable(f"ended its parser (exit status {status}): {needs}")
 
     def _end(self) -> int | None:
         """End the child, if there is one; its exit status. One that does not end with its input is killed."""
@@ -124,10 +142,10 @@ def _within(
         clock.cancel()
 
 
-def _ask(child: subprocess.Popen[bytes], form: str, data: bytes, largest: int) -> Answer | None:
+def _ask(child: subprocess.Popen[bytes], request: Header, data: bytes, largest: int) -> Answer | None:
     try:
         if child.stdin is not None:
-            send(child.stdin, {"form": form}, data)
+            send(child.stdin, request, data)
     except (BrokenPipeError, ConnectionResetError):
         return None
     return _answer(child, largest)

@@ -1,17 +1,47 @@
-"""The blocks of plain text, which is stored as it stands: paragraphs parted by blank lines, and list items by their marks."""
+"""The blocks of plain text, which is stored as it stands: paragraphs parted by blank lines, list items by their marks, headings.
+
+A heading is a line that another one of `=`, `-` or the like underlines in its length, or, in a text that outlines itself by
+stars (`* Changes`, `** Bugs fixed`), a line of stars and words between blank lines.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.text import decode
+from hoptrail.text.dates import find_date
 from hoptrail.types import Block, BlockKind
 
 _GAP = re.compile(r"\n[ \t\f\v\r]*(?:\n[ \t\f\v\r]*)+")
 _MARK = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•‣◦▪·]|(?P<number>\(?\d{1,3}[.)]))[ \t]+(?=\S)", re.MULTILINE)
+_UNDERLINED = re.compile(
+    r"""(?:[ \t]*(?P<above>([-=~^*#+])\2{2,})[ \t]*\n)?[ \t]*(?P<title>\S[^\n]{0,98}?)[ \t]*\n"""
+    r"""[ \t]*(?P<below>([-=~^*#+"'`_])\5{2,})[ \t]*(?:\n|\Z)"""
+)
+_OUTLINED = re.compile(r"(?P<stars>\*{1,6}) (?P<title>\S[^\n]*)\s*")
+_OUTLINES_ITSELF = re.compile(r"(?:\A|\n[ \t]*\n)\*\* \S[^\n]*\n[ \t]*\n")
+_OFF_BY = 2
+"""Characters by which an underline may be longer or shorter than its heading; with a line above as well, half its length."""
+_STRENGTH = """=*#+-~^"'`_"""
+"""Lines that underline, of headings of the first level before those of the next; with a line above they go before all."""
+_DEEPEST = 6
+_LONGEST_PATH = 300
+"""Characters of a heading that what stands below repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Where a block begins, and what it is: a list item has its depth, a heading its level and its text."""
+
+    start: int
+    kind: BlockKind = BlockKind.PARAGRAPH
+    level: int = 0
+    ordered: bool = False
+    title: str = ""
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
@@ -20,22 +50,78 @@ def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     A paragraph that begins with the mark of a list, or holds at least two lines that do, is one of items; its other lines
     belong to the item before them.
     """
-    starts = [start for paragraph in _paragraphs(text) for start in _parts(text, *paragraph)]
-    if len(starts) < 2:
+    parts = _parts_of(text)
+    if len(parts) < 2:
         return ()
-    ends = [*(start for start, _, _ in starts[1:]), len(text)]
     blocks: list[Block] = []
+    headings: list[tuple[int, str, str]] = []
     line, counted, lead = 1, 0, ""
-    for (start, level, ordered), end in zip(starts, ends, strict=True):
-        first = start + len(text[start:end]) - len(text[start:end].lstrip())
+    for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
+        within = text[part.start : end]
+        first = part.start + len(within) - len(within.lstrip())
         line, counted = line + text.count("\n", counted, first), first
-        kind = BlockKind.ITEM if level else BlockKind.PARAGRAPH
-        if kind is BlockKind.PARAGRAPH:
-            body = text[start:end].rstrip()
-            lead = " ".join(body[-300:].split("\n\n")[-1].split()) if body.endswith(":") else ""
-        place = f"line {line}" if lines else ""
-        blocks.append(Block(kind, start, end, level=level, ordered=ordered, lead=lead if level else "", place=place))
+        if part.kind is not BlockKind.ITEM:
+            lead = _lead(within) if part.kind is BlockKind.PARAGRAPH else ""
+        if part.title:
+            headings = [heading for heading in headings if heading[0] < part.level]
+        path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
+        blocks.append(
+            Block(
+                *(part.kind, part.start, end, path, part.level, part.ordered),
+                lead=lead if part.kind is BlockKind.ITEM else "",
+                place=f"line {line}" if lines else "",
+                date=above,
+            )
+        )
+        if part.title:
+            headings.append((part.level, part.title, find_date(part.title) or above))
     return tuple(blocks)
+
+
+def _lead(paragraph: str) -> str:
+    """Its last words, if they introduce what follows."""
+    body = paragraph.rstrip()
+    return " ".join(body[-300:].split("\n\n")[-1].split()) if body.endswith(":") else ""
+
+
+def _parts_of(text: str) -> list[_Part]:
+    """All blocks in order. The level of an underlined heading comes from the kinds of lines in the text."""
+    found = list(_found(text))
+    ranks = sorted({part.level for part in found if part.level < 0})
+    return [
+        replace(part, level=min(ranks.index(part.level) + 1, _DEEPEST)) if part.level < 0 else part for part in found
+    ]
+
+
+def _found(text: str) -> Iterator[_Part]:
+    """The blocks; an underlined heading has the strength of its line below zero in place of its level."""
+    outlined = _OUTLINES_ITSELF.search(text) is not None
+    for start, end in _paragraphs(text):
+        whole = _OUTLINED.fullmatch(text, start, end) if outlined else None
+        if whole is not None:
+            yield _Part(start, BlockKind.HEADING, len(whole["stars"]), title=_title(whole["title"]))
+            continue
+        begin = start
+        while (underlined := _heading(text, begin, end)) is not None:
+            above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH)
+            yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
+            begin = underlined.end()
+        if text[begin:end].strip():
+            yield from _parts(text, begin, end)
+
+
+def _title(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_PATH]
+
+
+def _heading(text: str, start: int, end: int) -> re.Match[str] | None:
+    """The underlined heading that a paragraph begins with."""
+    found = _UNDERLINED.match(text, start or len(text) - len(text.lstrip("\n")), end)
+    if found is None or not any(character.isalpha() for character in found["title"]):
+        return None
+    long, below, above = len(found["title"]), len(found["below"]), len(found["above"] or "")
+    return found if abs(long - below) <= _OFF_BY or 2 * min(above, below) >= long else None
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -50,28 +136,34 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Where the blocks of a paragraph begin, each with its depth as a list item (0: none) and whether that is numbered."""
+def _parts(text: str, start: int, end: int) -> Iterator[_Part]:
+    """The blocks of a paragraph: itself, or list items and what stands before them."""
     marks = list(_MARK.finditer(text, start, end))
     listed = bool(marks) and (len(marks) > 1 or not text[start : marks[0].start()].strip())
     if not listed:
-        yield start, 0, False
+        yield _Part(start)
         return
     if text[start : marks[0].start()].strip():
-        yield start, 0, False
+        yield _Part(start)
     indents: list[int] = []
     for number, mark in enumerate(marks):
         indent = len(mark["indent"].expandtabs(4))
         indents = [known for known in indents if known < indent] + [indent]
         begin = mark.start() if number or text[start : marks[0].start()].strip() else start
-        yield begin, len(indents), mark["number"] is not None
+        yield _Part(begin, BlockKind.ITEM, len(indents), mark["number"] is not None)
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """The text as it stands; its title is for the file's name to give.
+    """The text as it stands. Its title is a heading that begins it and is the only one of its level; otherwise the file's name
+    gives one.
 
     Raises:
         Unreadable: the bytes are not text.
     """
     decoded = decode(data)
-    return Parsed("", decoded.text, decoded.notes, plain_blocks(decoded.text))
+    blocks = plain_blocks(decoded.text)
+    tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
+    title = ""
+    if len(tops) == 1 and tops[0].start == 0 and len(blocks) > 1:
+        title = blocks[1].path[0] if blocks[1].path else ""
+    return Parsed(title, decoded.text, decoded.notes, blocks)

@@ -1,0 +1,79 @@
+"""Refuses HTML that takes its parser quadratic time: elements with very many attributes, or nested very deep.
+
+The shape is made out from the tags alone, in one pass before the page is parsed. That is near enough to what a parser makes of
+them, which closes some elements by itself; what slips through is stopped by the limit on time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from hoptrail.documents.text import Unreadable
+
+MOST_ATTRIBUTES = 1000
+"""Of one element. The parser compares each with all before it."""
+DEEPEST = 10_000
+"""Open elements, one within the other. The parser looks through them at many a tag."""
+
+_TAGS = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(?P<raw>script|style|textarea|title|xmp|iframe|noembed|noframes)\b.*?(?:</(?P=raw)\b[^>]*+>|\Z)"
+    r"""|<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>(?:[^>"']++|"[^"]*+"|'[^']*+')*+)""",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+_ENDED_BY_THE_NEXT = frozenset(
+    ("a", "dd", "dt", "li", "optgroup", "option", "p", "rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr")
+)
+"""Elements that need no end tag; the next of them ends the one before."""
+_FOREIGN = ("svg", "math")
+"""Elements in which others may end where they begin: `<path/>`."""
+
+
+def refuse_slow_markup(markup: str) -> None:
+    """Let a page pass that its parser is done with in time.
+
+    Raises:
+        Unreadable: an element has too many attributes, or elements are nested too deep.
+    """
+    stack: list[str] = []
+    opened: Counter[str] = Counter()
+    for tag in _TAGS.finditer(markup):
+        name = (tag["name"] or "").lower()
+        if not name or name in _VOID:
+            continue
+        rest = tag["rest"]
+        if tag["closes"]:
+            if opened[name]:
+                _close_up_to(name, stack, opened)
+            continue
+        if len(rest) > 2 * MOST_ATTRIBUTES and _attributes(rest) > MOST_ATTRIBUTES:
+            raise Unreadable(
+                f"has an element with more than {MOST_ATTRIBUTES:,} attributes, which would take too long to parse"
+            )
+        if rest.endswith("/") and any(opened[element] for element in _FOREIGN):
+            continue
+        if name in _ENDED_BY_THE_NEXT:
+            while stack and stack[-1] in _ENDED_BY_THE_NEXT:
+                opened[stack.pop()] -= 1
+        stack.append(name)
+        opened[name] += 1
+        if len(stack) > DEEPEST:
+            raise Unreadable(f"nests elements more than {DEEPEST:,} deep, which would take too long to parse")
+
+
+def _close_up_to(name: str, stack: list[str], opened: Counter[str]) -> None:
+    """Close the innermost element of this name, and all that are open within it."""
+    while True:
+        last = stack.pop()
+        opened[last] -= 1
+        if last == name:
+            return
+
+
+def _attributes(rest: str) -> int:
+    return sum(1 for _ in _ATTRIBUTE.finditer(rest))

@@ -1,0 +1,150 @@
+"""Footnotes and endnotes of Word files are part of the text, each where a reader looks for it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from docx import Document
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.docx import parse_docx
+from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.text import Unreadable
+from hoptrail.text.sentences import sentence_ends
+from hoptrail.types import BlockKind
+
+KINDS = {
+    "footnote": (RELATIONSHIP_TYPE.FOOTNOTES, CONTENT_TYPE.WML_FOOTNOTES),
+    "endnote": (RELATIONSHIP_TYPE.ENDNOTES, CONTENT_TYPE.WML_ENDNOTES),
+}
+
+
+def with_notes(path: Path, body: str, footnotes: str = "", endnotes: str = "") -> Parsed:
+    """A Word file with this body and these notes, parsed."""
+    document = Document()
+    for element in reversed(parse_xml(f"<w:body {nsdecls('w')}>{body}</w:body>")):
+        document.element.body.insert(0, element)
+    for kind, notes in (("footnote", footnotes), ("endnote", endnotes)):
+        relation, content_type = KINDS[kind]
+        separator = f'<w:{kind} w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:{kind}>'
+        xml = f"<w:{kind}s {nsdecls('w')}>{separator}{notes}</w:{kind}s>"
+        part = Part(PackURI(f"/word/{kind}s.xml"), content_type, xml.encode(), document.part.package)
+        document.part.relate_to(part, relation)
+    out = io.BytesIO()
+    document.save(out)
+    path.write_bytes(out.getvalue())
+    return parse_docx(out.getvalue(), DEFAULT_LIMITS)
+
+
+def text(words: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{words}</w:t></w:r>'
+
+
+def paragraph(*runs: str) -> str:
+    return f"<w:p>{''.join(runs)}</w:p>"
+
+
+def refers(number: int, kind: str = "footnote", own_mark: str = "") -> str:
+    own = f' w:customMarkFollows="1"/><w:t>{own_mark}</w:t>' if own_mark else "/>"
+    return f'<w:r><w:{kind}Reference w:id="{number}"{own}</w:r>'
+
+
+def note(number: int, *paragraphs: str, kind: str = "footnote") -> str:
+    inside = "".join(paragraph(f"<w:r><w:{kind}Ref/></w:r>", text(f" {words}")) for words in paragraphs)
+    return f'<w:{kind} w:id="{number}">{inside}</w:{kind}>'
+
+
+def test_a_footnote_follows_its_paragraph_and_an_endnote_ends_the_text(tmp_path: Path) -> None:
+    body = (
+        paragraph(
+            text("The bridge is 40 m long."), refers(7), text(" It is open"), refers(3, "endnote"), text(" daily.")
+        )
+        + paragraph(text("The ferry is slower."), refers(2))
+        + paragraph(text("The end."))
+    )
+    parsed = with_notes(
+        tmp_path / "a.docx",
+        body,
+        note(2, "Since 1990.", "Not in winter.") + note(7, "Measured in 2019."),
+        note(3, "Closed at Easter.", kind="endnote"),
+    )
+    assert parsed.text.split("\n\n") == [
+        "The bridge is 40 m long.[1] It is open[i] daily.",
+        "[1] Measured in 2019.",
+        "The ferry is slower.[2]",
+        "[2] Since 1990.",
+        "Not in winter.",
+        "The end.",
+        "[i] Closed at Easter.",
+    ]
+    assert [block.place for block in parsed.blocks] == [
+        *("paragraph 1", "footnote 1", "paragraph 2", "footnote 2", "footnote 2", "paragraph 3", "endnote 1"),
+    ]
+    first = parsed.text.split("\n\n")[0]
+    assert first[: sentence_ends(first)[0]].strip() == "The bridge is 40 m long.[1]"
+
+
+def test_two_notes_of_a_table_follow_it_in_order(tmp_path: Path) -> None:
+    rows = "".join(
+        f"<w:tr><w:tc><w:tcPr/>{paragraph(text(name), refers(number))}</w:tc></w:tr>"
+        for name, number in (("Ada", 5), ("Ben", 4))
+    )
+    body = f"<w:tbl><w:tblPr/><w:tblGrid/>{rows}</w:tbl>{paragraph(text('After.'))}"
+    parsed = with_notes(tmp_path / "a.docx", body, note(4, "Retired.") + note(5, "On leave."))
+    assert parsed.text == "Ada[1]\nBen[2]\n\n[1] On leave.\n\n[2] Retired.\n\nAfter."
+    assert [block.kind for block in parsed.blocks] == [BlockKind.ROW] * 2 + [BlockKind.PARAGRAPH] * 3
+
+
+def test_a_mark_of_its_own_is_kept(tmp_path: Path) -> None:
+    body = paragraph(text("Free entry"), refers(1, own_mark="*"), text(" on Sunday."))
+    parsed = with_notes(tmp_path / "a.docx", body, note(1, "* Not at Easter."))
+    assert parsed.text == "Free entry* on Sunday.\n\n* Not at Easter."
+
+
+def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
+    body = paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', text("Tides"), refers(1)) + paragraph(
+        text("They turn.")
+    )
+    parsed = with_notes(tmp_path / "a.docx", body, note(1, "Second edition."))
+    assert parsed.title == "Tides"
+    assert "[1] Second edition." in parsed.text
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        f'<w:del w:id="1" w:author="a">{refers(1)}</w:del>',
+        refers(9),
+        f"<w:r><w:txbxContent>{paragraph(refers(1))}</w:txbxContent></w:r>",
+    ],
+)
+def test_a_note_that_nothing_in_the_text_refers_to_is_none(tmp_path: Path, reference: str) -> None:
+    parsed = with_notes(tmp_path / "a.docx", paragraph(text("Kept."), reference), note(1, "Gone."))
+    assert parsed.text == "Kept."
+
+
+def test_two_references_to_one_note_give_it_once(tmp_path: Path) -> None:
+    parsed = with_notes(
+        tmp_path / "a.docx", paragraph(text("One"), refers(1), text(" two"), refers(1)), note(1, "Note.")
+    )
+    assert parsed.text == "One[1] two\n\n[1] Note."
+
+
+def test_damaged_notes_cost_the_file_and_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    with_notes(path, paragraph(text("Kept."), refers(1)), note(1, "Note."))
+    out = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
+        for member in old.infolist():
+            cut = member.filename == "word/footnotes.xml"
+            new.writestr(member, old.read(member)[:-20] if cut else old.read(member))
+    with pytest.raises(Unreadable, match="footnotes"):
+        parse_docx(out.getvalue(), DEFAULT_LIMITS)

@@ -1,0 +1,81 @@
+"""The blocks of plain text: what is a heading, of which level, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.plain import parse_plain, plain_blocks
+from hoptrail.types import BlockKind
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    blocks = plain_blocks(text)
+    assert [block.start for block in blocks] == [0, *(block.end for block in blocks)][: len(blocks)]
+    return [
+        (block.level, text[block.start : block.end].strip().splitlines()[0])
+        for block in blocks
+        if block.kind is BlockKind.HEADING
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Title\n=====\n\nText.", [(1, "Title")]),
+        ("Title\n=====\nText.", [(1, "Title")]),
+        ("Section\n-------\n\nText.\n\nTop\n===\n\nText.", [(2, "Section"), (1, "Top")]),
+        ("Title\n=====\nSection\n-------\nText.", [(1, "Title"), (2, "Section")]),
+        ("*** Title ***\n=============\nText.", [(1, "*** Title ***")]),
+        ("Off by two\n------------\nText.", [(1, "Off by two")]),
+        (
+            "* Release 1\n\n** Bugs\n\nText.\n\n* Release 0\n\nText.",
+            [(1, "* Release 1"), (2, "** Bugs"), (1, "* Release 0")],
+        ),
+    ],
+)
+def test_headings_and_their_levels(text: str, expected: list[tuple[int, str]]) -> None:
+    assert headings(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A sentence above a rule.\n--------------------------------------------------\n\nText.",
+        "Short.\n---\n\nText.",
+        "12.50\n-----\n14.00\n\nText.",
+        "Name   Age\n-----  ---\nAda    36\n\nText.",
+        "Two lines of\na paragraph\n-----------\n\nText.",
+        "~~~\n  git ls-files\n~~~\n\nText.",
+        "* An item\n* Another\n\nText.",
+        "* An item alone\n\nText.",
+        "* An item\n** below it\n** and another\n\nText.",
+        "-----\n-----\n\nText.",
+    ],
+)
+def test_what_only_looks_like_a_heading(text: str) -> None:
+    assert headings(text) == []
+
+
+def test_what_stands_under_a_dated_heading_has_its_date() -> None:
+    text = "Version 2 (2024-03-05)\n----------------------\n\nFaster.\n\nVersion 1\n---------\n\nFirst."
+    assert [(block.path, block.date) for block in plain_blocks(text)] == [
+        ((), ""),
+        (("Version 2 (2024-03-05)",), "2024-03-05"),
+        ((), ""),
+        (("Version 1",), ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Title\n=====\n\nSection\n-------\n\nText.", "Title"),
+        ("\n\nTitle\n=====\n\nText.", "Title"),
+        ("Introduction\n============\n\nText.\n\nUse\n===\n\nText.", ""),
+        ("Text.\n\nTitle\n=====\n\nText.", ""),
+        ("Title\n=====\n", ""),
+    ],
+)
+def test_the_only_heading_of_the_first_level_is_the_title_if_it_comes_first(text: str, title: str) -> None:
+    assert parse_plain(text.encode(), DEFAULT_LIMITS).title == title
