@@ -76,8 +76,8 @@ def test_a_list_that_was_cut_off_loses_its_last_line() -> None:
 
 
 def test_judgements_are_read_in_a_word() -> None:
-    assert plain("Nothing is missing.\nENOUGH: Yes, it is.", schemas.AssessReply).enough == "yes"
-    assert plain("SUPPORTS: partly", schemas.VerifyReply).supports == "partly"
+    assert plain("Nothing is missing.\nENOUGH: Yes, it is.", schemas.AssessReply).enough == 1.0
+    assert plain("SUPPORTS: partly", schemas.VerifyReply).supports == 0.25
     assert plain("No, they differ.", schemas.EquateReply).same == "no"
     relation = plain("It follows.\nRELATION: Entailment.", schemas.EntailReply)
     assert (relation.relation, relation.reason) == ("entailment", "It follows.")
