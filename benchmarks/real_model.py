@@ -236,8 +236,10 @@ def measure(counting: Counting, recipe: str, question: str, index: Sequence[str 
     return Asked(
         *(recipe, question, done.returncode != 0, not said["abstained"]),
         *(bill.calls, bill.prompt_tokens + bill.completion_tokens),
-        *(usage["calls"], usage["prompt_tokens"] + usage["completion_tokens"], seconds),
-        {rung: (count, bill.refused[rung], bill.usable[rung]) for rung, count in bill.asked.items()},
+        our_calls=usage["calls"],
+        our_tokens=usage["prompt_tokens"] + usage["completion_tokens"],
+        seconds=seconds,
+        rungs={rung: (count, bill.refused[rung], bill.usable[rung]) for rung, count in bill.asked.items()},
     )
 
 
