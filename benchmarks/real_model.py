@@ -9,7 +9,7 @@ Asks the questions of `examples/questions.jsonl` over the sample corpus. Between
 each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
 not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
 `--log` keeps each request with its reply, a line each. `--out` is written after every question; questions that it holds already
-are not asked again, so that a stopped run goes on where it was.
+are not asked again, so that a stopped run goes on where it was; those that failed are.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "
 CONTEXT = 8192
 """Tokens that the server is started with."""
 WINDOW = 3000
+DEADLINE = 3600.0
+"""Seconds for a call: a busy processor is no fault of a reply."""
 SETTINGS = """
 [chat]
 base_url = "{url}"
@@ -47,7 +49,7 @@ model = "real"
 context_window = {window}
 structured = "{structured}"
 concurrency = 1
-deadline_seconds = 600.0
+deadline_seconds = {deadline}
 attempts = 2
 """
 _NATIVE = """
@@ -144,7 +146,7 @@ class _Passing(BaseHTTPRequestHandler):
             f"{self.server.server_url}/chat/completions", said, {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(asked, timeout=900) as replied:  # noqa: S310
+            with urllib.request.urlopen(asked, timeout=DEADLINE) as replied:  # noqa: S310
                 status, content = replied.status, replied.read()
         except urllib.error.HTTPError as error:
             status, content = error.code, error.read()
@@ -266,7 +268,7 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
     kept = json.loads(out.read_text(encoding="utf-8"))
     if kept["conditions"] != conditions:
         sys.exit(f"{out} is of a run with {kept['conditions']}: name another file with --out")
-    return [Asked(**one) for one in kept["questions"]]
+    return [Asked(**one) for one in kept["questions"] if not one["failed"]]
 
 
 def run(url: str, given: argparse.Namespace) -> None:
@@ -281,7 +283,7 @@ def run(url: str, given: argparse.Namespace) -> None:
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(SETTINGS.format(url=counting.url, **conditions), encoding="utf-8")
+        settings.write_text(SETTINGS.format(url=counting.url, deadline=DEADLINE, **conditions), encoding="utf-8")
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
