@@ -108,6 +108,7 @@ def test_a_summary_may_run_over_lines() -> None:
     [
         "The answer to this question is: " * 12
         + "\n\nThe passage n=14 has no answers.\n\nThe passage n=2 has no answers.",
+        "The answer to this question is: " * 8 + "\n\nThe answer to this question is:",
         "The answer is not stated.",
         "The answer: the passages do not say.",
         "No passage gives the answer.",

@@ -109,6 +109,8 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str
             raise Unusable("it holds neither a mark nor a question")
         return "", {_mark(name): ["\n".join(questions)]}
     before, said = _after_words(text) if name == "answer" else ("", text)
+    if not said:
+        return before, {_mark(name): []}
     start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
     sentence = said[start:end]
     if not sentence or len(sentence.split()) > LONGEST_WORDS:
@@ -118,11 +120,12 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str
 
 def _after_words(text: str) -> tuple[str, str]:
     """What stands before the words that the answer is …, and what after; all after where they do not stand. Some models say them
-    several times before they come to it.
+    several times before they come to it, or do not come to it.
     """
     first, *others = _ANSWER_IS.split(text)
-    said = next((part for part in others if part.strip(' \t\n.*_"')), "")
-    return (first.strip(), said) if said else ("", text)
+    if not others:
+        return "", text
+    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
 
 
 def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
