@@ -11,8 +11,10 @@ import pytest
 
 from fakeai.clients import KEY, endpoint_at, paid_chat, replies_in, request
 from fakeai.server import Body, FakeAI, serving
+from hoptrail.models.failures import FailureKind
 from hoptrail.models.logprobs import KEPT, read_logprobs
 from hoptrail.models.recording import RecordedChat, write_recording
+from hoptrail.models.statuses import failure_of_status
 
 
 def by_character(text: str) -> list[Body]:
@@ -75,3 +77,12 @@ def test_what_is_not_as_documented_is_none(told: Any) -> None:
 def test_a_probability_is_no_more_than_one_and_the_impossible_has_a_number() -> None:
     token = {"token": "a", "logprob": 2.0, "top_logprobs": [{"token": "b", "logprob": float("-inf")}]}
     assert read_logprobs({"content": [token]}) == ((("a", 0.0), ("b", -9999.0)),)
+
+
+@pytest.mark.parametrize(
+    ("code", "asked", "kind"),
+    [(403, True, FailureKind.FORMAT), (500, True, FailureKind.FORMAT)]
+    + [(403, False, FailureKind.REFUSED), (500, False, FailureKind.PASSING), (429, True, FailureKind.BUSY)],
+)
+def test_a_refusal_of_them_is_one_only_where_they_were_asked_for(code: int, asked: bool, kind: FailureKind) -> None:
+    assert failure_of_status(code, {}, "logprobs: 60 requests per minute", logprobs=asked).kind is kind
