@@ -81,8 +81,13 @@ def test_a_probability_is_no_more_than_one_and_the_impossible_has_a_number() -> 
 
 @pytest.mark.parametrize(
     ("code", "asked", "kind"),
-    [(403, True, FailureKind.FORMAT), (500, True, FailureKind.FORMAT)]
-    + [(403, False, FailureKind.REFUSED), (500, False, FailureKind.PASSING), (429, True, FailureKind.BUSY)],
+    [
+        (403, True, FailureKind.FORMAT),
+        (500, True, FailureKind.FORMAT),
+        (403, False, FailureKind.REFUSED),
+        (500, False, FailureKind.PASSING),
+        (429, True, FailureKind.BUSY),
+    ],
 )
 def test_a_refusal_of_them_is_one_only_where_they_were_asked_for(code: int, asked: bool, kind: FailureKind) -> None:
     assert failure_of_status(code, {}, "logprobs: 60 requests per minute", logprobs=asked).kind is kind
