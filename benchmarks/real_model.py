@@ -8,7 +8,8 @@
 Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
 each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
 not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
-`--log` keeps each request with its reply, a line each.
+`--log` keeps each request with its reply, a line each. `--out` is written after every question; questions that it holds already
+are not asked again, so that a stopped run goes on where it was; those that failed are.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "
 CONTEXT = 8192
 """Tokens that the server is started with."""
 WINDOW = 3000
+DEADLINE = 3600.0
+"""Seconds for a call: a busy processor is no fault of a reply."""
 SETTINGS = """
 [chat]
 base_url = "{url}"
@@ -46,7 +49,7 @@ model = "real"
 context_window = {window}
 structured = "{structured}"
 concurrency = 1
-deadline_seconds = 600.0
+deadline_seconds = {deadline}
 attempts = 2
 """
 _NATIVE = """
@@ -82,17 +85,20 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A recipe over all questions: how many commands ended well, how many gave an answer, the server's bill and ours."""
+    """A question by a recipe: whether the command failed, whether it gave an answer, the server's bill and ours. `rungs` has per
+    rung the requests, those refused and those whose reply can be used.
+    """
 
     recipe: str
-    questions: int
-    failed: int
-    answered: int
+    question: str
+    failed: bool
+    answered: bool
     calls: int
     tokens: int
     our_calls: int
     our_tokens: int
     seconds: float
+    rungs: dict[str, tuple[int, int, int]]
 
 
 class Counting(ThreadingHTTPServer):
@@ -140,7 +146,7 @@ class _Passing(BaseHTTPRequestHandler):
             f"{self.server.server_url}/chat/completions", said, {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(asked, timeout=900) as replied:  # noqa: S310
+            with urllib.request.urlopen(asked, timeout=DEADLINE) as replied:  # noqa: S310
                 status, content = replied.status, replied.read()
         except urllib.error.HTTPError as error:
             status, content = error.code, error.read()
@@ -217,30 +223,52 @@ def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def measure(counting: Counting, recipe: str, questions: Sequence[str], work: Path, settings: Path) -> Asked:
-    """All questions by one recipe."""
-    before, started = asdict(counting.bill), time.perf_counter()
-    failed, answered, ours = 0, 0, Counter[str]()
-    for question in questions:
-        index = ("--index", work, "--settings", settings)
-        done = hoptrail("ask", question, *index, "--recipe", recipe, "--language", "chat", "--json")
-        try:
-            said = json.loads(done.stdout)
-        except ValueError:
-            failed += 1
-            print(done.stderr[-600:], file=sys.stderr)
-            continue
-        failed += done.returncode != 0
-        answered += not said["abstained"]
-        ours.update({name: said["usage"][name] for name in ("calls", "prompt_tokens", "completion_tokens")})
-        if done.returncode:
-            print(done.stderr[-600:], file=sys.stderr)
-    bill = counting.bill
-    tokens = bill.prompt_tokens + bill.completion_tokens - before["prompt_tokens"] - before["completion_tokens"]
+def measure(counting: Counting, recipe: str, question: str, index: Sequence[str | Path]) -> Asked:
+    """A question by a recipe; `index` names the index and the settings."""
+    counting.bill, started = Bill(), time.perf_counter()
+    done = hoptrail("ask", question, *index, "--recipe", recipe, "--language", "chat", "--json")
+    seconds, bill = time.perf_counter() - started, counting.bill
+    if done.returncode:
+        print(done.stderr[-600:], file=sys.stderr)
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        said = {"abstained": True, "usage": {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}}
+    usage = said["usage"]
     return Asked(
-        *(recipe, len(questions), failed, answered, bill.calls - before["calls"], tokens),
-        *(ours["calls"], ours["prompt_tokens"] + ours["completion_tokens"], time.perf_counter() - started),
+        *(recipe, question, done.returncode != 0, not said["abstained"]),
+        *(bill.calls, bill.prompt_tokens + bill.completion_tokens),
+        our_calls=usage["calls"],
+        our_tokens=usage["prompt_tokens"] + usage["completion_tokens"],
+        seconds=seconds,
+        rungs={rung: (count, bill.refused[rung], bill.usable[rung]) for rung, count in bill.asked.items()},
     )
+
+
+def show(measured: Sequence[Asked]) -> None:
+    """Sums by recipe, and by rung."""
+    numbers = ("failed", "answered", "calls", "tokens", "our_calls", "our_tokens", "seconds")
+    rows = []
+    for recipe in dict.fromkeys(one.recipe for one in measured):
+        mine = [one for one in measured if one.recipe == recipe]
+        rows.append([recipe, len(mine), *(sum(getattr(one, name) for one in mine) for name in numbers)])
+    print_table(["recipe", "questions", *numbers], rows)
+    rungs = dict.fromkeys(rung for one in measured for rung in one.rungs)
+    counts = [
+        [rung, *(sum(one.rungs[rung][place] for one in measured if rung in one.rungs) for place in range(3))]
+        for rung in rungs
+    ]
+    print_table(["rung", "asked", "refused", "usable"], counts)
+
+
+def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
+    """What an earlier run wrote to `out`; ends the program where that run was made under other conditions."""
+    if out is None or not out.exists():
+        return []
+    kept = json.loads(out.read_text(encoding="utf-8"))
+    if kept["conditions"] != conditions:
+        sys.exit(f"{out} is of a run with {kept['conditions']}: name another file with --out")
+    return [Asked(**one) for one in kept["questions"] if not one["failed"]]
 
 
 def run(url: str, given: argparse.Namespace) -> None:
@@ -248,27 +276,27 @@ def run(url: str, given: argparse.Namespace) -> None:
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]
+    conditions = {"structured": given.structured, "window": given.window}
+    measured = earlier(given.out, conditions)
+    known = {(one.recipe, one.question) for one in measured}
     counting = Counting(url, given.log)
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
-        settings.write_text(
-            SETTINGS.format(url=counting.url, window=given.window, structured=given.structured), encoding="utf-8"
-        )
+        settings.write_text(SETTINGS.format(url=counting.url, deadline=DEADLINE, **conditions), encoding="utf-8")
         built = hoptrail("index", EXAMPLES / "harbour", "--index", work, "--for", ",".join(recipes))
         if built.returncode:
             sys.exit(built.stderr)
-        print(hoptrail("doctor", "--index", work, "--settings", settings).stdout)
-        counting.bill = Bill()
-        measured = []
+        index = ("--index", work, "--settings", settings)
+        print(hoptrail("doctor", *index).stdout, flush=True)
         for recipe in recipes:
-            measured.append(measure(counting, recipe, questions, work, settings))
-            print(measured[-1], flush=True)
-    print_table([*Asked.__dataclass_fields__], [list(asdict(one).values()) for one in measured])
-    bill = counting.bill
-    rows = [(rung, bill.asked[rung], bill.refused[rung], bill.usable[rung]) for rung in bill.asked]
-    print_table(["rung", "asked", "refused", "usable"], rows)
-    write_results(given.out, {"recipes": measured, "rungs": rows})
+            for question in questions:
+                if (recipe, question) in known:
+                    continue
+                measured.append(measure(counting, recipe, question, index))
+                print(measured[-1], flush=True)
+                write_results(given.out, {"conditions": conditions, "questions": measured})
+    show(measured)
 
 
 def main() -> None:

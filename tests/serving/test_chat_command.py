@@ -372,7 +372,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in Rung:
         assert f"works replies by {rung}: works" in says
-    assert "works questions: will be asked by schema" in says
+    assert "works questions: will be asked by schema; judgements are taken as they are said" in says
     assert "100 questions: by recipe trail: 100 to 1,543 calls" in says, (
         "half of 15 readings and 12 others, some repaired"
     )
@@ -393,6 +393,15 @@ def test_a17_what_doctor_finds_is_what_ask_takes(hoptrail: Hoptrail, fake: FakeA
     fake.log.clear()
     ask(hoptrail, built, quick)
     assert {asked.form for asked in fake.log} == {"tools"}
+
+
+def test_doctor_says_where_log_probabilities_weigh_what_the_model_judges(
+    hoptrail: Hoptrail, fake: FakeAI, quick: Path
+) -> None:
+    fake.brain = checking
+    fake.tokens = lambda text: [{"token": text, "logprob": -0.5, "top_logprobs": []}]
+    says = doctor(hoptrail, quick)[1]
+    assert "works questions: will be asked by schema; judgements are weighed by the log-probabilities" in says
 
 
 def numbers_of_estimate(says: str) -> dict[str, tuple[float, float]]:

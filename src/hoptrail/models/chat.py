@@ -100,7 +100,8 @@ class ChatRequest:
     """Everything that shapes a reply, and what it is for.
 
     `task` names the schema; `schema` is JSON text, sent on the rungs that carry it; `documents` are those whose text the
-    messages hold. A `seed` tells draws by chance apart: without one, the same request is the same reply.
+    messages hold. A `seed` tells draws by chance apart: without one, the same request is the same reply. `logprobs` asks for
+    log-probabilities of tokens beside the reply, which they do not change.
     """
 
     place: str
@@ -113,6 +114,7 @@ class ChatRequest:
     max_output_tokens: int
     documents: tuple[str, ...] = ()
     seed: int | None = None
+    logprobs: bool = False
 
     @cached_property
     def key(self) -> str:

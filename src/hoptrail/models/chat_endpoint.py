@@ -83,7 +83,9 @@ class ChatEndpoint:
             failure = error
         except openai.APIStatusError as error:
             words, formed = _words_of_status(error), request.rung.is_formed
-            failure = failure_of_status(error.status_code, error.response.headers, words, formed=formed)
+            failure = failure_of_status(
+                *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
+            )
         except (openai.APIConnectionError, httpx2.TransportError) as error:
             failure = _lost_connection(error)
         except HoptrailError:  # from `left`
@@ -116,7 +118,9 @@ class ChatEndpoint:
 
     def _without_key_in(self, reply: ChatReply) -> ChatReply:
         key = self.address.key
-        return replace(reply, text=without_whole(reply.text, key), refusal=without_whole(reply.refusal, key))
+        text = without_whole(reply.text, key)
+        logprobs = reply.logprobs if text == reply.text else ()  # they spell it out as well
+        return replace(reply, text=text, refusal=without_whole(reply.refusal, key), logprobs=logprobs)
 
     def _without_key(self, text: str) -> str:
         return without(whole_text(text), self.address.secrets)

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.repetition import is_endless
 from hoptrail.models.text import estimated_tokens, whole_text
 from hoptrail.types import Usage
@@ -39,7 +40,7 @@ class ChatReply:
 
     `finish` is the server's word, mostly `stop`, `length` or `content_filter`; `refusal` is the field of that name.
     `estimated` says that the server's own count was missing or could not be right; `shared` that another reply to the same
-    request carries the call and its prompt.
+    request carries the call and its prompt. `logprobs` are of its last tokens, where they were asked for and given.
     """
 
     text: str
@@ -49,6 +50,7 @@ class ChatReply:
     estimated: bool = False
     refusal: str = ""
     shared: bool = False
+    logprobs: tuple[Token, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -90,7 +92,11 @@ def _choice(choice: Any) -> ChatReply:
     message = choice["message"]
     text = whole_text(_called_with(message) or _text_of(message.get("content")))
     refusal, finish = message.get("refusal"), choice.get("finish_reason")
-    return ChatReply(text[:LARGEST_TEXT], str(finish or "stop"), refusal=refusal if isinstance(refusal, str) else "")
+    return ChatReply(
+        *(text[:LARGEST_TEXT], str(finish or "stop")),
+        refusal=refusal if isinstance(refusal, str) else "",
+        logprobs=read_logprobs(choice.get("logprobs")),
+    )
 
 
 def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatReply]:
@@ -121,6 +127,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     """
     parts: list[str] = []
     declined: list[str] = []
+    tokens: list[Token] = []
     length = checked = 0
     finish, usage = "", None
 
@@ -134,6 +141,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
             parts.append(piece)
             refusal = getattr(choice.delta, "refusal", None)
             declined.append(refusal if isinstance(refusal, str) else "")
+            tokens.extend(read_logprobs(getattr(choice, "logprobs", None)))
             length += len(piece) + len(declined[-1])
             finish = str(choice.finish_reason or finish)
         if length - checked >= CHECK_EVERY:
@@ -144,7 +152,8 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
     counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
-    reply = ChatReply(whole_text("".join(parts))[:LARGEST_TEXT], finish, refusal="".join(declined))
+    text, refusal = whole_text("".join(parts))[:LARGEST_TEXT], "".join(declined)
+    reply = ChatReply(text, finish, refusal=refusal, logprobs=last_tokens(tokens))
     return _with_usage(reply, counted, prompt_tokens, length)
 
 
@@ -207,7 +216,7 @@ def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -
     fine = near and 0 <= completion <= ABSURD_COMPLETION and (completion > 0 or not reply.text)
     if not fine:
         prompt, completion = prompt_tokens, max(estimated_tokens(reply.text), length // 4)
-    return ChatReply(reply.text, reply.finish, prompt, completion, not fine, reply.refusal)
+    return replace(reply, prompt_tokens=prompt, completion_tokens=completion, estimated=not fine)
 
 
 def _count(usage: dict[str, Any], name: str) -> int:

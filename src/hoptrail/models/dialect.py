@@ -13,6 +13,7 @@ import threading
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
 from hoptrail.models.statuses import names_format
 from hoptrail.models.text import whole_text
 
@@ -56,6 +57,8 @@ class Dialect:
             body["n"] = count
         if request.rung is Rung.PLAIN:
             body["frequency_penalty"] = PENALTY
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         body = {name: value for name, value in body.items() if name not in refused}
         return body | _form(request, limited=request.rung not in unlimited)
 
@@ -78,6 +81,9 @@ class Dialect:
                 known, self._unlimited = rung in self._unlimited, self._unlimited | {rung}
             if not known:
                 return True
+        if "logprobs" in body and names_logprobs(words):
+            self._refuses_logprobs(words)
+            return True
         if names_format(words):
             return False  # some quote the whole request beside what they mean
         with self._lock:
@@ -91,7 +97,15 @@ class Dialect:
                     "the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words
                 )
             self._refused |= named
-            return bool(named)
+        if "logprobs" in body and not named:  # it may be them, and nothing is lost with them
+            self._refuses_logprobs(words)
+            return True
+        return bool(named)
+
+    def _refuses_logprobs(self, words: str) -> None:
+        _log.info("the endpoint is asked without log-probabilities from now on: %s", words)
+        with self._lock:
+            self._refused |= {"logprobs", "top_logprobs"}
 
 
 def _names(parameter: str, words: str) -> bool:

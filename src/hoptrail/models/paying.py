@@ -241,6 +241,7 @@ class Unremembering(_InFrontOf):
 
     def __init__(self, chat: PaidChat) -> None:
         super().__init__(chat)
+        self.gives_logprobs = False  # whether a reply had any so far
 
     def remember_rung(self, rung: Rung) -> None:
         """Nothing: what works for one question is no proof for all."""
@@ -253,7 +254,9 @@ class Unremembering(_InFrontOf):
 
     def ask(self, request: ChatRequest) -> Heard:
         """The reply, paid for; see `Chat.ask`."""
-        return self._chat.ask_anew(request)
+        heard = self._chat.ask_anew(request)
+        self.gives_logprobs = self.gives_logprobs or bool(heard.reply.logprobs)
+        return heard
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         return Usage()

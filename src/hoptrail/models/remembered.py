@@ -34,6 +34,7 @@ from pathlib import Path
 from hoptrail.errors import StorageError
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
+from hoptrail.models.logprobs import last_tokens
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
@@ -386,7 +387,8 @@ def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
 
 
 def _parse(text: str) -> ChatReply:
-    return ChatReply(**json.loads(text))
+    content = json.loads(text)
+    return ChatReply(**content | {"logprobs": last_tokens(content.get("logprobs", ()))})
 
 
 def _lives(process: int) -> bool:

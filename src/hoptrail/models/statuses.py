@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from hoptrail.models.failures import SHOWN, CallFailed, FailureKind
+from hoptrail.models.logprobs import names_logprobs
 
 _NO_CREDIT = re.compile(
     r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota", re.IGNORECASE
@@ -35,9 +36,15 @@ _GATEWAY_TIMEOUTS = {504, 524}
 """What stands between us and the server stopped waiting for it; the model may have run on, and been billed."""
 
 
-def failure_of_status(status: int, headers: Mapping[str, str], words: str, *, formed: bool = False) -> CallFailed:
-    """What this status calls for. `formed`: the request asked for a reply format, which the words may be about."""
+def failure_of_status(
+    status: int, headers: Mapping[str, str], words: str, *, formed: bool = False, logprobs: bool = False
+) -> CallFailed:
+    """What this status calls for. `formed`: the request asked for a reply format, `logprobs`: for log-probabilities, which the
+    words may be about.
+    """
     reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
+    if logprobs and status != 429 and names_logprobs(words):
+        return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
     wait = _wait(headers, words)
     if status == 403 and _MODERATED.search(words):
         return CallFailed(FailureKind.NONSENSE, reason)  # what was asked was refused, not who asked

@@ -85,7 +85,8 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        tried = {rung: _faults(chat, settings, rung) for rung in rungs}
+        asked = {rung: Unremembering(chat) for rung in rungs}
+        tried = {rung: _faults(asked[rung], settings, rung) for rung in rungs}
     except _NOT_SERVED as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
         yield Check("endpoint", works=False, says=str(error), advice=advice)
@@ -102,16 +103,17 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     if any_works:
         if settings.structured == "auto":
             chat.remember_rung(best)
-        yield Check("questions", works=True, says=f"will be asked by {best}")
+        weighed = "weighed by the log-probabilities" if asked[best].gives_logprobs else "taken as they are said"
+        yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 
 
-def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:
+def _faults(chat: Unremembering, settings: ChatSettings, rung: Rung) -> list[str]:
     """What goes wrong with the tasks examined in this one way, asked as `ask` asks them; empty where each reply is usable.
 
     Raises:
         EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other way would work either.
     """
-    language = ChatLanguage(Unremembering(chat), replace(settings, structured=rung.value))
+    language = ChatLanguage(chat, replace(settings, structured=rung.value))
     faults = []
     for task in _EXAMINED:
         try:

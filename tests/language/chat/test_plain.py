@@ -32,6 +32,10 @@ def plain(text: str, reply: type[BaseModel], finish: str = "stop") -> Any:
         ("<think>Hm. ANSWER: no</think>ANSWER: the Grey Hills", "the Grey Hills"),
         ("ANSWER: the Grey Hills\nANSWER: the Marn", "the Grey Hills"),
         ("The Isk rises in the Grey Hills. It is long. I like rivers.", "The Isk rises in the Grey Hills."),
+        ("The answer to this question is: the Grey Hills. It is long.", "the Grey Hills."),
+        ("It rises there, so the final answer is\nthe Grey Hills.", "the Grey Hills."),
+        ("The answer is: the answer is: The answer: the Grey Hills", "the Grey Hills"),
+        ("The answer is that it rises in the Grey Hills.", "that it rises in the Grey Hills."),
         ('{"answer": "the Grey Hills"}', "the Grey Hills"),
         ("ANSWER: the Grey Hills\n" + "and so on, " * 200, "the Grey Hills"),
     ],
@@ -76,8 +80,8 @@ def test_a_list_that_was_cut_off_loses_its_last_line() -> None:
 
 
 def test_judgements_are_read_in_a_word() -> None:
-    assert plain("Nothing is missing.\nENOUGH: Yes, it is.", schemas.AssessReply).enough == "yes"
-    assert plain("SUPPORTS: partly", schemas.VerifyReply).supports == "partly"
+    assert plain("Nothing is missing.\nENOUGH: Yes, it is.", schemas.AssessReply).enough == 1.0
+    assert plain("SUPPORTS: partly", schemas.VerifyReply).supports == 0.25
     assert plain("No, they differ.", schemas.EquateReply).same == "no"
     relation = plain("It follows.\nRELATION: Entailment.", schemas.EntailReply)
     assert (relation.relation, relation.reason) == ("entailment", "It follows.")
@@ -97,6 +101,28 @@ def test_a_summary_may_run_over_lines() -> None:
     assert plain("SUMMARY: The Isk is long.\nIt rises there.", schemas.SummariseReply).summary == (
         "The Isk is long.\nIt rises there."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer to this question is: " * 12
+        + "\n\nThe passage n=14 has no answers.\n\nThe passage n=2 has no answers.",
+        "The answer to this question is: " * 8 + "\n\nThe answer to this question is:",
+        "The answer is not stated.",
+        "The answer: the passages do not say.",
+        "No passage gives the answer.",
+    ],
+)
+def test_an_answer_that_is_none_is_none_without_a_mark_too(isk: Unit, text: str) -> None:
+    assert reading_of(QUESTION, plain(text, schemas.ReadingReply), (isk,)).answer is None
+
+
+def test_what_leads_to_an_answer_without_a_mark_is_its_reason(isk: Unit, wrenmouth: Unit) -> None:
+    reply = plain("It rises in the Grey Hills and is 90 km long. So the answer is yes.", schemas.ReadingReply)
+    assert reply.answer == "yes."
+    spans = reading_of(QUESTION, reply, (wrenmouth, isk)).steps[-1].support
+    assert {span.document for span in spans} == {"d-Isk"}
 
 
 @pytest.mark.parametrize(

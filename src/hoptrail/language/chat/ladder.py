@@ -25,6 +25,7 @@ from hoptrail.language.chat.parsing import Unusable
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.replies import Cramped, Repeated, Silent, read_reply
 from hoptrail.language.chat.schemas import limited_schema_of, schema_of
+from hoptrail.language.chat.weighing import scales_of
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
@@ -319,6 +320,7 @@ class _Climb(Generic[R]):
             *(self._chat.place, self._chat.model, self._task, messages, rung, schema),
             draw.temperature if draw and temperature >= 0 else temperature,
             *(room.output, draft.documents, draw.seed if draw else None),
+            logprobs=bool(scales_of(self._reply)),
         )
 
     def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
@@ -101,8 +102,31 @@ def _numbers(value: Any) -> Any:
     return found
 
 
+@dataclass(frozen=True)
+class Scale:
+    """Words that a model says in place of a probability, and the number that each stands for. Words, because small models repeat
+    whatever number they are shown.
+    """
+
+    words: Mapping[str, float]
+
+    @property
+    def schema(self) -> WithJsonSchema:
+        return WithJsonSchema({"type": "string", "enum": list(self.words)})
+
+    @property
+    def of_word(self) -> BeforeValidator:
+        """Takes the first word of a text: "Yes, it does." is a yes."""
+        return BeforeValidator(lambda value: self.words[_first_word(value, self.words)])
+
+
 CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
-"""How sure a model says it is, as a probability. Words, because small models repeat whatever number they are shown."""
+"""How sure a model says it is."""
+ENOUGH = {"yes": 1.0, "no": 0.0}
+"""Whether evidence is enough."""
+SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
+"""Whether evidence supports an answer: what is borne out in part alone does not stand by itself."""
+CONFIDENCE_SCALE, ENOUGH_SCALE, SUPPORT_SCALE = Scale(CONFIDENCES), Scale(ENOUGH), Scale(SUPPORTS)
 
 
 def _confidence(value: Any) -> Any:
@@ -116,17 +140,13 @@ def _confidence(value: Any) -> Any:
     return value / 100 if value > 1 else float(value)
 
 
-def _word_of(words: Iterable[str]) -> BeforeValidator:
-    """The first word of a text, where it is one of `words`: "Yes, it does." is a yes."""
-
-    def first(value: Any) -> Any:
-        said = _text(value)
-        opening = re.match(r"\W*(\w+)", said) if isinstance(said, str) else None
-        if opening is None or opening[1].lower() not in words:
-            raise ValueError(f"must be {' or '.join(words)}")
-        return opening[1].lower()
-
-    return BeforeValidator(first)
+def _first_word(value: Any, words: Iterable[str]) -> str:
+    """The first word of a text, where it is one of `words`."""
+    said = _text(value)
+    opening = re.match(r"\W*(\w+)", said) if isinstance(said, str) else None
+    if opening is None or opening[1].lower() not in words:
+        raise ValueError(f"must be {' or '.join(words)}")
+    return opening[1].lower()
 
 
 def _relation(value: Any) -> Any:
@@ -139,9 +159,8 @@ Text = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
-Confidence = Annotated[
-    float, BeforeValidator(_confidence), WithJsonSchema({"type": "string", "enum": list(CONFIDENCES)})
-]
-YesNo = Annotated[Literal["yes", "no"], _word_of(("yes", "no"))]
-Supported = Annotated[Literal["yes", "partly", "no"], _word_of(("yes", "partly", "no"))]
+Confidence = Annotated[float, CONFIDENCE_SCALE, BeforeValidator(_confidence), CONFIDENCE_SCALE.schema]
+Enough = Annotated[float, ENOUGH_SCALE, ENOUGH_SCALE.of_word, ENOUGH_SCALE.schema]
+Supported = Annotated[float, SUPPORT_SCALE, SUPPORT_SCALE.of_word, SUPPORT_SCALE.schema]
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
 Relation = Annotated[Relations, BeforeValidator(_relation)]

@@ -136,7 +136,9 @@ _UNKNOWN = re.compile(
     r"(?:cannot|can['’]?t|could not) be (?:determined|answered|known|inferred|found).*|"
     r"(?:i|we) (?:do not|don['’]?t|cannot|can['’]?t) (?:know|tell|say|determine|answer|help).*|"
     r"(?:the |this )?(?:evidence|context|texts?|documents?|passages?|information) (?:provided |given )?"
-    r"(?:does|do|did) ?n(?:o|['’])t .*)",
+    r"(?:does|do|did) ?n(?:o|['’])t .*|"
+    r"(?:(?:the |this )?(?:evidence|context|texts?|documents?|passages?)(?: n=\d+| \d+)? (?:has|have|gives?|contains?) no|"
+    r"no (?:text|document|passage) (?:has|gives|contains) (?:the|an)) (?:answers?|information|evidence)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -62,8 +62,6 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 
 MOST_QUESTIONS = 12
 """Sub-questions of one decomposition that are kept."""
-SUPPORTED = {"yes": 1.0, "partly": 0.25, "no": 0.0}
-"""How probable an answer is by what a model says of its support: what is borne out in part alone does not stand by itself."""
 
 _log = logging.getLogger(__name__)
 
@@ -193,16 +191,16 @@ class _Asked:
         return reading_of(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
 
     def _judge(self, task: Assess | Verify) -> float:
-        """Is it enough, or does it support an answer? A model says so in a word; a number it would make up."""
+        """Is it enough, or does it support an answer? A model says so in a word, which stands for a probability."""
         question = one_line(task.question)
         if isinstance(task, Assess):
             draft = self._drafting.with_units("assess", "evidence", task.evidence, question=question)
             judged, _ = self._needed("assess", draft, schemas.AssessReply)
-            return float(judged.enough == "yes")
+            return judged.enough
         values = {"question": question, "answer": one_line(task.answer)}
         draft = self._drafting.with_units("verify", "evidence", task.evidence, **values)
         checked, _ = self._needed("verify", draft, schemas.VerifyReply)
-        return SUPPORTED[checked.supports]
+        return checked.supports
 
     def _integrate(self, task: Integrate) -> Reading:
         """From answers, or from answers and evidence; without any answer it is reading."""

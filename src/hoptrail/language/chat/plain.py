@@ -4,8 +4,9 @@
     ANSWER: Ilse Marrow
 
 The marks are the names of the fields that a reply cannot do without, in capitals; what stands before the first is the reason,
-which may quote the evidence. Where a model forgot the mark of its only field, its first sentence counts, or its list. What is
-said after a mark is read as strictly as anything else: yes or no, one of the relations, a question.
+which may quote the evidence. Where a model forgot the mark of its only field, "the answer is …" stands for it, else its first
+sentence counts, or its list. What is said after a mark is read as strictly as anything else: yes or no, one of the relations, a
+question.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ WITHOUT_LIMIT = frozenset({"summary"})
 LONGEST_WORDS = 60
 """Words of a sentence without a mark that may still be the answer asked for."""
 
+_ANSWER_IS = re.compile(
+    r"\b(?:the |my )?(?:(?:final|short|correct) )?answer(?: to (?:the|this|that|your) question)?"
+    r"(?: is\b[ \t]*[:：]?|[ \t]*[:：])",
+    re.IGNORECASE,
+)
+"""A mark in a sentence: "The answer to this question is: Paris"."""
 _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNORECASE)
 
 
@@ -53,7 +60,7 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     if not marked:
         if loop is not None:
             raise Unusable("it repeats itself without end")
-        before, marked = "", _unmarked(text, reply, needed)
+        before, marked = _unmarked(text, reply, needed)
     values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
     if "facts" in values:
         values["facts"] = [_fact(text, values["entities"]) for text in values["facts"]]
@@ -83,8 +90,8 @@ def _marked(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
     return parts[0].strip(), found
 
 
-def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> dict[str, list[str]]:
-    """What the text is without any mark, where it can be one thing only.
+def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """What the text is without any mark, where it can be one thing only, after the reason, as far as it is told from that.
 
     Raises:
         Unusable: it may be several, or is no list or too long.
@@ -95,17 +102,30 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> dict[str,
         raise Unusable(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
     name = needed[0]
     if name in WITHOUT_LIMIT:
-        return {_mark(name): [text]}
+        return "", {_mark(name): [text]}
     if _is_list(reply, name):
         questions = [line for line in _items(text) if line.endswith(("?", "？"))]
         if not questions and not says_unknown(text.strip(" .")):
             raise Unusable("it holds neither a mark nor a question")
-        return {_mark(name): ["\n".join(questions)]}
-    start, end = next(iter(sentence_spans(text, limit=2)), (0, 0))
-    sentence = text[start:end]
+        return "", {_mark(name): ["\n".join(questions)]}
+    before, said = _after_words(text) if name == "answer" else ("", text)
+    if not said:
+        return before, {_mark(name): []}
+    start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
+    sentence = said[start:end]
     if not sentence or len(sentence.split()) > LONGEST_WORDS:
         raise Unusable(f"the mark {_mark(name)} does not stand in it")
-    return {_mark(name): [sentence]}
+    return before, {_mark(name): [sentence]}
+
+
+def _after_words(text: str) -> tuple[str, str]:
+    """What stands before the words that the answer is …, and what after; all after where they do not stand. Some models say them
+    several times before they come to it, or do not come to it.
+    """
+    first, *others = _ANSWER_IS.split(text)
+    if not others:
+        return "", text
+    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
 
 
 def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
 from hoptrail.language.chat.plain import read_plain
+from hoptrail.language.chat.weighing import weighed
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.repetition import start_of_loop
@@ -46,7 +47,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
         Unusable: it is not what was asked for.
     """
     found = _content(reply, request.rung, form)
-    return None if found is None else _without_what_is_shown(found, request)
+    return None if found is None else weighed(_without_what_is_shown(found, request), reply.logprobs)
 
 
 def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:

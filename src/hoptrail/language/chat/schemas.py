@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from hoptrail.language.chat.lenient import (
     Confidence,
+    Enough,
     Numbers,
     OptionalText,
     Relation,
@@ -113,7 +114,7 @@ class AssessReply(BaseModel):
     """What is missing, and whether the evidence is enough."""
 
     missing: OptionalText = None
-    enough: YesNo
+    enough: Enough
 
 
 class VerifyReply(BaseModel):

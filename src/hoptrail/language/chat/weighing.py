@@ -1,0 +1,68 @@
+"""A number out of the word that stands for it, weighted by how probable each word was as the model wrote it.
+
+Where an endpoint gives log-probabilities, a "yes" that was nearly a "no" is told from one that was beyond doubt: the number is
+then the mean of what the words stand for, each with its share of the probability of all of them (yes 60 %, no 40 %: .6), and
+without them it is that of the word written. What else could have been written in that place does not count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from hoptrail.language.chat.lenient import Scale
+from hoptrail.models.logprobs import Token
+
+R = TypeVar("R", bound=BaseModel)
+
+
+def scales_of(reply: type[BaseModel]) -> dict[str, Scale]:
+    """The scales of a reply's fields, by the names of the fields."""
+    fields = reply.model_fields.items()
+    return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
+
+
+def weighed(reply: R, tokens: Sequence[Token]) -> R:
+    """`reply` with its numbers weighted by what the last tokens of its text could have been."""
+    numbers = {
+        name: number
+        for name, scale in scales_of(type(reply)).items()
+        if (number := _mean(name, getattr(reply, name), scale.words, tokens)) is not None
+    }
+    return reply.model_copy(update=numbers) if numbers else reply
+
+
+def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
+    """None where the word that was read does not stand in the tokens, behind the name of its field."""
+    text = "".join(token[0][0] for token in tokens)
+    named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
+    found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
+    if found is None or words[found[1].lower()] != said:
+        return None
+    start, end = found.start(1), 0
+    for token in tokens:
+        end += len(token[0][0])
+        if end > start:
+            return _mean_of(dict(token), words)
+    return None
+
+
+def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | None:
+    """Over the words that one of the tokens for a place begins; None where it begins none."""
+    shares = dict.fromkeys(words, 0.0)
+    for text, logprob in token.items():
+        begun = [word for word in words if _begins(text, word)]
+        if len(begun) == 1:
+            shares[begun[0]] += math.exp(logprob)
+    total = sum(shares.values())
+    return round(sum(share * words[word] for word, share in shares.items()) / total, 4) if total else None
+
+
+def _begins(token: str, word: str) -> bool:
+    """Whether a token is the word or its start: ` "yes`, `YES",`, `y`."""
+    said = re.sub(r"^\W+", "", token).lower()
+    return bool(said) and (word.startswith(said) or re.match(rf"{word}(?!\w)", said) is not None)
