@@ -51,7 +51,8 @@ class Status(StrEnum):
 class Row:
     """One system's values, in the order of the table's columns.
 
-    `recipe` is what reproduces it, `settings` what must be set for it (TOML), `command` how where that is not by asking a model;
+    `recipe` is what reproduces it, or `lacks` says what of the system there is none for; `settings` is what must be set for it
+    (TOML), `command` how where that is not by asking a model;
     only what the `model` answered that is named here counts for it, where one is; `indexed_by` is the model that indexed where
     another one answered, which no run here fills, since one model does both. `folder` is the data set of all its columns,
     where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
@@ -61,6 +62,7 @@ class Row:
     name: str
     values: tuple[float, ...]
     recipe: str = ""
+    lacks: str = ""
     needs: Need | None = None
     settings: str = ""
     command: str = ""
@@ -199,7 +201,7 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
     if not row.recipe:
         if row.needs is Need.DATA:
             return Status.NEEDS_DATA, table.missing
-        return Status.NO_RECIPE, "a system that is not among the recipes"
+        return Status.NO_RECIPE, row.lacks
     why = f"only of the model {row.model}" if row.model else ""
     if row.indexed_by:
         why = f"indexed by {row.indexed_by} and answered by another model; here one model does both"
