@@ -3,9 +3,10 @@
     python -m benchmarks.by_rules --work DIR [--tables A,B] [--limit N] [--no-run]
 
 Every row with a recipe that is of no particular model is run with the language `offline` and the settings of its paper, over the
-first N development questions that come with passages of their own. These passages are one corpus, or each question's are one
-where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the papers':
-rows of one table compare with each other. What is in DIR is not measured again; `--no-run` enters it alone.
+first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
+where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
+papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
+`--no-run` enters what is there and measures nothing.
 """
 
 from __future__ import annotations
