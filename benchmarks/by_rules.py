@@ -1,6 +1,6 @@
 """What the papers' tables come to without a model: their rows run by rules, and entered into `published.toml`.
 
-    python -m benchmarks.by_rules --work DIR [--tables A,B] [--limit N] [--no-run]
+    python -m benchmarks.by_rules --work DIR [--tables A,B] [--data A,B] [--limit N] [--no-run]
 
 Every row with a recipe that is of no particular model is run with the language `offline` and the settings of its paper, over the
 first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
@@ -165,6 +165,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpora, indexes and results")
     arguments.add_argument("--tables", default=TABLES, metavar="A,B")
+    arguments.add_argument("--data", default="", metavar="A,B", help="measure these data sets alone")
     arguments.add_argument("--limit", type=int, default=50, metavar="N", help="so many questions of each data set")
     arguments.add_argument("--no-run", action="store_true", help="enter what was measured, and measure nothing")
     given = arguments.parse_args()
@@ -176,6 +177,8 @@ def main() -> None:
     if not given.no_run:
         given.work.mkdir(parents=True, exist_ok=True)
         for run, recipes in runs.items():
+            if given.data and run.data not in given.data.split(","):
+                continue
             measure(run, tuple(recipes), given.work, given.limit)
     text = PUBLISHED.read_text(encoding="utf-8")
     for table in tables:
