@@ -107,8 +107,7 @@ class Database:
 
     def _prepare(self) -> None:
         _set_up(self._connection)
-        reserved = ctypes.c_int(_CHECKSUM)
-        self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
+        _reserve_checksums(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
         self._connection.execute(_CACHE)
@@ -214,6 +213,8 @@ class Database:
             copy = apsw.Connection(str(path), vfs=self._connection.open_vfs)
             try:
                 copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
+                _reserve_checksums(copy)
+                copy.execute("PRAGMA user_version = 1")  # writes a first page, from which on checksums are reckoned
                 with copy.backup("main", self._connection, "main") as backup:
                     backup.step()
             finally:
@@ -288,6 +289,12 @@ def _checking() -> str:
     apsw.sqlite_extra.load(connection, "cksumvfs")
     connection.close()
     return "cksmvfs"
+
+
+def _reserve_checksums(connection: apsw.Connection) -> None:
+    """Of a database that is still empty."""
+    reserved = ctypes.c_int(_CHECKSUM)
+    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
 
 
 def _set_up(connection: apsw.Connection) -> None:
