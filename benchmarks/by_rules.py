@@ -6,7 +6,7 @@ Every row with a recipe that is of no particular model is run with the language 
 first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
 where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
 papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
-`--no-run` enters what is there and measures nothing.
+`--no-run` enters what is there and measures nothing; a row that has values of more data sets keeps these.
 """
 
 from __future__ import annotations
@@ -182,11 +182,11 @@ def main() -> None:
             measure(run, tuple(recipes), given.work, given.limit)
     text = PUBLISHED.read_text(encoding="utf-8")
     for table in tables:
-        for row in dict.fromkeys(cell.row for cell in cells[table.id]):
-            own = [cell for cell in cells[table.id] if cell.row == row]
+        for row in table.row:
+            own = [cell for cell in cells[table.id] if cell.row == row.name]
             values, told = rules_of(table, own, given.work, given.limit)
-            if values:
-                text = entered(text, table.id, row, values, told)
+            if values and len(values) >= len(row.rules):
+                text = entered(text, table.id, row.name, values, told)
     PUBLISHED.write_text(text, encoding="utf-8")
 
 
