@@ -37,7 +37,7 @@ class Rung:
 LADDER = (
     Rung("dense", "vectors of passages"),
     Rung("hybrid", "keywords", "dense"),
-    Rung("comprag", "a channel of triples", "hybrid"),
+    Rung("comprag:mixed", "a channel of triples", "hybrid"),
     Rung("sirerag:a", "aggregates, and summaries by likeness", "hybrid"),
     Rung("sirerag", "summaries by relatedness", "sirerag:a"),
     Rung("selfask", "sub-questions, completed", "hybrid"),

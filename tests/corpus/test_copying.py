@@ -13,6 +13,7 @@ from corpus.worlds import add, files_with, indexed, made
 from hoptrail.corpus import copying, durable
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.copying import copy_index, open_commit
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import write_file
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.writer import writing_to
@@ -53,6 +54,28 @@ def test_a_copy_can_be_written_to_and_copied_again(tmp_path: Path) -> None:
     copy_index(tmp_path / "copy", tmp_path / "again")
     assert titles(tmp_path / "again") == names([*OLD[1:], *NEW])
     assert titles(tmp_path / "index") == names(OLD)
+
+
+def test_a_copy_of_what_stands_in_the_log_alone_is_whole(tmp_path: Path) -> None:
+    """Pages get their checksums when they are written, and those of the log have none that hold: an index in its first run."""
+    folder, copy = tmp_path / "index", tmp_path / "copy" / DATABASE
+    copy.parent.mkdir()
+    writer = Database.to_write(folder)
+    writer.run("CREATE TABLE large (name INTEGER PRIMARY KEY, content TEXT)")
+    for first in (0, 1000):
+        rows = ((name, f"{first} {name} " * 60) for name in range(first, 4000))
+        writer.run_each("INSERT OR REPLACE INTO large VALUES (?, ?)", rows)
+        writer.commit()
+        writer.begin()
+    assert (folder / DATABASE).stat().st_size < writer.log_size
+    reader = Database.to_read(folder)
+    reader.copy_to(copy)
+    reader.close()
+    writer.close()
+    copied = Database.to_read(copy.parent)
+    assert copied.one("PRAGMA integrity_check") == ("ok",)
+    assert copied.one("SELECT count(*) FROM large") == (4000,)
+    copied.close()
 
 
 def test_copies_of_the_same_commit_have_the_same_bytes(tmp_path: Path) -> None:

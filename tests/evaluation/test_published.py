@@ -21,7 +21,8 @@ from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.catalogue import RecipeSettings, recipe_settings
 from hoptrail.recipes.papers import shipped_papers
 from hoptrail.serving.cli import app
-from hoptrail.settings import settings_from
+from hoptrail.settings import load_settings, settings_from
+from hoptrail.structures.trees import LeafPlacement
 
 CELLS = [cell for table in published_tables() for cell in cells_of(table)]
 WANTED = [*(f"sirerag-{number}" for number in (1, 2, *range(4, 12))), "chainrag-main", "chainrag-ablation"]
@@ -240,17 +241,31 @@ def test_online_rows_say_settings_that_are_the_papers_with_an_engine() -> None:
         assert local == recipe_settings(f"hirag:{preset}", RecipeSettings())
 
 
+def test_chunks_on_two_levels_are_the_papers_tree_in_another_order() -> None:
+    row = next(row for table in tables_named(["sirerag-2"]) for row in table.row if row.settings)
+    two = settings_from(tomllib.loads(row.settings), row.name).structures.similarity_tree
+    flat = load_settings("paper:sirerag").structures.similarity_tree
+    assert two == replace(flat, leaf_placement=LeafPlacement.TWO_LEVEL)
+    found = cell("sirerag-2", row.name, "accuracy")
+    assert (found.status, found.data) == (Status.NEEDS_DATA, "quality")
+
+
 def test_what_is_missing_is_said() -> None:
     missing = {(one.table, one.why) for one in CELLS if one.status is Status.NEEDS_DATA}
     assert ("sirerag-2", "QuALITY") in missing
     assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
     assert all(why for _, why in missing)
+    corpora = {one.why for one in CELLS if one.table == "hirag-5" and one.status is Status.NEEDS_DATA}
+    assert len(corpora) == 2, "a row for each corpus, by the same command"
     assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
 
 
 def test_a_system_without_a_recipe_is_no_lack_of_data() -> None:
     for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
         assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE
+    lacking = {one.row: one.why for one in CELLS if one.status is Status.NO_RECIPE}
+    assert all(lacking.values())
+    assert len(set(lacking.values())) == len(lacking), "each says what it is that is missing, not that something is"
     assert cell("hirag-6", "Direct", "2wiki f1").status is Status.NEEDS_MODEL, "it reads no corpus"
     assert "--single-hops" in cell("sirerag-11-single", "SiReRAG", "musique em").run
     assert cell("sirerag-6", "ColBERTv2", "musique em").recipe == "sirerag:passages-late-interaction"

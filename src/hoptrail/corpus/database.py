@@ -214,6 +214,8 @@ class Database:
             copy = apsw.Connection(str(path), vfs=self._connection.open_vfs)
             try:
                 copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
+                keep_checksums(copy)
+                copy.execute("PRAGMA user_version = 1")  # writes a first page, from which on checksums are reckoned
                 with copy.backup("main", self._connection, "main") as backup:
                     backup.step()
             finally:

@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Assess
+from hoptrail.language.tasks import Abstain, Assess
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search
@@ -70,7 +70,7 @@ class HipporagSettings(PassageSettings):
         return Effort((1, 1 + self.facts)) if self.start == "triples" and self.recognition else Effort()
 
 
-TWO = HipporagSettings(start="triples", passage_weight=0.05)
+TWO = HipporagSettings(start="triples", passage_weight=0.05, abstain=Abstain.NEVER)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Hipporag(SinglePass):
 
     name: ClassVar[str] = "hipporag"
     presets: ClassVar[Mapping[str, HipporagSettings]] = {
-        "one": HipporagSettings(graph=EntityGraphSettings(passages=False, synonym_k=10)),
+        "one": HipporagSettings(graph=EntityGraphSettings(passages=False, synonym_k=10), abstain=Abstain.NEVER),
         "two": replace(TWO, recognition=0.5, graph=EntityGraphSettings(synonym_k=10)),
         "two-unfiltered": TWO,
         "no-passages": HipporagSettings(graph=EntityGraphSettings(passages=False)),

@@ -1,0 +1,194 @@
+"""What the papers' tables come to without a model: their rows run by rules, and entered into `published.toml`.
+
+    python -m benchmarks.by_rules --work DIR [--tables A,B] [--data A,B] [--limit N] [--no-run]
+
+Every row with a recipe that is of no particular model is run with the language `offline` and the settings of its paper, over the
+first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
+where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
+papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
+`--no-run` enters what is there and measures nothing; a row that has values of more data sets keeps these.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import common
+from benchmarks.common import ROOT, data_folder, parser
+
+from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.published import AVERAGE, Cell, Table, cells_of, tables_named
+from hoptrail.recipes.papers import PREFIX
+
+TABLES = (
+    "sirerag-4,sirerag-5,sirerag-6,sirerag-8,sirerag-9,sirerag-11-single,sirerag-11,chainrag-main,chainrag-ablation,"
+    "hirag-2,hirag-4,hirag-6,hirag-7,comprag"
+)
+"""Those that compare systems by their answers, but for `hirag-5`, which compares two corpora that are not at hand."""
+WITH_PASSAGES = {"2wiki": "2wiki_context"}
+"""Where the questions of a set come with their passages, if not in its own folder."""
+SHARES = ("em", "f1", "precision", "recall")
+FLAGS = ("--own-context", "--single-hops")
+PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one process evaluates, but for the recipes: a data set under a paper's settings, in one way of asking."""
+
+    data: str
+    settings: str
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return "-".join([self.data, self.settings or "default", *(flag.strip("-") for flag in self.flags)])
+
+
+def run_of(cell: Cell) -> Run:
+    """The run that measures a cell by rules."""
+    words = cell.run.split()
+    settings = next((word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)), "")
+    return Run(WITH_PASSAGES.get(cell.data, cell.data), settings, tuple(flag for flag in FLAGS if flag in words))
+
+
+def cells_by_rules(table: Table) -> list[Cell]:
+    """Those that a run by rules has a value for; the averages are means of these."""
+    return [
+        cell
+        for cell in cells_of(table)
+        if cell.run.startswith("hoptrail evaluate ")
+        and "#" not in cell.run
+        and "--language chat" in cell.run
+        and not (cell.model or cell.indexed_by)
+        and (cell.column.isdecimal() or cell.column.partition(" ")[2] in SHARES)
+        and cell.data != AVERAGE
+        and any((common.DATA / run_of(cell).data).glob("corpus.jsonl*"))
+    ]
+
+
+def small_set(name: str, work: Path, limit: int) -> Dataset:
+    """The first questions of a data set that come with passages, over these; all of it where none does."""
+    whole = load_dataset(data_folder(name))
+    asked = [question for question in whole.questions if question.candidates][:limit]
+    if not asked:
+        return load_dataset(data_folder(name), None, limit)
+    folder = work / "data" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = set[str]().union(*(question.passages for question in asked))
+    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in wanted)
+    _write(folder / "corpus.jsonl", passages)
+    _write(folder / "questions.jsonl", (asdict(question) for question in asked))
+    return load_dataset(folder)
+
+
+def _write(path: Path, lines: Iterable[object]) -> None:
+    path.write_text("".join(f"{json.dumps(line, sort_keys=True)}\n" for line in lines), encoding="utf-8")
+
+
+def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
+    """By `hoptrail evaluate`, in a process of its own; ends the program where that fails."""
+    dataset = small_set(run.data, work, limit)
+    out = work / "latest.json"
+    given = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
+    if run.settings:
+        given += ["--settings", f"{PREFIX}{run.settings}"]
+    kept = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
+    command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(dataset.corpus.parent), *given, *kept]
+    if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}")
+    reports = {**measured(run, work), **json.loads(out.read_text(encoding="utf-8"))["recipes"]}
+    (work / f"{run.name}.json").write_text(json.dumps(reports, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(run: Run, work: Path) -> dict[str, Any]:
+    """What a run has given so far, by recipe."""
+    file = work / f"{run.name}.json"
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
+
+
+def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
+    """In percent; None where no question had so many turns."""
+    if cell.column.isdecimal():
+        turns = report.get("answers_by_turns", {}).get(cell.column)
+        return None if turns is None else 100 * float(turns["em"])
+    return 100 * float(report[cell.column.partition(" ")[2]])
+
+
+def rules_of(table: Table, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
+    """The values of the cells of a row by column, and how they were made; nothing where nothing was measured."""
+    found: dict[str, float] = {}
+    over: dict[str, str] = {}
+    for cell in cells:
+        report = measured(run_of(cell), work).get(cell.recipe)
+        value = None if report is None else value_of(cell, report)
+        if report is not None and value is not None:
+            found[cell.column] = round(value, 2)
+            over[cell.data] = _told(run_of(cell), report["n"], work, limit)
+    for measure in SHARES:
+        column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
+        if column in parts and all(one in found for one in parts if one != column):
+            values = [found[one] for one in parts if one != column]
+            found[column] = round(sum(values) / len(values), 2)
+    told = f"offline rules and the local encoder; {'; '.join(dict.fromkeys(over.values()))}; "
+    command = f"`python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
+    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), told + command
+
+
+def _told(run: Run, asked: int, work: Path, limit: int) -> str:
+    dataset = small_set(run.data, work, limit)
+    kind = "sub-questions that stand alone" if "--single-hops" in run.flags else "development questions"
+    each = "each over its own passages" if "--own-context" in run.flags else f"over {dataset.passages:,} passages"
+    return f"{run.data}: {asked} {kind}, {each}"
+
+
+def entered(text: str, table: str, row: str, rules: Mapping[str, float], rules_by: str) -> str:
+    """The text of `published.toml` with the values of a row by rules in place of those it had."""
+    lines = text.split("\n")
+    start = lines.index(f'name = "{row}"', lines.index(f'id = "{table}"'))
+    end = lines.index("", start)
+    kept = [line for line in lines[start:end] if not line.startswith(("rules = ", "rules_by = "))]
+    values = ", ".join(f'"{column}" = {value:.2f}' for column, value in rules.items())
+    kept += [f"rules = {{ {values} }}", f"rules_by = {json.dumps(rules_by)}"]
+    return "\n".join([*lines[:start], *kept, *lines[end:]])
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpora, indexes and results")
+    arguments.add_argument("--tables", default=TABLES, metavar="A,B")
+    arguments.add_argument("--data", default="", metavar="A,B", help="measure these data sets alone")
+    arguments.add_argument("--limit", type=int, default=50, metavar="N", help="so many questions of each data set")
+    arguments.add_argument("--no-run", action="store_true", help="enter what was measured, and measure nothing")
+    given = arguments.parse_args()
+    tables = tables_named(given.tables.split(","))
+    cells = {table.id: cells_by_rules(table) for table in tables}
+    runs: dict[Run, dict[str, None]] = {}
+    for cell in (cell for own in cells.values() for cell in own):
+        runs.setdefault(run_of(cell), {})[cell.recipe] = None
+    if not given.no_run:
+        given.work.mkdir(parents=True, exist_ok=True)
+        for run, recipes in runs.items():
+            if given.data and run.data not in given.data.split(","):
+                continue
+            measure(run, tuple(recipes), given.work, given.limit)
+    text = PUBLISHED.read_text(encoding="utf-8")
+    for table in tables:
+        for row in table.row:
+            own = [cell for cell in cells[table.id] if cell.row == row.name]
+            values, told = rules_of(table, own, given.work, given.limit)
+            if values and len(values) >= len(row.rules):
+                text = entered(text, table.id, row.name, values, told)
+    PUBLISHED.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
