@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hoptrail.errors import IndexUnavailable, UsageError
+from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passage_graph import PassageGraph, Postings
@@ -24,8 +25,10 @@ from hoptrail.retrieval.path_scoring import (
     write_scorer,
 )
 from hoptrail.retrieval.paths import BRIDGE, DIRECT, PathSettings, describe, find_paths, search_paths
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import Sentences
 from hoptrail.types import Document
 from structures.site import Site
@@ -241,3 +244,10 @@ def test_the_scorer_in_the_package_is_small_and_survives_writing() -> None:
     assert len(content) < 1_000_000
     values = np.random.default_rng(1).random((20, len(PAIR_FEATURES))).astype(np.float32)
     assert read_scorer(content).pair.log_odds(values).tolist() == scorer.pair.log_odds(values).tolist()
+
+
+def test_names_of_an_earlier_version_are_asked_to_be_built_again(corpus: Corpus) -> None:
+    with Snapshot.open(corpus.snapshot.folder) as snapshot:
+        snapshot.head = replace(snapshot.head, structures={**snapshot.head.structures, MENTIONS: "1"})
+        with pytest.raises(NotBuilt, match="hoptrail index"):
+            PassageGraph.of(snapshot)

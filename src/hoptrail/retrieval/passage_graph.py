@@ -23,7 +23,8 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Rows, ranges
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
-from hoptrail.structures.mentions import NAMES
+from hoptrail.structures.mentions import NAMES, TitleMentions
+from hoptrail.structures.names import MENTIONS
 from hoptrail.types import Kind, Unit
 
 
@@ -155,8 +156,15 @@ class PassageGraph:
         """That of a snapshot, made once.
 
         Raises:
-            NotBuilt: there are passages and no sentences, so that the structures are not built.
+            NotBuilt: there are passages and no sentences, so that the structures are not built; or an earlier version of
+                hoptrail built them, which stored no names.
         """
+        wanted = TitleMentions().fingerprint
+        if snapshot.head.structures.get(MENTIONS, wanted) != wanted:
+            raise NotBuilt(
+                f"the structure `mentions` of {snapshot.folder} was built by an earlier version of hoptrail. Run `hoptrail index "
+                f"--index {snapshot.folder} --for trail` once: nothing is encoded again."
+            )
         if snapshot.count(Kind.PASSAGE) and not snapshot.count(Kind.SENTENCE):
             raise NotBuilt(
                 f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "

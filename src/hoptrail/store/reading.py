@@ -125,12 +125,9 @@ class UnitsById:
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without their texts."""
-        return iter(
-            self._database.rows(
-                "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value",
-                apsw.carray(self._texts.origins(kind).numbers),
-            )
-        )
+        numbers = self._texts.origins(kind).numbers
+        sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
+        return iter(self._database.rows(sql, apsw.carray(numbers)) if len(numbers) else ())
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind, without reading the units."""
