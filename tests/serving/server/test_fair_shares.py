@@ -18,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hoptrail.documents.reading import ReadingLimits
+from hoptrail.errors import DocumentError
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
@@ -170,13 +171,13 @@ def test_documents_that_never_end_cost_ever_less(
 ) -> None:
     """Each takes all of its time, which halves with each; one that is read in time is read all the same."""
     given: list[int] = []
-    read = uploads.read_sources
+    read = vars(uploads)["read_sources"]
 
     def reading(sources: list[Path], limits: ReadingLimits, *more: Any) -> Any:
         if sources[0].suffix == ".html":
             given.append(limits.parsing_seconds)
             time.sleep(limits.parsing_seconds / 50)
-            raise uploads.DocumentError("slow.html", "took too long")
+            raise DocumentError("slow.html", "took too long")
         return read(sources, limits, *more)
 
     app = make_app()
