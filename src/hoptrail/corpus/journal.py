@@ -122,7 +122,8 @@ class Journal:
         if not self.exists:
             return set()
         with self._writing() as connection:
-            return {str(owner) for (owner,) in connection.execute("SELECT DISTINCT owner FROM jobs")}
+            found = connection.execute("SELECT DISTINCT owner FROM jobs").fetchall()
+        return {str(owner) for (owner,) in found}
 
     def open_items(self) -> set[str]:
         """Ids of all documents with which something is left to do."""
@@ -130,7 +131,7 @@ class Journal:
             return set()
         with self._writing() as connection:
             found = connection.execute("SELECT id, state FROM items").fetchall()
-        return {id_ for id_, state in found if state in OPEN_STATES}
+        return {str(id_) for id_, state in found if state in OPEN_STATES}
 
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
         """Make the jobs of some owners those of another; in the order in which they were accepted."""

@@ -18,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hoptrail.documents.reading import ReadingLimits
+from hoptrail.errors import DocumentError
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
@@ -50,22 +51,29 @@ def listening(app: FastAPI, limits: ServerLimits) -> Iterator[int]:
 
 
 class Slowly:
-    """A recipe that computes for long."""
+    """A recipe that computes for long; `begun` are the workspaces of all searches, in the order in which they began."""
 
-    def __init__(self, recipe: Any) -> None:
+    def __init__(self, recipe: Any, name: str, begun: list[str]) -> None:
         self._recipe = recipe
+        self._name = name
+        self._begun = begun
 
     def retrieve(self, question: str) -> Ranking:
+        self._begun.append(self._name)
         time.sleep(SECONDS)
         found: Ranking = self._recipe.retrieve(question)
         return found
 
 
-def slow_down(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_down(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    begun: list[str] = []
     for name in ("north", "south"):
         served = app.state.services.workspaces.get(name)
         recipe = served.recipe
-        monkeypatch.setattr(served, "recipe", lambda *given, _recipe=recipe: Slowly(_recipe(*given)))
+        monkeypatch.setattr(
+            served, "recipe", lambda *given, _recipe=recipe, _name=name: Slowly(_recipe(*given), _name, begun)
+        )
+    return begun
 
 
 def client(port: int, key: str) -> httpx.Client:
@@ -73,40 +81,41 @@ def client(port: int, key: str) -> httpx.Client:
     return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60, verify=False)
 
 
-def search(asking: httpx.Client) -> tuple[int, float]:
-    begun = time.monotonic()
-    answer = asking.post("/api/search", json={"question": QUESTION, "recipe": "bm25"})
-    return answer.status_code, time.monotonic() - begun
+def search(asking: httpx.Client) -> int:
+    return asking.post("/api/search", json={"question": QUESTION, "recipe": "bm25"}).status_code
 
 
-def test_a_busy_key_slows_another_three_times_at_the_most(
+def test_a_busy_key_goes_before_another_twice_at_the_most(
     make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twelve clients of the busy key ask as soon as they have an answer. (Of p99 tells `benchmarks.fair_shares`: the median
-    of a few searches does not hang on what else this machine does.)
+    """Twelve clients of the busy key ask as soon as they have an answer. Searches are counted, since times hang on what else
+    this machine does (`benchmarks.fair_shares` takes them): in one queue, ten of the others would go before.
     """
     limits = ServerLimits(asks=2, queue=8)
     app = make_app(keys, limits)
-    slow_down(app, monkeypatch)
+    begun = slow_down(app, monkeypatch)
     stop = threading.Event()
 
     def ask_on(port: int) -> list[int]:
         found = []
         with client(port, NORTH) as asking:
             while not stop.is_set():
-                found.append(search(asking)[0])
+                found.append(search(asking))
         return found
 
+    before = []
     with listening(app, limits) as port, ThreadPoolExecutor(12) as threads, client(port, SOUTH) as other:
-        alone = median(search(other)[1] for _ in range(9))
         busy = [threads.submit(ask_on, port) for _ in range(12)]
-        time.sleep(1)
-        beside = [search(other) for _ in range(9)]
+        while len(begun) < 3:
+            time.sleep(0.01)
+        for _ in range(9):
+            there = len(begun)
+            assert search(other) == 200
+            before.append(begun.index("south", there) - there)
         stop.set()
         answers = {code for one in busy for code in one.result()}
-    assert {code for code, _ in beside} == {200}
     assert answers == {200, 429}, "it was busy"
-    assert median(seconds for _, seconds in beside) <= 3 * alone
+    assert median(before) <= 2, before
 
 
 def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp, keys: Keys) -> None:
@@ -170,13 +179,13 @@ def test_documents_that_never_end_cost_ever_less(
 ) -> None:
     """Each takes all of its time, which halves with each; one that is read in time is read all the same."""
     given: list[int] = []
-    read = uploads.read_sources
+    read = vars(uploads)["read_sources"]
 
     def reading(sources: list[Path], limits: ReadingLimits, *more: Any) -> Any:
         if sources[0].suffix == ".html":
             given.append(limits.parsing_seconds)
             time.sleep(limits.parsing_seconds / 50)
-            raise uploads.DocumentError("slow.html", "took too long")
+            raise DocumentError("slow.html", "took too long")
         return read(sources, limits, *more)
 
     app = make_app()
