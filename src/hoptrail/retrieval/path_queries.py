@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.concluding import make_plan
+from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.structures.keyword_statistics import keyword_words
 from hoptrail.text.words import stem
