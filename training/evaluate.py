@@ -22,10 +22,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.evaluation.scoring import Rule, score_answer
+from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.reader import Reader, Reading, ToRead
 from training import made, sources
+from training.distractors import Distractors
 from training.examples import Example, Verdict
-from training.manifest import PACKAGE, TRAINED, read_trained
+from training.manifest import PACKAGE
 from training.mixture import Pools, read_pools
 from training.sources import DATA
 
@@ -68,11 +70,16 @@ def read_all(reader: Reader, examples: Sequence[Example]) -> list[Reading]:
     return reader.read([ToRead(one.question, one.text, one.before) for one in examples])
 
 
+def likeliest(text: str, reading: Reading) -> str:
+    """The words of the likeliest answer."""
+    return text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""
+
+
 def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[str, ...]]]) -> Figure:
     """F1 of the likeliest answer."""
     examples = [example for example, _ in asked]
     scores = [
-        score_answer(example.text[reading.start : reading.end], answers, Rule.MUSIQUE).f1
+        score_answer(likeliest(example.text, reading), answers, Rule.MUSIQUE).f1
         for (example, answers), reading in zip(asked, read_all(reader, examples), strict=True)
     ]
     return Figure(what, "F1", sum(scores) / len(scores), len(scores))
@@ -111,7 +118,8 @@ def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
         yield answers_f1(reader, pool, [(example, (example.answer,)) for example in validation[pool]])
     reading = validation["reading"]
     yield answered_share(reader, "reading", reading, answered=True)
-    others = [made.unanswerable(example, pools.validation["reading"], draw) for example in reading]
+    distractors = Distractors.of([example.text for example in pools.validation["reading"]])
+    others = [made.unanswerable(example, distractors, draw) for example in reading]
     yield answered_share(reader, "reading, another text", others, answered=False)
     without = [one for one in map(made.without_answer, reading) if one]
     yield answered_share(reader, "reading, without the answer", without, answered=False)

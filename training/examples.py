@@ -6,9 +6,10 @@ Everything else in this folder makes examples (`sources`, `made`), turns them in
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from enum import IntEnum
+
+from hoptrail.models.learned import fingerprint
 
 
 class Verdict(IntEnum):
@@ -57,12 +58,6 @@ def answered_at(source: str, question: str, text: str, start: int, end: int) -> 
 def under_title(title: str, text: str) -> str:
     """The text as a unit of an index shows it: the title's line, then the text."""
     return f"{title}\n{text}" if title else text
-
-
-def fingerprint(text: str) -> int:
-    """64 bits of the SHA-256 of a text without case and runs of spaces: the same for the same words."""
-    digest = hashlib.sha256(" ".join(text.lower().split()).encode()).digest()
-    return int.from_bytes(digest[:8], "little")
 
 
 def is_kept_for_validation(text: str) -> bool:

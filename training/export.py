@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from hoptrail.models.learned import TRAINED, trained_on
 from hoptrail.models.minilm import WEIGHTS_SHA256
-from training.manifest import MANIFEST, PACKAGE, TRAINED, WEIGHTS, Manifest, Source, digest_of_file, trained_on
+from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file
 from training.mixture import MULTI_HOP, READING, SHARES, read_pools
 from training.reader import COOLED
 from training.sources import DATA, read_lines

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from training.distractors import Distractors
 from training.examples import Example, answered_at
 
 _ASKED_KIND = re.compile(r"(?:what|which) (\w{3,}) (?:was|is|are|were|did|does|do|has|had|can|will) ", re.IGNORECASE)
@@ -71,23 +72,47 @@ def kinds_of(examples: Iterable[Example], names: Sequence[str]) -> Kinds:
 
 def row(kinds: Kinds, draw: random.Random) -> Example:
     """A question about one row of a made table; in three of ten the row is another's or lacks the column."""
-    key_header, key = draw.choice(_KEYS), draw.choice(kinds.names)
     cells = {header: _value(header, kinds, draw) for header in _headers(kinds, draw.randint(2, 5), draw)}
+    key_header, key = draw.choice([name for name in _KEYS if name not in cells]), draw.choice(kinds.names)
     header = draw.choice(list(cells))
     fate = draw.random()
     asked_of = draw.choice(kinds.names) if fate < 0.15 else key
     shown = {name: value for name, value in cells.items() if name != header} if 0.15 <= fate < 0.3 else cells
-    line = "; ".join(f"{name}: {value}" for name, value in ({key_header: key} | shown).items())
-    text = f"{draw.choice(kinds.names)}\n{line}" if draw.random() < 0.5 else line
+    text = _laid_out({key_header: key} | shown, kinds, draw)
+    own = text.find(f"{key_header}: {key}; ")
     if fate > 0.85:
         question = draw.choice(_ASKING_BACK).format(name=key_header.lower(), header=header.lower(), value=cells[header])
-        start = text.rindex(f"{key_header}: {key}") + len(key_header) + 2
+        start = own + len(key_header) + 2 if own >= 0 else text.index(key)
         return answered_at("made.rows", question, text, start, start + len(key))
     question = draw.choice(_ASKING).format(header=header.lower(), key=asked_of)
     if header not in shown or asked_of != key:
         return Example("made.rows", question, text, answered=False, helps=False)
-    start = text.rindex(f"{header}: {cells[header]}") + len(header) + 2
+    start = text.index(f"{header}: {cells[header]}", max(0, own)) + len(header) + 2
     return answered_at("made.rows", question, text, start, start + len(cells[header]))
+
+
+def _laid_out(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> str:
+    """Cells as a table row, under a heading or not, often among other rows, or as points under the name that they are about."""
+    (key_header, key), *others = cells.items()
+    fate = draw.random()
+    if fate < 0.5:
+        rows = [dict(cells), *(_beside(cells, kinds, draw) for _ in range(draw.randint(1, 5)))]
+        draw.shuffle(rows)
+        lines = ["; ".join(f"{header}: {value}" for header, value in row.items()) for row in rows]
+        return "\n".join([draw.choice(kinds.names), *lines])
+    if fate < 0.75:
+        return "\n".join([key, *(f"{header}: {value}" for header, value in others)])
+    line = "; ".join(f"{header}: {value}" for header, value in ((key_header, key), *others))
+    return f"{draw.choice(kinds.names)}\n{line}" if draw.random() < 0.5 else line
+
+
+def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict[str, str]:
+    """Another row of the same table; it repeats no value, so that one row alone answers."""
+    key_header, *headers = cells
+    values = {header: _value(header, kinds, draw) for header in headers}
+    return {key_header: draw.choice(kinds.names)} | {
+        header: value for header, value in values.items() if value != cells[header]
+    }
 
 
 def _headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
@@ -103,20 +128,10 @@ def _word(draw: random.Random) -> str:
     return "".join(draw.choice("bcdfghklmnprstvw") + draw.choice("aeiou") for _ in range(draw.randint(2, 4)))
 
 
-def unanswerable(example: Example, others: Sequence[Example], draw: random.Random) -> Example:
-    """The question beside another text: of eight drawn ones that which shares most words with it and lacks its answer."""
-    asked = set(re.findall(r"\w{4,}", example.question.lower()))
-    lacking = [other.text for other in draw.sample(others, min(8, len(others))) if not _names_answer(example, other)]
-    if not lacking:
-        return replace(example, source="made.unanswerable")
-    nearest = max(lacking, key=lambda text: len(asked.intersection(re.findall(r"\w{4,}", text.lower()))))
-    return example.unanswered_by(nearest, "made.unanswerable")
-
-
-def _names_answer(example: Example, other: Example) -> bool:
-    if example.verdict is not None:
-        return other.text == example.text
-    return example.answer.lower() in other.text.lower()
+def unanswerable(example: Example, distractors: Distractors, draw: random.Random) -> Example:
+    """The question beside one of the three texts that share most with it and do not answer it; any other where none does."""
+    near = distractors.near(example)[:3]
+    return example.unanswered_by(draw.choice(near or distractors.texts), "made.unanswerable")
 
 
 def without_answer(example: Example) -> Example | None:

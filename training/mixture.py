@@ -11,22 +11,26 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from hoptrail.models.learned import fingerprint
 from training import made, sources
-from training.examples import Example, fingerprint, is_kept_for_validation
+from training.distractors import Distractors
+from training.examples import Example, is_kept_for_validation
+from training.stated import Fact, facts, stated
 
 ROUND = 1000
 """Examples of a round."""
 
 SHARES: Mapping[str, float] = {
-    "reading": 0.34,
-    "sentences": 0.20,
-    "steps": 0.10,
+    "reading": 0.32,
+    "sentences": 0.14,
+    "steps": 0.07,
     "whole": 0.03,
-    "yes_no": 0.13,
-    "helps": 0.03,
-    "rows": 0.07,
-    "unanswerable": 0.06,
-    "without_answer": 0.04,
+    "yes_no": 0.12,
+    "helps": 0.05,
+    "rows": 0.08,
+    "stated": 0.05,
+    "unanswerable": 0.08,
+    "without_answer": 0.06,
 }
 """Of a round, by pool; those after `helps` are made from the others."""
 
@@ -39,11 +43,13 @@ READING = "reading_train"
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Examples that were read, by pool and in an order of the seed's; those for validation apart; what rows are made of."""
+    """Examples that were read, by pool and in an order of the seed's; those for validation apart; what others are made of."""
 
     training: Mapping[str, Sequence[Example]]
     validation: Mapping[str, Sequence[Example]]
     kinds: made.Kinds
+    distractors: Distractors
+    facts: Sequence[Fact]
     seed: int
 
     def round(self, number: int) -> list[Example]:
@@ -59,12 +65,14 @@ class Pools:
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
         if pool == "rows":
             return made.row(self.kinds, draw)
+        if pool == "stated":
+            return stated(draw.choice(self.facts), self.facts, draw)
         if pool == "unanswerable":
-            origin = draw.choices(("reading", "sentences", "yes_no"), (3, 2, 2))[0]
-            return made.unanswerable(draw.choice(self.training[origin]), self.training[origin], draw)
+            origin = draw.choices(("reading", "sentences", "yes_no", "steps"), (4, 2, 2, 2))[0]
+            return made.unanswerable(draw.choice(self.training[origin]), self.distractors, draw)
         if pool == "without_answer":
             example = draw.choice(self.training["reading"])
-            return made.without_answer(example) or made.unanswerable(example, self.training["reading"], draw)
+            return made.without_answer(example) or made.unanswerable(example, self.distractors, draw)
         return self.training[pool][place % len(self.training[pool])]
 
 
@@ -77,6 +85,7 @@ def read_pools(data: Path, seed: int) -> Pools:
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
     names: list[str] = []
+    known: list[Fact] = []
     held_out = {fingerprint(passage["text"]) for name in EVALUATED for passage in sources.corpus_of(data / name)}
     for folder in MULTI_HOP:
         multi_hop = sources.read_multi_hop(data / folder, held_out)
@@ -86,13 +95,15 @@ def read_pools(data: Path, seed: int) -> Pools:
         read["whole"] += (example for example in whole if example.verdict is None)
         read["yes_no"] += (example for example in whole if example.verdict is not None)
         names += (str(passage["title"]) for passage in multi_hop.passages.values())
+        known += facts(multi_hop)
     for pool, examples in read.items():
         random.Random(f"{seed}:{pool}").shuffle(examples)
     training, validation = (
         {pool: _split(examples, kept=kept) for pool, examples in read.items()} for kept in (False, True)
     )
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
-    return Pools(training, validation, kinds, seed)
+    texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
+    return Pools(training, validation, kinds, Distractors.of(texts), known, seed)
 
 
 def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:

@@ -45,7 +45,7 @@ class Settings:
     """How the reader learns. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
 
     rate: float = 1.5e-4
-    budget: int = 1024
+    budget: int = 2048
     longest: int = 112
     seed: int = 0
     decay: float = 0.01
@@ -77,7 +77,7 @@ class Run:
         """One step; returns the loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate * min(1.0, (self.progress.step + 1) / _WARM_UP)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=has_bfloat16(self.device)):
             loss = loss_of(self.reader, on_device(batch, self.device))
         self.optimiser.zero_grad()
         loss.backward()
@@ -107,6 +107,11 @@ class Run:
         self.reader.load_state_dict(kept["reader"], strict=False)
         self.optimiser.load_state_dict(kept["optimiser"])
         self.progress = Progress(**kept["progress"])
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether products of numbers of sixteen bits are faster there: a third, on processors that have them."""
+    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 def new_reader() -> Reader:

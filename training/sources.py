@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.examples import Example, Verdict, answered_at, fingerprint, under_title
+from hoptrail.models.learned import fingerprint
+from training.examples import Example, Verdict, answered_at, under_title
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the sets lie, beside the repository."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from hoptrail.errors import DocumentError, HoptrailError, UsageError
     from hoptrail.index import Contents, Index
     from hoptrail.indexing import IndexingReport, Watcher
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 else:  # a checker of types would take this for any name that there could be
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return import_module("importlib.metadata").version(__name__)
         if name in __all__:
             for home in _HOMES:
                 module = import_module(f"{__name__}.{home}")

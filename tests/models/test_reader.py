@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def head(weights: Mapping[str, NDArray[Any]], name: str, vectors: NDArray[Any]) 
     return np.asarray(vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
 
 
+ROUNDED = 0.05
+"""What products in eight bits may change a probability by."""
+
+
 def test_a_reading_is_that_of_a_second_implementation(folder: Path, reader: Reader) -> None:
     tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     tokenizer.no_padding()
@@ -58,32 +63,38 @@ def test_a_reading_is_that_of_a_second_implementation(folder: Path, reader: Read
     spans = head(weights, "span", hidden)
     inside = spans[text_at:-1]
     first, last = max(
-        ((i, j) for i in range(len(inside)) for j in range(i, min(len(inside), i + 30))),
+        ((i, j) for i in range(len(inside)) for j in range(i, min(len(inside), i + 20))),
         key=lambda ends: inside[ends[0], 0] + inside[ends[1], 1],
     )
-    assert (reading.start, reading.end) == (text.offsets[first][0], text.offsets[last][1])
+    assert (reading.answers[0].start, reading.answers[0].end) == (text.offsets[first][0], text.offsets[last][1])
     margin = inside[first, 0] + inside[last, 1] - spans[0].sum()
-    assert reading.answered == pytest.approx(1 / (1 + np.exp(-margin)), abs=1e-4)
+    assert reading.answered == pytest.approx(1 / (1 + np.exp(-margin)), abs=ROUNDED)
     shares = np.exp(head(weights, "verdict", hidden[0]))
-    assert [reading.yes, reading.no, reading.neither] == pytest.approx(list(shares / shares.sum()), abs=1e-4)
-    assert reading.helps == pytest.approx(1 / (1 + np.exp(-head(weights, "helps", hidden[0])[0])), abs=1e-4)
+    assert [reading.yes, reading.no, reading.neither] == pytest.approx(list(shares / shares.sum()), abs=ROUNDED)
+    assert reading.helps == pytest.approx(1 / (1 + np.exp(-head(weights, "helps", hidden[0])[0])), abs=ROUNDED)
 
 
-def test_a_reading_does_not_depend_on_its_batch(reader: Reader) -> None:
+def test_a_reading_does_not_depend_on_what_is_read_beside_it(reader: Reader) -> None:
     others = [ToRead("Which ship?", "The old ship lay in the harbour. " * count, "It rained.") for count in (6, 1, 20)]
-    (alone,) = reader.read([ASKED])
     together = reader.read([others[0], ASKED, *others[1:]])
-    assert (together[1].start, together[1].end) == (alone.start, alone.end)
-    assert together[1].answered == pytest.approx(alone.answered, abs=1e-4)
-    assert all(
-        0 <= reading.start < reading.end <= len(one.text) for reading, one in zip(together[2:], others[1:], strict=True)
-    )
+    assert together[1] == reader.read([ASKED])[0]
+
+
+def test_answers_of_one_text_do_not_overlap_and_keep_out_of_barred_places(reader: Reader) -> None:
+    text = "Harbour\nIda Berg keeps the old harbour of Dunmere, and Bo Marsh the new one."
+    barred = ((0, 7), (text.index("Dunmere"), len(text)))
+    (free,), (kept,) = reader.read([ToRead("Who?", text)]), reader.read([ToRead("Who?", text, barred=barred)])
+    for reading in (free, kept):
+        places = sorted((one.start, one.end) for one in reading.answers)
+        assert len(places) > 1
+        assert all(end <= start for (_, end), (start, _) in pairwise(places))
+        assert [one.margin for one in reading.answers] == sorted((one.margin for one in reading.answers), reverse=True)
+    assert all(one.start >= 8 and one.end <= barred[1][0] for one in kept.answers)
 
 
 def test_an_empty_text_answers_nothing_and_nothing_is_read_of_nothing(reader: Reader) -> None:
     (reading,) = reader.read([ToRead("Who keeps the harbour?", "")])
-    assert (reading.start, reading.end) == (0, 0)
-    assert reading.answered < 1e-9
+    assert (reading.answers, reading.answered) == ((), 0.0)
     assert reader.read([]) == []
 
 
@@ -94,5 +105,5 @@ def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypa
     with pytest.raises(ModelUnavailable, match="do not fit the encoder"):
         Reader(tmp_path)
     monkeypatch.setattr(reader_module, "find_spec", lambda _: None)
-    with pytest.raises(ModelUnavailable, match="none are published yet"):
+    with pytest.raises(ModelUnavailable, match=r"pip install \./packages/hoptrail-reader"):
         reader_folder()

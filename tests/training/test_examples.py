@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 from training.batches import UNTAUGHT, Limits, batches, encode
-from training.examples import Example, Verdict, answered_at, fingerprint
-from training.manifest import read_trained, trained_on
+from training.distractors import Distractors
+from training.examples import Example, Verdict, answered_at
 from training.mixture import ROUND, SHARES, Pools
+from training.sources import MultiHop
+from training.stated import Fact, facts, stated
 
 from hoptrail.errors import DataError
+from hoptrail.models.learned import fingerprint, read_trained, trained_on
 from hoptrail.models.minilm import packaged_folder
 from training import made, sources
 
@@ -90,8 +93,7 @@ def test_rows_hold_their_answers_or_none() -> None:
     kinds = made.kinds_of(asked, ["The Gull", "Ida Berg"])
     rows = [made.row(kinds, random.Random(seed)) for seed in range(60)]
     for row in rows:
-        _, _, line = row.text.rpartition("\n")
-        values = [value for _, _, value in (cell.partition(": ") for cell in line.split("; "))]
+        values = [part.rpartition(": ")[2] for line in row.text.splitlines() for part in line.split("; ")]
         assert (row.answer in values) == bool(row.answered)
     assert {row.answered for row in rows} == {True, False}
     assert rows == [made.row(kinds, random.Random(seed)) for seed in range(60)]
@@ -99,7 +101,8 @@ def test_rows_hold_their_answers_or_none() -> None:
 
 def test_a_question_without_an_answer_stands_beside_a_text_that_lacks_it() -> None:
     other = example("Which port?", "ports", "Many ports lie along the coast, and each has a harbour of its own.")
-    left = made.unanswerable(example(), [example(), other], random.Random(0))
+    distractors = Distractors.of([example().text, other.text])
+    left = made.unanswerable(example(), distractors, random.Random(0))
     assert (left.text, left.answered, left.helps) == (other.text, False, False)
     without = made.without_answer(example())
     assert without is not None
@@ -114,13 +117,34 @@ def test_questions_as_people_type_them() -> None:
     assert {made.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
 
 
+FACTS = [Fact("Ida Berg", BERG, 0, 8, ("Who is {}?",)), Fact("Bo Marsh", "Bo Marsh rows.", 0, 2, ("Where is {}?",))]
+
+
+def test_facts_are_asked_for_and_what_is_not_said_is_not_answered() -> None:
+    passages = {
+        "1": {"title": "Ida Berg (painter)", "text": "Ida Berg (3 May 1850 – 12 June 1921) was a painter."},
+        "2": {"title": "The Gull", "text": "The Gull is a film directed by Bo van Marsh and shown in 1950."},
+    }
+    found = list(facts(MultiHop("test", (), passages)))
+    assert [(fact.title, fact.text[fact.start : fact.end]) for fact in found] == [
+        ("Ida Berg", "3 May 1850"),
+        ("Ida Berg", "12 June 1921"),
+        ("The Gull", "Bo van Marsh"),
+    ]
+    made_of = [stated(found[2], found, random.Random(seed)) for seed in range(40)]
+    assert {one.answer for one in made_of if one.answered} == {"Bo van Marsh"}
+    assert any(one.answered is False and "Ida Berg" in one.question for one in made_of)
+    assert all("{" not in one.question for one in made_of)
+
+
 def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     asked = [example(f"Who keeps harbour {number}?") for number in range(50)]
     claims = [Example("test", f"Ida keeps {number}.", BERG, verdict=Verdict.YES) for number in range(50)]
     pools = {pool: claims if pool == "yes_no" else asked for pool in SHARES}
     kinds = made.kinds_of([example("What ship sails there?", "harbour") for _ in range(5)], ["The Gull", "Ida Berg"])
-    found = Pools(pools, {}, kinds, seed=1)
-    assert found.round(3) == Pools(pools, {}, kinds, seed=1).round(3)
+    distractors = Distractors.of([example().text, "Another text."])
+    found = Pools(pools, {}, kinds, distractors, FACTS, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, seed=1).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
@@ -154,3 +178,12 @@ def test_what_was_learned_from_is_refused(tmp_path: Path) -> None:
     for questions, texts in ((["who keeps  the harbour?"], []), ([], [BERG]), (["q1"], [])):
         with pytest.raises(DataError, match="was learned from"):
             trained.refuse(questions, texts)
+
+
+def test_distractors_share_rare_words_and_do_not_answer() -> None:
+    texts = [f"The {name} harbour lies in the north." for name in ("Oslo", "Bergen", "Bodo", "Tromso")]
+    asked = answered_at("test", "Who keeps Bergen harbour?", "Ida Berg keeps Bergen harbour.", 0, 8)
+    found = Distractors.of([*texts, asked.text, "Once Ida Berg kept Bergen."]).near(asked)
+    assert found[0] == texts[1]
+    assert asked.text not in found
+    assert not any("Ida Berg" in text for text in found)

@@ -1,8 +1,8 @@
 """What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
 
-Covers the content of the file that it speaks from, prompts of one's own, the endpoint, and the settings that shape requests and
-replies; code, the prompts that ship and weights are apart (`fingerprints.digest_of_code`). Does not cover what cannot be seen
-from here: what an endpoint runs under a model's name.
+Covers the content of the file that it speaks from, prompts of one's own, the endpoint, the settings that shape requests and
+replies, and the reader's weights; code, the prompts that ship and other weights are apart (`fingerprints.digest_of_code`). Does
+not cover what cannot be seen from here: what an endpoint runs under a model's name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hoptrail.language.chat.prompting import digest_of_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import find_address, wanted_model
+from hoptrail.models.reader import reader_version
 
 
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
@@ -27,7 +28,7 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     """
     kind, _, argument = name.partition(":")
     if kind == "offline":
-        return f"{name} {fingerprint(offline)}"
+        return f"{name} {fingerprint(offline)} {reader_version() if offline.reader else ''}".strip()
     if kind == "scripted":
         return f"{kind} {_digest_of_file(Path(argument))}"
     if kind == "replay":

@@ -22,6 +22,7 @@ from hoptrail.models.weights import Weights
 
 _OPSET = 20  # the first with Gelu
 _FORMAT = 9  # the file format that goes with it
+_MICROSOFT = "com.microsoft"  # operators that onnxruntime adds
 _IN_GRAPH = 4096  # bytes; a constant up to this size stands in the graph itself
 
 
@@ -35,9 +36,11 @@ class OnnxOperations:
         self.nodes: list[Any] = []
         self.small: list[Any] = []
         self.large: dict[str, NDArray[Any]] = {}
+        self._constants = 0
 
     def constant(self, values: NDArray[Any]) -> str:
-        name = f"constant{len(self.small)}"
+        self._constants += 1
+        name = f"constant{self._constants}"
         if values.nbytes <= _IN_GRAPH:
             self.small.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
             return name
@@ -111,10 +114,31 @@ class OnnxOperations:
         ]
         gives = [value(name, types.FLOAT, shape) for name, shape in outputs.items()]
         graph = self._onnx.helper.make_graph(self.nodes, "bert", takes, gives, self.small)
-        opsets = [self._onnx.helper.make_opsetid("", _OPSET)]
+        opsets = [self._onnx.helper.make_opsetid("", _OPSET), self._onnx.helper.make_opsetid(_MICROSOFT, 1)]
         model = self._onnx.helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
         serialised: bytes = model.SerializeToString()
         return serialised
+
+
+class EightBitOperations(OnnxOperations):
+    """The same, with products by stored weights in whole numbers of eight bits: less than half the time.
+
+    Each column of the weights has a scale of its own, each matrix that meets them one for all, so what is computed of a text
+    hangs a little on what is in its batch.
+    """
+
+    def matmul(self, left: str, right: str) -> str:
+        if right not in self.large:
+            return super().matmul(left, right)
+        weights = self.large.pop(right)
+        self.small = [kept for kept in self.small if kept.name != right]
+        scale = np.maximum(np.abs(weights).max(axis=0) / 127, np.float32(1e-12)).astype(np.float32)
+        whole = np.rint(weights / scale).astype(np.int8)
+        inputs = (left, self.constant(whole), self.constant(scale), self.constant(np.zeros(scale.shape, np.int8)))
+        name = f"node{len(self.nodes)}"
+        make = self._onnx.helper.make_node
+        self.nodes.append(make("DynamicQuantizeMatMul", inputs, [name], domain=_MICROSOFT))
+        return name
 
 
 class OnnxBert:

@@ -4,7 +4,7 @@
 
 One trunk, that of the encoder that ships, and three heads on it: start and end of the answer (both at [CLS] where the text
 does not answer), the verdict on a yes/no question or a claim, and whether the text brings the answer nearer. Word embeddings
-and tokeniser are the encoder's; the rest is trained by `training/`, and will be a package, hoptrail-reader, of its own. Texts
+and tokeniser are the encoder's; the rest is trained by `training/` and is a package of its own, hoptrail-reader. Texts
 are cut at 512 word pieces. Knows nothing of hops, of evidence, or of how sure an answer must be: its probabilities are not
 calibrated.
 
@@ -13,8 +13,10 @@ Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,65 +28,90 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.models.bert import BertSizes, Inputs, trunk
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.folder import read_folder
+from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.onnx_runtime import OnnxOperations, open_session
+from hoptrail.models.onnx_runtime import EightBitOperations, open_session
 from hoptrail.models.text import whole_text
 from hoptrail.models.weights import Weights, read_weights
 
 _PACKAGE = "hoptrail_reader"
 _WORDS = "embeddings.word_embeddings.weight"
 _SCALE = ".scale"
-_BATCH = 2048  # word pieces with padding
 _LONGEST = 512  # word pieces, as many as the trunk has positions
 _LONGEST_QUESTION, _LONGEST_BEFORE = 64, 96
-_LONGEST_ANSWER = 30
+_LONGEST_ANSWER = 20
+_ANSWERS = 4
+"""Of one text that are told apart."""
 _CLS, _SEP = 101, 102
 
 
 @dataclass(frozen=True, slots=True)
 class ToRead:
-    """A question, a text, and what was read for that question before."""
+    """A question, a text, and what was read for that question before. No answer begins or ends within `barred` (offsets)."""
 
     question: str
     text: str
     before: str = ""
+    barred: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Characters `start` to `end` of the text; `margin` is by how much its log odds exceed those of no answer."""
+
+    start: int
+    end: int
+    margin: float
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a text says to a question.
 
-    `start` and `end` bound the likeliest answer within the text, without surrogates, and `answered` is the probability that it
-    answers at all. `yes`, `no` and `neither` add up to 1 and mean nothing where neither yes nor no would answer. `helps` is
-    the probability that the text brings the answer nearer.
+    `answers` are the likeliest ones that do not overlap, best first; offsets are within the text without surrogates. `yes`, `no`
+    and `neither` add up to 1 and mean nothing where neither yes nor no would answer. `helps` is the probability that the text
+    brings the answer nearer.
     """
 
-    start: int
-    end: int
-    answered: float
+    answers: tuple[Answer, ...]
     yes: float
     no: float
     neither: float
     helps: float
+
+    @property
+    def answered(self) -> float:
+        """The probability that the text answers at all."""
+        return _logistic(self.answers[0].margin) if self.answers else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
     """Word pieces of question and text; `offsets` say where the text's pieces stand, the first of them at `text_at`."""
 
-    index: int
     ids: list[int]
     text_at: int
     offsets: list[tuple[int, int]]
+    barred: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Heads:
-    """Logits of a batch: shapes (texts, length, 2), (texts, 3) and (texts, 1)."""
+    """Logits of one text: shapes (length, 2), (3) and (1)."""
 
     span: FloatMatrix
     verdict: FloatMatrix
     helps: FloatMatrix
+
+
+@cache
+def installed_reader() -> Reader:
+    """The reader of the installed package; a process has one.
+
+    Raises:
+        ModelUnavailable: as for `Reader`.
+    """
+    return Reader()
 
 
 class Reader:
@@ -108,26 +135,8 @@ class Reader:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        """A reading of each, in their order."""
-        readings: dict[int, Reading] = {}
-        for batch in self._batches(pairs):
-            heads = self._graph.run(*_padded(batch))
-            for row, pieces in enumerate(batch):
-                readings[pieces.index] = _reading(
-                    pieces, heads.span[row], heads.verdict[row], float(heads.helps[row, 0])
-                )
-        return [readings[index] for index in range(len(pairs))]
-
-    def _batches(self, pairs: Sequence[ToRead]) -> Iterator[list[_Pieces]]:
-        """Batches of pairs of similar length, so that little is padded."""
-        waiting: list[_Pieces] = []
-        for pieces in sorted(self._encode(pairs), key=lambda pieces: len(pieces.ids)):
-            if waiting and (len(waiting) + 1) * len(pieces.ids) > _BATCH:
-                yield waiting
-                waiting = []
-            waiting.append(pieces)
-        if waiting:
-            yield waiting
+        """A reading of each, in their order. Each is read by itself: rounding to eight bits then hangs on nothing else."""
+        return [_reading(pieces, self._graph.run(pieces)) for pieces in self._encode(pairs)]
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
         questions, befores, texts = (
@@ -138,19 +147,19 @@ class Reader:
                 [pair.text for pair in pairs],
             )
         )
-        for index, (question, before, text) in enumerate(zip(questions, befores, texts, strict=True)):
+        for pair, question, before, text in zip(pairs, questions, befores, texts, strict=True):
             ids = [_CLS, *question.ids[:_LONGEST_QUESTION], _SEP]
             if before.ids:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
             room = _LONGEST - len(ids) - 1
-            yield _Pieces(index, [*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room])
+            yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room], pair.barred)
 
 
 class _Graph:
     """The loaded network."""
 
     def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
-        do = OnnxOperations()
+        do = EightBitOperations()
         hidden = trunk(do, weights, sizes, Inputs("pieces", "positions", "mask", "segments"))
         first = do.first_places(hidden)
 
@@ -167,10 +176,17 @@ class _Graph:
         self._large = do.large  # the session reads them where they are, so they must outlive it
         self._session = open_session(do.model(shapes, segments=True), self._large, threads)
 
-    def run(self, pieces: NDArray[np.int64], segments: NDArray[np.int64], mask: FloatMatrix) -> _Heads:
-        places = np.arange(pieces.shape[1])
-        given = {"pieces": pieces, "positions": places, "mask": mask, "segments": segments}
-        return _Heads(*self._session.run(self._outputs, given))
+    def run(self, pieces: _Pieces) -> _Heads:
+        length = len(pieces.ids)
+        segments = np.zeros((1, length), np.int64)
+        segments[0, pieces.text_at :] = 1
+        given = {
+            "pieces": np.array([pieces.ids], np.int64),
+            "positions": np.arange(length),
+            "mask": np.ones((1, length), np.float32),
+            "segments": segments,
+        }
+        return _Heads(*(values[0] for values in self._session.run(self._outputs, given)))
 
 
 def reader_folder() -> Path:
@@ -182,9 +198,30 @@ def reader_folder() -> Path:
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
-            "the reader's weights are not installed, and none are published yet: training/README.md says how to make them"
+            "the reader's weights are not installed: `pip install ./packages/hoptrail-reader` in hoptrail's repository "
+            "(11 MB). Without them, `reader = false` under [offline] in the settings answers only what tables, lists and "
+            "plain statements say outright"
         )
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def reader_version() -> str:
+    """Twelve digits of the SHA-256 of the installed weights; empty where none are installed."""
+    try:
+        manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
+    except (ModelUnavailable, OSError, ValueError):
+        return ""
+    return str(manifest["weights_sha256"])[:12]
+
+
+def refuse_learned(ids: Iterable[str]) -> None:
+    """Raises where the installed reader has learned from a question with one of these ids.
+
+    Raises:
+        DataError: it has.
+        ModelUnavailable: no reader is installed.
+    """
+    read_trained(reader_folder() / TRAINED).refuse(ids)
 
 
 def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
@@ -206,33 +243,27 @@ def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
     }
 
 
-def _padded(batch: Sequence[_Pieces]) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatMatrix]:
-    shape = (len(batch), max(len(pieces.ids) for pieces in batch))
-    ids, segments, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.float32)
-    for row, pieces in enumerate(batch):
-        ids[row, : len(pieces.ids)] = pieces.ids
-        segments[row, pieces.text_at : len(pieces.ids)] = 1
-        mask[row, : len(pieces.ids)] = 1.0
-    return ids, segments, mask
-
-
-def _reading(pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: float) -> Reading:
-    shares = np.exp(verdict - verdict.max())
+def _reading(pieces: _Pieces, heads: _Heads) -> Reading:
+    shares = np.exp(heads.verdict - heads.verdict.max())
     yes, no, neither = (float(share) for share in shares / shares.sum())
-    start, end, margin = _best_span(pieces, span)
-    return Reading(start, end, _logistic(margin), yes, no, neither, _logistic(helps))
+    return Reading(_answers(pieces, heads.span), yes, no, neither, _logistic(float(heads.helps[0])))
 
 
-def _best_span(pieces: _Pieces, span: FloatMatrix) -> tuple[int, int, float]:
-    """Where the likeliest answer stands in the text, and by how much its logits exceed those of no answer."""
-    if not pieces.offsets:
-        return 0, 0, -np.inf
-    logits = span[pieces.text_at : pieces.text_at + len(pieces.offsets)]
+def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
+    """The likeliest spans of the text that do not overlap, best first."""
+    logits = span[pieces.text_at : pieces.text_at + len(pieces.offsets)].astype(np.float64)
+    count = len(logits)
+    barred = [any(start < right and end > left for left, right in pieces.barred) for start, end in pieces.offsets]
+    logits[np.array(barred, np.bool_)] = -np.inf
     together = logits[:, None, 0] + logits[None, :, 1]
-    possible = np.triu(np.ones_like(together, np.bool_)) & ~np.triu(np.ones_like(together, np.bool_), _LONGEST_ANSWER)
-    first, last = divmod(int(np.argmax(np.where(possible, together, -np.inf))), len(logits))
-    margin = float(together[first, last] - span[0].sum())
-    return pieces.offsets[first][0], pieces.offsets[last][1], margin
+    starts, ends = np.indices((count, count))
+    together[(ends < starts) | (ends - starts >= _LONGEST_ANSWER)] = -np.inf
+    found: list[Answer] = []
+    while len(found) < _ANSWERS and together.size and np.isfinite(best := together.max()):
+        first, last = divmod(int(together.argmax()), count)
+        found.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
+        together[: last + 1, first:] = -np.inf  # all that overlap
+    return tuple(found)
 
 
 def _logistic(value: float) -> float:

@@ -1,12 +1,12 @@
 """What the stages of an answer make of a question, and how far what they say together is to be believed.
 
 Confidences are those of the language. An answer that hops led to is no surer than the least sure of them: one wrong step makes
-the rest a guess. Stages that give the same answer raise it; stages that differ take nothing away.
+the rest a guess. Stages that give the same answer have read much the same passages: together they are as sure as the surest of
+them. Stages that differ take nothing away.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,15 +27,12 @@ class Opinion:
 
 
 def believed(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
-    """How likely an answer is: that not all who gave it are wrong, their confidences taken as independent. 0 without one."""
+    """How likely an answer is: as likely as the surest of those who gave it says. 0 without one."""
     if opinion.answer is None:
         return 0.0
-    doubts = [
-        1 - other.confidence
-        for other in opinions
-        if other.answer is not None and same_words(other.answer, opinion.answer)
-    ]
-    return 1 - math.prod(doubts)
+    return max(
+        other.confidence for other in opinions if other.answer is not None and same_words(other.answer, opinion.answer)
+    )
 
 
 def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:

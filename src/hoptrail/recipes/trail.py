@@ -8,7 +8,7 @@
     belief        what the stages say together; below `least_confidence` nothing is said      opinions.py
 
 The stages come in the order of what they cost, and an answer ends them as soon as it is believed: by the language's own
-confidence, raised where two stages agree. Taken over and joined: completion before search (ChainRAG), one question at a time
+confidence. Taken over and joined: completion before search (ChainRAG), one question at a time
 (HiRAG, SUNAR), verifying and rethinking (HiRAG), a frontier under a budget (SUNAR), concluding from the path and its evidence
 (SUNAR's meta reasoner). Not taken over: summaries, feedback from sampled answers, the triple channel: none of them gained
 anything here (LOG.md). Retrieval asks no language, so `search` is the same whatever answers.

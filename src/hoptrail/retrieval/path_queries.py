@@ -42,7 +42,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """`steps` None: by rule."""
         if steps is None:
-            from hoptrail.language.offline.concluding import make_plan
+            from hoptrail.language.offline.hops import make_plan
 
             steps = make_plan(question, OfflineSettings(most_hops=MOST_STEPS)).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()

@@ -65,6 +65,24 @@ app = typer.Typer(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"hoptrail {version('hoptrail')}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Answers questions whose answer is spread over several documents, and shows the trail."""
+
+
 @app.command()
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,

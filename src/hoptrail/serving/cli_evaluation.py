@@ -13,7 +13,7 @@ import typer
 from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
-from hoptrail.language.opening import CHAT
+from hoptrail.language.opening import CHAT, OFFLINE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
@@ -79,6 +79,7 @@ def evaluate(
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
+    from hoptrail.models.reader import refuse_learned
     from hoptrail.serving.render_evaluation import render_evaluation
 
     check_writable(out)
@@ -97,6 +98,8 @@ def evaluate(
         performer = language or opened.settings.language
         if performer == CHAT:
             _tell_costs(dataset, names, opened.settings)
+        if performer == OFFLINE and opened.settings.offline.reader and not retrieval_only:
+            refuse_learned(question.id for question in dataset.questions)
         how: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
         report = measure(dataset, names, opened, folder, performer, watcher, **how)

@@ -187,12 +187,6 @@ NAMED_AFTER_OF = re.compile(
 )
 """What stands before a name and is one with it: `the village of Foss` is Foss."""
 
-KIN_WORDS = word_set(
-    "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
-    "grandmother grandson granddaughter spouse wife husband"
-)
-DATED_EVENTS = word_set("born died founded married")
-"""Kinship and dates of such events are told in words of their own: without one, and the name, a sentence does not tell them."""
 NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
 """What `after` makes no order of."""
 

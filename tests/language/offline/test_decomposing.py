@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.concluding import make_plan
+from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings

@@ -1,8 +1,4 @@
-"""Evidence made ready for reading: its sentences with their words, mentions and exact spans, and what its titles stand for.
-
-A page is one unit as read; a line is one of its sentences. The first sentence of a page is taken to say what its title is
-(`Pellow is a harbour town`), which serves as the only gazetteer.
-"""
+"""Evidence by page and line: a page is one unit as read, a line one of its sentences with its words and exact spans."""
 
 from __future__ import annotations
 
@@ -11,17 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.mentions import Mention, Shape, find_mentions
-from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import Word, content_stems, words
 from hoptrail.types import Kind, Span, Unit
-
-_DEFINITION_WORDS = 14
-_COPULA = frozenset({"is", "was", "are", "were"})
 
 
 @dataclass(frozen=True)
@@ -33,8 +24,6 @@ class Line:
     place: int
     title: str
     support: tuple[Span, ...]
-    headers: frozenset[str] = frozenset()
-    """Of a table row, folded: no answers by themselves."""
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
@@ -45,16 +34,9 @@ class Line:
         return frozenset(word.stem for word in self.words)
 
     @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
-        found = find_mentions(self.text)
-        return (
-            tuple(mention for mention in found if folded(mention.text) not in self.headers) if self.headers else found
-        )
-
-    @cached_property
     def lives(self) -> dict[int, str]:
-        """Mentions (by start) of the parenthesis after a name that mean birth or death: `(Oslo, 1 May 1900 – 2 June 1980)`."""
-        return _life_roles(self.text, self.mentions)
+        """See `life_roles`."""
+        return life_roles(self.text, find_mentions(self.text))
 
 
 @dataclass(frozen=True)
@@ -73,26 +55,6 @@ class Page:
     def stems(self) -> frozenset[str]:
         return frozenset().union(*(line.stems for line in self.lines))
 
-    @cached_property
-    def definition(self) -> tuple[Word, ...]:
-        """The words that say what the title is, or none: those after the first `is` or `was` of the first sentences."""
-        for line in self.lines[:2]:
-            for at, word in enumerate(line.words):
-                if word.lower in _COPULA:
-                    return line.words[at + 1 : at + 1 + _DEFINITION_WORDS]
-        return ()
-
-    @cached_property
-    def is_person(self) -> bool | None:
-        """Whether the title names a person; None when its page does not say."""
-        if any(line.lives for line in self.lines[:1]):
-            return True
-        if not self.definition:
-            return None
-        nouns = [word for word in self.definition if word.lower not in FUNCTION_WORDS]
-        heads = [word for word in nouns[:6] if word.text[0].islower()]
-        return any(is_person_noun(word.text) for word in heads) or any(word.stem == "birth" for word in self.definition)
-
 
 @dataclass(frozen=True)
 class EvidencePages:
@@ -105,16 +67,6 @@ class EvidencePages:
         """Full titles and titles without their parenthesis, without repeats."""
         found = [name for page in self.pages if page.title for name in (squeeze(page.title), base_title(page.title))]
         return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def by_name(self) -> dict[str, Page]:
-        """Pages by folded title; the first page of a title stands for it."""
-        found: dict[str, Page] = {}
-        for page in self.pages:
-            for name in (folded(page.title), folded(base_title(page.title))):
-                if name:
-                    found.setdefault(name, page)
-        return found
 
     @cached_property
     def lines(self) -> tuple[tuple[Page, Line], ...]:
@@ -136,16 +88,10 @@ def _page(unit: Unit, settings: OfflineSettings) -> Page:
 
 
 def _line(unit: Unit, place: int, said: Said) -> Line:
-    support = support_of(unit, said.start, said.end)
-    if said.block is None or not said.block.cells:
-        return Line(said.text, said.start, place, unit.title, support)
-    headers = frozenset(folded(cell.header) for cell in said.block.cells)
-    return Line(said.said, said.start, place, unit.title, support, headers)
-
-
-def forget_pages() -> None:
-    """Read every unit anew: what tasks before remember would make a measured time too short."""
-    _page.cache_clear()
+    is_row = said.block is not None and bool(said.block.cells)
+    return Line(
+        said.said if is_row else said.text, said.start, place, unit.title, support_of(unit, said.start, said.end)
+    )
 
 
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
@@ -167,7 +113,8 @@ _DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
 _BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
 
 
-def _life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
+def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
+    """Mentions (by start) of the parenthesis after a name that mean birth or death: `(Oslo, 1 May 1900 – 2 June 1980)`."""
     left = text.find("(", 0, 120)
     right = text.find(")", left)
     inside = [mention for mention in mentions if left < mention.start and mention.end <= right]

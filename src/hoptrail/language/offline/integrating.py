@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hoptrail.language.offline.concluding import Plan
 from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.hops import Plan
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.values import same_value

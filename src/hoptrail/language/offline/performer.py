@@ -1,7 +1,8 @@
-"""The performer `offline`: every language task by rules, at no cost but time, the same bytes for the same input.
+"""The performer `offline`: every language task without a language model, at no cost but time, the same bytes for the same input.
 
-Each task's rules stand in a file of this folder; here they are only called. With an encoder, sentences are also scored by
-meaning. It has no memory: `Recall` always abstains. It reads English; questions in other languages are mostly left unanswered.
+Plain questions are read by a small trained reader (`reading`); taking questions apart, comparing, counting, lists and steps are
+rules, each in a file of this folder. It has no memory: `Recall` always abstains. It reads English; questions in other
+languages are mostly left unanswered.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
 from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.completing import clarify, complete
-from hoptrail.language.offline.concluding import make_plan, read_by_hops
+from hoptrail.language.offline.concluding import read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explaining import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
+from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.offered import weigh_sides
-from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.reading import NoReader, Reader, TextReader
+from hoptrail.language.offline.remembered import Remembered
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.summarising import summarise
@@ -56,6 +59,7 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.models.reader import installed_reader
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, Unit, Usage
@@ -74,11 +78,20 @@ _UNANSWERED_SHARE = 0.3
 
 
 class OfflineLanguage:
-    """Performs all tasks without a language model. `encoder` may be None: then words alone decide."""
+    """Performs all tasks without a language model. `encoder` may be None: then words alone find what is close.
 
-    def __init__(self, encoder: Encoder | None = None, settings: OfflineSettings | None = None) -> None:
+    `reader` reads texts; None is the one that is installed, opened when it is first needed.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        settings: OfflineSettings | None = None,
+        reader: TextReader | None = None,
+    ) -> None:
         self._encoder = encoder
         self._settings = settings or OfflineSettings()
+        self._given_reader = reader
 
     @property
     def name(self) -> str:
@@ -90,9 +103,15 @@ class OfflineLanguage:
         """Rules are the same in every process, if the encoder is there too; see `executing.executor.Travelling`."""
         return self._encoder is None or travels(self._encoder)
 
-    def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings]]:
-        """Without the finder, which every process opens for itself."""
-        return type(self), (self._encoder, self._settings)
+    def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings, TextReader | None]]:
+        """Without the finder and the installed reader, which every process opens for itself."""
+        return type(self), (self._encoder, self._settings, self._given_reader)
+
+    @cached_property
+    def _reader(self) -> TextReader:
+        if self._given_reader is None and not self._settings.reader:
+            return NoReader()
+        return Remembered(self._given_reader or installed_reader())
 
     @cached_property
     def _finder(self) -> EntityFinder:
@@ -167,7 +186,7 @@ class OfflineLanguage:
     def _read(self, question: str, evidence: EvidencePages) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
-        reader = Reader(evidence, self._settings, self._similarity())
+        reader = Reader(evidence, self._reader, self._settings)
         return read_by_hops(question, evidence, reader, self._settings)
 
     def _assess(self, task: Assess | Verify) -> float:
@@ -189,7 +208,7 @@ class OfflineLanguage:
 
     def _compare(self, task: Sample | Entail | Equate) -> Samples | Relation | bool:
         if isinstance(task, Sample):
-            return sample(task, self._settings)
+            return sample(task, self._reader, self._settings)
         return relation(task) if isinstance(task, Entail) else alike(task)
 
     def _similarity(self) -> _Similarity | None:

@@ -1,14 +1,12 @@
-"""What rules an answer out before it is weighed: figures that nobody tells, values of nobody knows which side, unknown names."""
+"""What rules an answer out before it is weighed: figures that nobody gives, answers of another type, unknown names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from hoptrail.language.offline.comparing import Comparison, Verdictor
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.questions import Question, Wanted
-from hoptrail.language.offline.reading import Found
 from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.words import content_stems, words
@@ -61,15 +59,6 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
             word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
         )
     return asked is None or asked.wanted is not Wanted.PERSON or _DIGIT.search(answer) is None
-
-
-def from_one_place(comparison: Comparison, found: Sequence[Found]) -> bool:
-    """Whether the values of both sides were read off one sentence: nobody knows which of them is whose."""
-    each = len(comparison.questions)
-    if len(found) < 2 * each or comparison.by in _YES_OR_NO:
-        return False
-    first, second = found[:each], found[each : 2 * each]
-    return any(one.support == other.support for one, other in zip(first, second, strict=True))
 
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:

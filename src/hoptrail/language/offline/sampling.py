@@ -7,17 +7,17 @@ evidence disagrees, not how unsure a model is: the same tendency on another scal
 from __future__ import annotations
 
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.reading import Reader, TextReader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Entail, Equate, Relation, Sample, Samples
 from hoptrail.text.normal_forms import same_words
 
 
-def sample(task: Sample, settings: OfflineSettings) -> Samples:
+def sample(task: Sample, model: TextReader, settings: OfflineSettings) -> Samples:
     """What each of the first `samples` pieces answers."""
     answers = []
     for unit in task.evidence[: task.samples]:
-        found = Reader(open_evidence((unit,), settings), settings).read(task.question)
+        found = Reader(open_evidence((unit,), settings), model, settings).read(task.question)
         answers.append(found.answer if found else None)
     return Samples(tuple(answers) or (None,))
 

@@ -1,0 +1,179 @@
+"""Fits the judge of the offline language: how probably an answer is right, from what was seen on the way to it.
+
+    python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
+
+FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
+evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
+those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
+counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge. What is printed
+was judged by weights that were fitted on all other folders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import parser, print_table
+from numpy.typing import NDArray
+
+from hoptrail import Index, Unit
+from hoptrail.evaluation.data_folders import load_data
+from hoptrail.evaluation.datasets import ANSWER_RULES
+from hoptrail.evaluation.outcomes import is_right
+from hoptrail.evaluation.scoring import Rule, score_answer
+from hoptrail.language.offline import judging
+from hoptrail.language.offline.concluding import Option, options, study
+from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.judging import NAMES, Judge, write_judge
+from hoptrail.language.offline.reading import Reader, TextReader
+from hoptrail.language.offline.remembered import Remembered
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.spelling import corrected
+from hoptrail.models.reader import installed_reader
+from hoptrail.types import AnswerKind
+
+FOUND, READ = 20, 5
+UNANSWERABLE_WEIGHT = 0.4
+RIDGE = 3.0
+LEAST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_READ_KINDS = (AnswerKind.SHORT, AnswerKind.YES_NO)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What may be concluded of a question, and which of it is right."""
+
+    folder: str
+    answerable: bool
+    options: tuple[Option, ...]
+    right: tuple[bool, ...]
+    f1: tuple[float, ...]
+
+
+def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
+    """Two for each question that one reading may settle."""
+    settings = OfflineSettings()
+    rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
+    index = Index(work / "index" / folder.name)
+    for question in load_data(folder).questions:
+        if kind_asked(question.question) not in _READ_KINDS:
+            continue
+        found = [hit.unit for hit in index.search(question.question, recipe="trail", limit=FOUND)]
+        for answerable, units in ((True, found[:READ]), (False, without(question.answers, found)[:READ])):
+            evidence = open_evidence(units, settings)
+            asked = corrected(question.question, units)
+            offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
+            known = answerable and not question.unanswerable
+            right = tuple(known and is_right(question, one.answer) for one in offered)
+            f1 = tuple(
+                score_answer(one.answer, question.answers, rule).f1 if known and question.answers else 0.0
+                for one in offered
+            )
+            yield Example(folder.name, known, tuple(offered), right, f1)
+
+
+def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
+    """The units that name none of the answers."""
+    said = [answer.lower() for answer in answers if answer]
+    return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
+
+
+def fit(found: Sequence[Example]) -> Judge:
+    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
+    values = np.array([option.evidence.values for one in found for option in one.options])
+    right = np.array([right for one in found for right in one.right], dtype=np.float64)
+    sizes = Counter(one.folder for one in found for _ in one.options)
+    share = {folder: len(values) / len(sizes) / size for folder, size in sizes.items()}
+    counts = np.array(
+        [share[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT) for one in found for _ in one.options]
+    )
+    mean, deviation = values.mean(0), values.std(0) + 1e-6
+    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
+    weights = np.zeros(standard.shape[1])
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-standard @ weights))
+        slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
+        curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
+        weights -= np.linalg.solve(curve, slope)
+    own = weights[:-1] / deviation
+    return Judge(tuple(own.tolist()), float(weights[-1] - mean @ own))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The likeliest option of an example."""
+
+    folder: str
+    answerable: bool
+    probability: float
+    right: bool
+    f1: float
+
+
+def likeliest(one: Example, judge: Judge) -> Judged:
+    """What would be answered, however unsure."""
+    best = max(((judge.probability(option.evidence), at) for at, option in enumerate(one.options)), default=(0.0, None))
+    probability, at = best
+    right, f1 = (one.right[at], one.f1[at]) if at is not None else (False, 0.0)
+    return Judged(one.folder, one.answerable, probability, right, f1)
+
+
+def report(judged: Sequence[Judged]) -> None:
+    """F1 by folder, and what probabilities are worth."""
+    folders = sorted({one.folder for one in judged})
+    rows = []
+    for folder in folders:
+        own = [one for one in judged if one.folder == folder and one.answerable]
+        sure = [one for one in judged if one.folder == folder and one.probability >= 0.5]
+        share = [one for one in own if one.probability >= 0.5]
+        rows.append(
+            (
+                *(
+                    folder,
+                    len(own),
+                    float(np.mean([one.f1 for one in own])),
+                    float(np.mean([one.right for one in own])),
+                ),
+                *(len(share) / max(1, len(own)), float(np.mean([one.right for one in share])) if share else 0.0),
+                float(np.mean([one.right for one in sure])) if sure else 0.0,
+            )
+        )
+    print_table(("folder", "answerable", "F1 anyhow", "right anyhow", "sure", "sure: right", "with unanswerable"), rows)
+    table = []
+    for least, most in zip(LEAST, (*LEAST[1:], 1.01), strict=True):
+        within = [one for one in judged if least <= one.probability < most]
+        if within:
+            mean = float(np.mean([one.probability for one in within]))
+            table.append((f"{least:.1f}", len(within), mean, float(np.mean([one.right for one in within]))))
+    print_table(("from", "answers", "mean probability", "right"), table)
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
+    arguments.add_argument("--folds-only", action="store_true", help="report, but write no weights")
+    given = arguments.parse_args()
+    model = Remembered(installed_reader())
+    found = [one for folder in given.folders for one in examples(folder, given.work, model)]
+    names = sorted({one.folder for one in found})
+    judged = []
+    for name in names:
+        judge = fit([one for one in found if one.folder != name] or found)
+        judged += [likeliest(one, judge) for one in found if one.folder == name]
+    report(judged)
+    judge = fit(found)
+    print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
+    if not given.folds_only:
+        path = Path(judging.__file__).parent / "weights" / "judge.json"
+        path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

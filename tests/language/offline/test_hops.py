@@ -1,0 +1,75 @@
+"""Plans followed hop by hop: several ways are kept, and the likeliest whole way wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.hops import Followed, follow, make_plan
+from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.types import Unit
+from language.offline.scripted_reader import ScriptedReader
+
+MakeUnit = Callable[[str, str], Unit]
+SETTINGS = OfflineSettings()
+QUESTION = "Where was the designer of the Gull born?"
+FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
+
+
+def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> Followed:
+    reader = Reader(open_evidence(units, SETTINGS), ScriptedReader(script), SETTINGS)
+    return follow(make_plan(question, SETTINGS), reader, question)
+
+
+def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:
+    units = (
+        passage("The Gull", "The Gull was built by Bo Marsh to the drawings of Ida Berg."),
+        passage("Ida Berg", "Ida Berg was born in Dunmere."),
+    )
+    script = {
+        FIRST: {"Bo Marsh": 2.0, "Ida Berg": 1.5},
+        SECOND.format("Bo Marsh"): {"Dunmere": -6.0},
+        SECOND.format("Ida Berg"): {"Dunmere": 5.0},
+    }
+    found = followed(QUESTION, units, script)
+    assert [(asked, hop.answer) for asked, hop in found.hops] == [
+        (FIRST, "Ida Berg"),
+        (SECOND.format("Ida Berg"), "Dunmere"),
+    ]
+    assert found.answer == "Dunmere"
+    assert found.weakest.answer == "Ida Berg"
+
+
+def test_a_plan_that_breaks_off_concludes_nothing(passage: MakeUnit) -> None:
+    units = (passage("The Gull", "The Gull was drawn by Ida Berg."),)
+    found = followed(QUESTION, units, {FIRST: {"Ida Berg": 3.0}})
+    assert [hop.answer for _, hop in found.hops] == ["Ida Berg"]
+    assert not found.is_complete
+    assert found.answer is None
+
+
+def test_what_the_question_names_is_no_answer(passage: MakeUnit) -> None:
+    units = (passage("The Gull", "The Gull was drawn by Ida Berg."),)
+    found = followed(QUESTION, units, {FIRST: {"The Gull": 9.0, "Ida Berg": 1.0}})
+    assert [hop.answer for _, hop in found.hops] == ["Ida Berg"]
+
+
+def test_both_sides_of_a_comparison_are_read_and_compared_by_rule(passage: MakeUnit) -> None:
+    units = (
+        passage("Ida Berg", "Ida Berg was born on 3 May 1850."),
+        passage("Bo Marsh", "Bo Marsh was born on 7 June 1862."),
+    )
+    script = {
+        "When was Ida Berg born?": {"3 May 1850": 4.0},
+        "When was Bo Marsh born?": {"7 June 1862": 3.0},
+    }
+    found = followed("Who was born later, Ida Berg or Bo Marsh?", units, script)
+    assert found.answer == "Bo Marsh"
+    assert found.concludes
+
+
+def test_values_of_both_sides_from_one_sentence_are_not_told_apart(passage: MakeUnit) -> None:
+    units = (passage("Two painters", "Ida Berg and Bo Marsh were born in 1850 and 1862."),)
+    script = {"When was Ida Berg born?": {"1850": 4.0}, "When was Bo Marsh born?": {"1862": 4.0}}
+    assert followed("Who was born later, Ida Berg or Bo Marsh?", units, script).answer is None

@@ -1,0 +1,57 @@
+"""The reader's weights as they ship: what the manifest says is so, and they read the sample documents."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from pathlib import Path
+
+import pytest
+from training.manifest import MANIFEST, WEIGHTS, Manifest
+
+from hoptrail.models.learned import TRAINED, read_trained
+from hoptrail.models.minilm import WEIGHTS_SHA256
+from hoptrail.models.reader import ToRead, installed_reader, reader_folder, reader_version
+
+PACKAGE = Path(__file__).parents[2] / "packages" / "hoptrail-reader"
+MOST_BYTES = 22_000_000
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return Manifest.model_validate_json((reader_folder() / MANIFEST).read_text(encoding="utf-8"))
+
+
+def test_the_files_are_those_of_the_manifest(manifest: Manifest) -> None:
+    for name, digest in ((WEIGHTS, manifest.weights_sha256), (TRAINED, manifest.trained_sha256)):
+        content = (reader_folder() / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest
+        assert len(content) <= MOST_BYTES
+    assert manifest.trunk_sha256 == WEIGHTS_SHA256
+    assert manifest.weights_sha256.startswith(reader_version())
+    assert reader_version()
+
+
+def test_what_was_learned_from_is_named_with_its_licence(manifest: Manifest) -> None:
+    assert manifest.sources
+    assert all(source.licences and len(source.sha256) == 64 for source in manifest.sources)
+    declared = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["license"]
+    assert manifest.licence == declared
+
+
+def test_what_was_seen_is_known_by_fingerprints() -> None:
+    trained = read_trained(reader_folder() / TRAINED)
+    assert len(trained.fingerprints) > 50_000
+    assert bool((trained.fingerprints[1:] > trained.fingerprints[:-1]).all())
+    trained.refuse(["Who keeps the light of the invented harbour?"], ["Nobody wrote this before."])
+
+
+def test_it_reads() -> None:
+    texts = [
+        "Harbour\nThe harbour was designed by Ilse Marrow in 1871. It has two piers and a slipway.",
+        "Weather\nIt rained for a week, and the ferry stayed in port until the storm was over.",
+    ]
+    right, other = installed_reader().read([ToRead("Who designed the harbour?", text) for text in texts])
+    assert texts[0][right.answers[0].start : right.answers[0].end] == "Ilse Marrow"
+    assert right.answered > 0.8 > 0.3 > other.answered
+    assert right.helps > other.helps
