@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.decomposing import chain
+from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Decompose, Finding
