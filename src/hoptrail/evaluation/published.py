@@ -52,10 +52,10 @@ class Row:
     """One system's values, in the order of the table's columns.
 
     `recipe` is what reproduces it; `lacks` says what of the system there is none for, or what data it needs where that is not
-    what the table's other rows need. `settings` is what must be set for it (TOML), `command` how where that is not by asking a
-    model; only what the `model` answered that is named here counts for it, where one is; `indexed_by` is the model that indexed
-    where another one answered, which no run here fills, since one model does both. `folder` is the data set of all its columns,
-    where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
+    what the table's other rows need. `settings` is what must be set for it (TOML), `command` how where that is not by asking
+    a model. Only what the `model` answered that is named here counts for it, where one is; `indexed_by` is the model that
+    indexed where another one answered, which no run here fills, since one model does both. `folder` is the data set of all its
+    columns, where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
     the row comes to without a model, by column, and `rules_by` says how.
     """
 
