@@ -49,7 +49,7 @@ HEAVY += [
 ORDER = [
     {"types", "errors"},
     {"text"},
-    {"fingerprints", "replacing"},
+    {"exhaustion", "fingerprints", "replacing"},
     {"executing"},
     {"models"},
     {"language"},
