@@ -52,7 +52,7 @@ HEAVY += [
 ORDER = [
     {"types", "errors"},
     {"text"},
-    {"fingerprints", "replacing"},
+    {"exhaustion", "fingerprints", "replacing"},
     {"executing"},
     {"models"},
     {"language"},
