@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hoptrail import Index, Unit
 from hoptrail.evaluation.data_folders import load_data
-from hoptrail.evaluation.datasets import ANSWER_RULES
-from hoptrail.evaluation.outcomes import is_right
+from hoptrail.evaluation.datasets import ANSWER_RULES, Question
+from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
 from hoptrail.language.offline.concluding import Option, options, study
@@ -62,10 +62,12 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
     for question in load_data(folder).questions:
-        if kind_asked(question.question) not in _READ_KINDS:
+        kind = kind_asked(question.question)
+        if kind not in _READ_KINDS:
             continue
         found = [hit.unit for hit in index.search(question.question, recipe="trail", limit=FOUND)]
-        for answerable, units in ((True, found[:READ]), (False, without(question.answers, found)[:READ])):
+        bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
+        for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
             asked = corrected(question.question, units)
             offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
@@ -82,6 +84,11 @@ def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     """The units that name none of the answers."""
     said = [answer.lower() for answer in answers if answer]
     return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
+
+
+def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
+    """The units that do not settle a question of yes or no; none where nobody said which do."""
+    return [unit for unit in units if not settles(question, [unit.text, unit.readable])] if question.shows else []
 
 
 def fit(found: Sequence[Example]) -> Judge:

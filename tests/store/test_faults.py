@@ -455,7 +455,7 @@ for path in [folder / "new", *(path for path in folder.rglob("*") if path.is_fil
         continue
     sys.exit(f"{path} can be written")
 with Snapshot.open(folder) as snapshot:
-    print(len(list(snapshot.units(Kind.PASSAGE))), len(snapshot.search_keywords("river harbour designed", 9)))
+    print(len(list(snapshot.units(Kind.PASSAGE))), len(snapshot.search.keywords("river harbour designed", 9)))
 """
 
 WITHOUT_PRIVILEGES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()

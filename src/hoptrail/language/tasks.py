@@ -161,7 +161,7 @@ class Abstain(StrEnum):
 class Read(Task[Reading]):
     """Answer `question` from `evidence` (best first), or abstain. The task that design and docs call `answer`.
 
-    `abstain` is for models: rules say nothing that they did not find.
+    `abstain` says how readily.
     """
 
     question: str

@@ -25,7 +25,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.question_kinds import kind_asked
-from hoptrail.language.tasks import Language, Read
+from hoptrail.language.tasks import Abstain, Language, Read
 from hoptrail.recipes.answering import cite, hops_of, tell
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import failed
@@ -55,7 +55,7 @@ class TrailSettings(PassageSettings):
     wide: bool = True
     wide_trust: float = 0.7
     sure: float = 0.5
-    least_confidence: float = 0.5
+    least_confidence: float = 0.45
     tasks: int = 0
     tokens: int = 0
 
@@ -108,7 +108,7 @@ class TrailRecipe:
         "verified": TrailSettings(chain=ChainSettings(verify=True)),
         "cross-checked": TrailSettings(chain=ChainSettings(conclude="both")),
         "answers-only": TrailSettings(chain=ChainSettings(conclude="answers")),
-        "guessing": TrailSettings(least_confidence=0.0),
+        "guessing": TrailSettings(least_confidence=0.0, abstain=Abstain.NEVER),
     }
 
     def retrieve(self, question: str) -> Ranking:

@@ -79,7 +79,6 @@ def evaluate(
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
     from hoptrail.evaluation.running import INDEX_FOLDER
     from hoptrail.evaluation.running import evaluate as run
-    from hoptrail.models.reader import refuse_learned
     from hoptrail.serving.render_evaluation import render_evaluation
 
     check_writable(out)
@@ -96,10 +95,8 @@ def evaluate(
             raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
         names = named(recipes)
         performer = language or opened.settings.language
-        if performer == CHAT:
-            _tell_costs(dataset, names, opened.settings)
-        if performer == OFFLINE and opened.settings.offline.reader and not retrieval_only:
-            refuse_learned(question.id for question in dataset.questions)
+        if not retrieval_only:
+            _check_performer(performer, dataset, names, opened.settings)
         how: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
         report = measure(dataset, names, opened, folder, performer, watcher, **how)
@@ -113,6 +110,16 @@ def evaluate(
     _write_results(report.to_json(), out)
     if report.unread:
         raise typer.Exit(INCOMPLETE)
+
+
+def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
+    """Tells what asking a model may cost; refuses questions that the reader has learned from."""
+    if performer == CHAT:
+        _tell_costs(dataset, recipes, settings)
+    if performer == OFFLINE and settings.offline.reader:
+        from hoptrail.models.reader import refuse_learned
+
+        refuse_learned(question.id for question in dataset.questions)
 
 
 def _tell_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:

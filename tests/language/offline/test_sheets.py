@@ -108,6 +108,17 @@ def test_the_dates_of_a_life_are_told_apart(passage: MakeUnit) -> None:
     assert roles == ["birth", "death", ""]
 
 
+def test_the_noun_that_is_asked_for_belongs_to_the_name(passage: MakeUnit) -> None:
+    sheet = sheet_of(
+        passage("Tarnwick", "The River Lathe flows through the town, far from Lake Foss and in Varden."), 10_000
+    )
+    answers = [
+        sheet.answer(*words_at(sheet, words), "?", noun)
+        for words, noun in (("Lathe", "river"), ("Lathe", "town"), ("Foss", "lake"), ("in Varden", ""))
+    ]
+    assert [found[0] for found in answers if found] == ["River Lathe", "Lathe", "Lake Foss", "Varden"]
+
+
 def test_a_sheet_ends_before_its_longest(passage: MakeUnit) -> None:
     sheet = sheet_of(passage("Log", "It rained. " * 200), 120)
     assert len(sheet.text) <= 120

@@ -89,6 +89,7 @@ def options(studied: Studied) -> list[Option]:
 def _planned(answer: str, studied: Studied) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
+    verdict = float(answer in {"yes", "no"} and not several)
     steps = followed.steps
     if followed.concludes:
         spans = dict.fromkeys(span for step in steps for span in step.support)
@@ -97,7 +98,8 @@ def _planned(answer: str, studied: Studied) -> Option:
         by_hops=float(several),
         compared=float(followed.plan.comparison is not None),
         cell=sum(hop.is_cell for _, hop in followed.hops) / len(followed.hops),
-        verdict=float(answer in {"yes", "no"} and not several),
+        verdict=verdict,
+        verdict_odds=verdict * cut(weakest.odds),
         odds=cut(weakest.odds),
         odds_by_hops=cut(weakest.odds) * several,
         lead=cut(weakest.lead),
@@ -113,10 +115,12 @@ def _planned(answer: str, studied: Studied) -> Option:
 
 def _read_at_once(best: Found, studied: Studied) -> Option:
     followed = studied.followed
+    verdict = float(best.answer in {"yes", "no"})
     evidence = Evidence(
         at_once=1.0,
         cell=float(best.is_cell),
-        verdict=float(best.answer in {"yes", "no"}),
+        verdict=verdict,
+        verdict_odds=verdict * cut(best.odds),
         odds=cut(best.odds),
         lead=cut(best.lead),
         helps=best.helps,
@@ -139,6 +143,6 @@ def read_by_hops(
     judge = judge or stored_judge()
     judged = [(judge.probability(option.evidence), option) for option in options(studied)]
     probability, best = max(judged, key=lambda one: one[0], default=(0.0, None))
-    if best is None or probability < settings.least_confidence:
+    if best is None:
         return Reading(None, studied.followed.steps)
     return Reading(best.answer, best.steps, round(probability, 4))

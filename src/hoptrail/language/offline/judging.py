@@ -16,7 +16,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for and against an answer; odds are log odds, cut at `_MOST`. By which way it was found, others are 0.
+    """What speaks for and against an answer; odds are log odds, cut at `_MOST`. What does not apply is 0.
 
     `odds`, `lead`, `helps` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
     `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
@@ -28,6 +28,7 @@ class Evidence:
     compared: float = 0.0
     cell: float = 0.0
     verdict: float = 0.0
+    verdict_odds: float = 0.0
     odds: float = 0.0
     odds_by_hops: float = 0.0
     lead: float = 0.0

@@ -37,6 +37,7 @@ from hoptrail.language.offline.summarising import summarise
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import (
+    Abstain,
     Assess,
     Clarify,
     Complete,
@@ -73,6 +74,8 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
 
 _SIDES = 2
+_ALLOWED_SHARE = 0.25
+"""Of the least confidence where a question may be left, but only when nothing helps with it."""
 _UNANSWERED_SHARE = 0.3
 """The most that covering the question's words is worth while no answer was read."""
 
@@ -140,8 +143,8 @@ class OfflineLanguage:
             case Complete() | Clarify():
                 asked = task.question
                 return complete(asked, task.findings) if isinstance(task, Complete) else clarify(asked, task.context)
-            case Read(question, evidence):
-                return self._answer(question, evidence)
+            case Read(question, evidence, abstain):
+                return self._answer(question, evidence, self._least(abstain))
             case Assess() | Verify():
                 return self._assess(task)
             case Integrate():
@@ -160,34 +163,39 @@ class OfflineLanguage:
         at = len(task.findings)
         return Decomposition(questions[at : at + 1] if answered else ())
 
-    def _answer(self, question: str, units: Sequence[Unit]) -> Reading:
-        """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
-        question = corrected(question[: self._settings.question_characters], units)
-        return self._of_kind_asked(question, units)
+    def _least(self, abstain: Abstain) -> float:
+        """How probable an answer has to be."""
+        shares = {Abstain.ALWAYS: 1.0, Abstain.ALLOWED: _ALLOWED_SHARE, Abstain.NEVER: 0.0}
+        return self._settings.least_confidence * shares[abstain]
 
-    def _of_kind_asked(self, asked: str, units: Sequence[Unit]) -> Reading:
+    def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
+        """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
+        asked = corrected(question[: self._settings.question_characters], units)
         kind = kind_asked(asked)
         match kind:
             case AnswerKind.PASSAGE:
-                return explain(asked, units, self._similarity())
+                return explain(asked, units, _similarity(self._encoder))
             case AnswerKind.STEPS:
-                return steps(asked, units, self._similarity())
+                return steps(asked, units, _similarity(self._encoder))
             case AnswerKind.LIST:
-                return listing(asked, units, self._similarity())
+                return listing(asked, units, _similarity(self._encoder))
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
-            reading = _of_kind(self._read(asked, open_evidence(units, self._settings)), kind)
+            reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
-            return max(reading, claim(asked, units, self._similarity()), key=lambda one: one.confidence)
+            return max(reading, claim(asked, units, _similarity(self._encoder)), key=lambda one: one.confidence)
         # What concludes from a value of each side has a step for each; anything else chose a side without them.
-        weighed = weigh_sides(asked, units, self._similarity()) if len(reading.steps) <= _SIDES else Reading(None)
+        weighed = (
+            weigh_sides(asked, units, _similarity(self._encoder)) if len(reading.steps) <= _SIDES else Reading(None)
+        )
         return reading if weighed.answer is None else weighed
 
-    def _read(self, question: str, evidence: EvidencePages) -> Reading:
+    def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
-        return read_by_hops(question, evidence, reader, self._settings)
+        reading = read_by_hops(question, evidence, reader, self._settings)
+        return reading if reading.confidence >= least else Reading(None, reading.steps[:-1], kind=reading.kind)
 
     def _assess(self, task: Assess | Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)
@@ -202,7 +210,8 @@ class OfflineLanguage:
 
     def _integrate(self, task: Integrate) -> Reading:
         evidence = open_evidence(task.evidence, self._settings)
-        reading = self._read(task.question, evidence) if task.evidence else Reading(None)
+        least = self._least(task.abstain)
+        reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
         concluded = conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
@@ -210,9 +219,6 @@ class OfflineLanguage:
         if isinstance(task, Sample):
             return sample(task, self._reader, self._settings)
         return relation(task) if isinstance(task, Entail) else alike(task)
-
-    def _similarity(self) -> _Similarity | None:
-        return _Similarity(self._encoder) if self._encoder else None
 
 
 def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
@@ -222,6 +228,10 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     if kind is AnswerKind.YES_NO:
         return Reading(None, reading.steps, kind=AnswerKind.YES_NO)
     return reading
+
+
+def _similarity(encoder: Encoder | None) -> _Similarity | None:
+    return _Similarity(encoder) if encoder else None
 
 
 class _Similarity:

@@ -19,7 +19,7 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
 from hoptrail.models.reader import Reading, ToRead
 from hoptrail.text.normal_forms import base_title
-from hoptrail.text.values import same_value
+from hoptrail.text.values import read_date, same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span
 
@@ -111,12 +111,13 @@ class Reader:
             for one in reading.answers:
                 if lived and sheet.life_role(one.start, one.end) not in {"", *lived}:
                     continue  # the other date of a life
-                worded = sheet.answer(one.start, one.end, text)
+                worded = sheet.answer(one.start, one.end, text, question.noun)
                 if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
                     continue
                 dated = sheet.at(one.start)
+                answer = _year(worded[0]) if question.wanted is Wanted.YEAR else worded[0]
                 yield Found(
-                    *(*worded, one.margin + bonus, reading.helps),
+                    *(answer, worded[1], one.margin + bonus, reading.helps),
                     said=said,
                     date=dated.said.date if dated else "",
                     stems=content_stems(dated.said.said) if dated else frozenset(),
@@ -144,6 +145,11 @@ class Reader:
             readings = self._model.read([ToRead(question, sheet.text, barred=sheet.barred) for sheet in sheets])
             self._read[question] = list(zip(chosen, sheets, readings, strict=True))
         return self._read[question]
+
+
+def _year(answer: str) -> str:
+    date = read_date(answer)
+    return str(abs(date[0])) if date else answer
 
 
 def _latest_first(found: Sequence[Found]) -> list[Found]:

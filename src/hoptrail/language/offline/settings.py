@@ -35,8 +35,9 @@ class OfflineSettings:
     """Units that are read for one plain question at most: those that say most of its words."""
     most_hops: int = 8
 
-    least_confidence: float = 0.08
-    """Below this calibrated confidence a question is left unanswered: about one answer in twelve is right there."""
+    least_confidence: float = 0.3
+    """Below this probability of being right an answer is not given; a quarter of it where a recipe only allows silence, nothing
+    where it never does."""
 
     def __post_init__(self) -> None:
         check_finder(self.entities)

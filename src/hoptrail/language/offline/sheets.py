@@ -6,6 +6,7 @@ may be one, because a page rarely says its own name where it is asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +19,8 @@ from hoptrail.text.values import with_unit
 from hoptrail.text.words import content_stems
 from hoptrail.types import Block, Span, Unit
 
+_PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
+"""`in Varden` is Varden."""
 _CUT = ' \t\n,;:.!?"“”'
 """Characters that open or close no answer."""
 
@@ -46,11 +49,11 @@ class Sheet:
         """Of all its words that say something."""
         return content_stems(self.text)
 
-    def answer(self, start: int, end: int, question: str) -> tuple[str, tuple[Span, ...]] | None:
+    def answer(self, start: int, end: int, question: str, noun: str = "") -> tuple[str, tuple[Span, ...]] | None:
         """The words at `start` to `end` and the spans of the document that say them; None where these are no statement's.
 
         An answer ends with its statement, in a table with its cell. That of a title rests on the statement that says most of
-        the question.
+        the question. `noun` is what is asked for (`river`): as part of the name it belongs to the answer.
         """
         if start < self.title_end:
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
@@ -58,6 +61,7 @@ class Sheet:
         else:
             part = self.at(start)
             headers = (left for left, _ in self.barred if left > start)
+            start, end = self._with_noun(start, end, noun) if part and noun else (start, end)
             answer = self._worded(start, min(end, part.end, *headers)) if part else ""
         if part is None or not answer:
             return None
@@ -87,13 +91,18 @@ class Sheet:
         asked = content_stems(question)
         return max(self.parts, key=lambda part: len(asked & content_stems(part.said.said)), default=None)
 
+    def _with_noun(self, start: int, end: int, noun: str) -> tuple[int, int]:
+        before = re.search(rf"\b{re.escape(noun.capitalize())} $", self.text[:start])
+        after = re.match(rf" {re.escape(noun.capitalize())}\b", self.text[end:])
+        return before.start() if before else start, end + after.end() if after else end
+
     def _worded(self, start: int, end: int) -> str:
         """Without what opens or closes a clause, a bare number with its unit."""
         answer = self.text[start:end]
         start, end = start + len(answer) - len(answer.lstrip(_CUT)), start + len(answer.rstrip(_CUT))
         answer = " ".join(self.text[start:end].split())
         bare = answer.replace(",", "").replace(".", "", 1).isdigit()
-        return with_unit(self.text, start, end) if bare else _closed(answer)
+        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _closed(answer))
 
 
 def _closed(answer: str) -> str:
