@@ -187,6 +187,11 @@ NAMED_AFTER_OF = re.compile(
 )
 """What stands before a name and is one with it: `the village of Foss` is Foss."""
 
+KIN_WORDS = word_set(
+    "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
+    "grandmother grandson granddaughter spouse wife husband"
+)
+"""Kinship is told in words of its own."""
 NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
 """What `after` makes no order of."""
 

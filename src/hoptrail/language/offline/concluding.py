@@ -6,7 +6,7 @@ Comparisons, conditions that must agree, and figures that somebody has to work o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hoptrail.language.offline.evidence import EvidencePages
@@ -19,6 +19,11 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.mentions import Shape, find_mentions
 
+_VERDICT = 0.25
+"""The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
+(FEVER .87, balanced), and no better than chance where several facts imply it (StrategyQA .55).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -27,6 +32,8 @@ class Option:
     answer: str
     steps: tuple[Step, ...]
     evidence: Evidence
+    ruled: float = 0.0
+    """The belief in a yes or a no that a rule gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,8 @@ def _at_once(
     named = [mention.text for mention in find_mentions(question, question=True)]
     found = reader.ranked(question, [name for name in named if name not in sides])
     if sides:
-        return [one for one in found if any(same_answer(one.answer, side) for side in sides)]
+        named_sides = ((one, next((side for side in sides if same_answer(one.answer, side)), "")) for one in found)
+        return [replace(one, answer=side) for one, side in named_sides if side]
     return [one for one in found if may_answer(one.answer, asked, followed.plan.comparison)]
 
 
@@ -89,7 +97,7 @@ def options(studied: Studied) -> list[Option]:
 def _planned(answer: str, studied: Studied) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
-    verdict = float(answer in {"yes", "no"} and not several)
+    verdict = float(any(hop.is_verdict for _, hop in followed.hops))
     steps = followed.steps
     if followed.concludes:
         spans = dict.fromkeys(span for step in steps for span in step.support)
@@ -110,12 +118,13 @@ def _planned(answer: str, studied: Studied) -> Option:
         strangers=studied.strangers,
         said=weakest.said,
     )
-    return Option(answer, steps, evidence)
+    ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
+    return Option(answer, steps, evidence, ruled)
 
 
 def _read_at_once(best: Found, studied: Studied) -> Option:
     followed = studied.followed
-    verdict = float(best.answer in {"yes", "no"})
+    verdict = float(best.is_verdict)
     evidence = Evidence(
         at_once=1.0,
         cell=float(best.is_cell),
@@ -133,6 +142,13 @@ def _read_at_once(best: Found, studied: Studied) -> Option:
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 
 
+def _believed(option: Option, judge: Judge) -> float:
+    if option.ruled:
+        return option.ruled
+    probability = judge.probability(option.evidence)
+    return min(probability, _VERDICT) if option.evidence.verdict else probability
+
+
 def read_by_hops(
     question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings, judge: Judge | None = None
 ) -> Reading:
@@ -141,7 +157,7 @@ def read_by_hops(
     if is_computed(studied.question, evidence):
         return Reading(None, studied.followed.steps)
     judge = judge or stored_judge()
-    judged = [(judge.probability(option.evidence), option) for option in options(studied)]
+    judged = [(_believed(option, judge), option) for option in options(studied)]
     probability, best = max(judged, key=lambda one: one[0], default=(0.0, None))
     if best is None:
         return Reading(None, studied.followed.steps)

@@ -17,6 +17,7 @@ from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
+from hoptrail.language.offline.yes_or_no import settled
 from hoptrail.models.reader import Reading, ToRead
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.values import read_date, same_value
@@ -55,7 +56,8 @@ class Found:
 
     `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer; `helps` is the
     probability that the page brings the answer nearer, `said` the share of the question's words on it. `is_cell`: a table's
-    whole cell. `date` (ISO, empty: none) and `stems` are those of the statement.
+    whole cell. `is_verdict`: a yes or a no of the reader, which no rule gives. `date` (ISO, empty: none) and `stems` are those
+    of the statement.
     """
 
     answer: str
@@ -65,6 +67,7 @@ class Found:
     lead: float = 0.0
     said: float = 1.0
     is_cell: bool = False
+    is_verdict: bool = False
     date: str = ""
     stems: frozenset[str] = frozenset()
 
@@ -94,7 +97,7 @@ class Reader:
         if question is None or not _readable(question):
             return []
         if question.wanted is Wanted.YES_NO:
-            return self._verdicts(text)
+            return self._verdicts(question)
         avoided = [_stems(name) for name in avoid]
         cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
         found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
@@ -123,16 +126,19 @@ class Reader:
                     stems=content_stems(dated.said.said) if dated else frozenset(),
                 )
 
-    def _verdicts(self, text: str) -> list[Found]:
-        """Yes or no by the page that says so most plainly."""
+    def _verdicts(self, question: Question) -> list[Found]:
+        """Yes or no by rule where a sentence says so outright, else by the page that says so most plainly to the reader."""
+        if ruled := settled(question, self._evidence):
+            answer, support, belief = ruled
+            return [Found(answer, support, _log_odds(belief), lead=_CELL)]
         found: list[Found] = []
-        for _, sheet, reading in self._readings(text):
-            part = sheet.closest(text)
+        for _, sheet, reading in self._readings(question.text):
+            part = sheet.closest(question.text)
             if part is None:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    found.append(Found(answer, sheet.support(part), _log_odds(share), reading.helps))
+                    found.append(Found(answer, sheet.support(part), _log_odds(share), reading.helps, is_verdict=True))
         return _with_leads(_once(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:

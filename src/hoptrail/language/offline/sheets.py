@@ -55,13 +55,13 @@ class Sheet:
         An answer ends with its statement, in a table with its cell. That of a title rests on the statement that says most of
         the question. `noun` is what is asked for (`river`): as part of the name it belongs to the answer.
         """
+        start, end = self._with_noun(start, end, noun) if noun else (start, end)
         if start < self.title_end:
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
             part = self.closest(question)
         else:
             part = self.at(start)
             headers = (left for left, _ in self.barred if left > start)
-            start, end = self._with_noun(start, end, noun) if part and noun else (start, end)
             answer = self._worded(start, min(end, part.end, *headers)) if part else ""
         if part is None or not answer:
             return None
