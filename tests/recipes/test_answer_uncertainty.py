@@ -207,7 +207,7 @@ def test_by_rules_the_passages_of_a_batch_are_read_one_by_one() -> None:
     answers = rules.perform(Sample(question, tuple(UNITS), 10)).value.answers
     assert len(answers) == len(UNITS)
     assert "Orla Finch" in answers
-    assert len(set(answers)) > 1, "each passage answers for itself"
+    assert None in answers
     assert rules.perform(Sample(question, (bridge, *UNITS), 1)).value.answers == ("Orla Finch",)
     assert rules.perform(Sample(question, (), 3)).value.answers == (None,)
     assert rules.perform(Entail(question, "the Isk", "Isk")).value is ENTAILMENT

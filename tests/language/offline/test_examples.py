@@ -10,6 +10,7 @@ import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Read, Verify
+from hoptrail.recipes.trail import TrailSettings
 from hoptrail.types import Document, Unit
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -64,7 +65,7 @@ def test_the_demo_question_is_left_when_its_trail_breaks_off(missing: str, harbo
 def test_the_demo_question_gets_little_confidence_without_its_first_document(harbour: tuple[Unit, ...]) -> None:
     left = tuple(unit for unit in harbour if unit.title != "Candlerock Lighthouse")
     whole, part = (OfflineLanguage().perform(Read(DEMO, evidence)).value for evidence in (harbour, left))
-    assert part.confidence < 0.3 < 0.8 < whole.confidence
+    assert part.confidence < TrailSettings().least_confidence < TrailSettings().sure < whole.confidence
 
 
 def test_the_demo_question_hop_by_hop(harbour: tuple[Unit, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -14,9 +15,8 @@ def test_what_speaks_for_an_answer_makes_it_more_probable() -> None:
     weak = Evidence(odds=-2.0, lead=0.1, helps=0.2, said=0.4)
     strong = Evidence(odds=6.0, lead=4.0, helps=0.95, said=0.9)
     assert judge.probability(weak) < 0.3 < judge.probability(strong)
-    assert judge.probability(strong) > judge.probability(
-        Evidence(odds=6.0, lead=4.0, helps=0.95, said=0.9, strangers=0.6)
-    )
+    assert judge.probability(replace(strong, cell=1.0)) > judge.probability(strong)
+    assert judge.probability(replace(strong, against=1.0)) < judge.probability(strong)
 
 
 def test_log_odds_are_cut() -> None:

@@ -193,18 +193,6 @@ def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
     assert language.perform(Read("Who wrote The Glass Hen?", world)).value.answer is None
 
 
-def test_a_question_that_no_plan_takes_apart_is_read_along_a_path(passage: MakeUnit) -> None:
-    world = (
-        passage("Mottled Tern", "The mottled tern is a seabird. Its largest colony breeds on Skarn Holm."),
-        passage("Skarn Holm", "Skarn Holm is an island. It belongs to the municipality of Vestring."),
-        passage("Grey Tern", "The grey tern is a seabird. It breeds on Low Holm."),
-        passage("Low Holm", "Low Holm is an island. It belongs to the municipality of Foss."),
-    )
-    reading = read("The Mottled Tern breeds on an island that belongs to which municipality?", world)
-    assert reading.answer == "Vestring"
-    assert {span.document for step in reading.steps for span in step.support} <= {world[0].document, world[1].document}
-
-
 THEATRE = {
     "Mara Quill": "Mara Quill is an actress from Foss. She starred in The Salt Road and in Night Ferry.",
     "The Salt Road": "The Salt Road is a play by Ivo Brandt. It starred Oren Pike, Mara Quill and Tess Hale.",

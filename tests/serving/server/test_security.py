@@ -401,7 +401,7 @@ def test_bombs_and_broken_files_cost_only_themselves(client: TestClient) -> None
         ("broken.pdf", b"%PDF-1.7\ngarbage"),
         ("links.docx", docx({"../../escape": b"x"})),
         ("page.exe", b"MZ"),
-        ("good.txt", b"The heron waits at dawn."),
+        ("good.txt", b"The heron was painted by Ida Berg."),
     ]
     assert len(bomb) < ServerLimits().upload
     job = upload(client, *files)
@@ -411,7 +411,7 @@ def test_bombs_and_broken_files_cost_only_themselves(client: TestClient) -> None
         assert states[name][0] == "failed"
         assert states[name][1]
     assert "root:" not in json.dumps(job)
-    assert client.post("/api/ask", json={"question": "When does the heron wait?"}).json()["answer"]
+    assert client.post("/api/ask", json={"question": "Who painted the heron?"}).json()["answer"]
 
 
 def test_uploads_have_a_limit_each_way(make_app: MakeApp, keys: Any) -> None:

@@ -147,7 +147,7 @@ def _onward(ways: Sequence[_Way], planned: str, reader: Reader, named: Sequence[
         asked = complete(planned, list(way.findings)) if way.findings else planned
         if unresolved(asked):
             continue
-        taken = [hop.answer for _, hop in way.hops if f"{hop.answer}" in asked]
+        taken = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
         ranked = reader.ranked(asked, [*named, *taken])
         found += (way.then(planned, asked, hop, ranked) for hop in ranked[:_BEAM])
     return found

@@ -108,12 +108,14 @@ class Reader:
 
     def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[Found]:
         asked, lived = content_stems(text), question.relations & {"birth", "death"}
+        if question.wanted not in {Wanted.DATE, Wanted.YEAR}:
+            lived = frozenset()
         for rank, sheet, reading in self._readings(text):
             said = _share(asked, sheet)
             bonus = _HELPS * _log_odds(reading.helps) - _LATER * math.log2(1 + rank)
             for one in reading.answers:
-                if lived and sheet.life_role(one.start, one.end) not in {"", *lived}:
-                    continue  # the other date of a life
+                if lived and not sheet.says_life(one.start, one.end, lived):
+                    continue  # the other date of a life, or one of neither
                 worded = sheet.answer(one.start, one.end, text, question.noun)
                 if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
                     continue

@@ -18,7 +18,7 @@ def sample(task: Sample, model: TextReader, settings: OfflineSettings) -> Sample
     answers = []
     for unit in task.evidence[: task.samples]:
         found = Reader(open_evidence((unit,), settings), model, settings).read(task.question)
-        answers.append(found.answer if found else None)
+        answers.append(found.answer if found and found.odds > 0 else None)  # likelier than that it does not answer
     return Samples(tuple(answers) or (None,))
 
 

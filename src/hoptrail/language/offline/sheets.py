@@ -16,7 +16,7 @@ from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.values import with_unit
-from hoptrail.text.words import content_stems
+from hoptrail.text.words import RELATED, content_stems
 from hoptrail.types import Block, Span, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
@@ -81,6 +81,16 @@ class Sheet:
         roles = life_roles(line, mentions)
         met = (one for one in mentions if one.start < end - part.start and one.end > start - part.start)
         return next((roles[one.start] for one in met if one.start in roles), "")
+
+    def says_life(self, start: int, end: int, asked: frozenset[str]) -> bool:
+        """Whether what stands here can be the date of `birth` or `death`, as asked: its statement says so in a word of its own,
+        or in the parenthesis after a name.
+        """
+        role, part = self.life_role(start, end), self.at(start)
+        if role or part is None:
+            return role in asked
+        said = content_stems(f"{self.unit.title} {part.said.seen}")
+        return any((RELATED.get(one, frozenset()) | {one}) & said for one in asked)
 
     def support(self, part: Part) -> tuple[Span, ...]:
         """Where the document says it."""
