@@ -14,15 +14,12 @@ import re
 from calendar import month_name
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from training.distractors import Distractors
 from training.examples import Example, answered_at
 
 _ASKED_KIND = re.compile(r"(?:what|which) (\w{3,}) (?:was|is|are|were|did|does|do|has|had|can|will) ", re.IGNORECASE)
-_FRAME = re.compile(
-    r"\b(?:what|which|who|whose|when|where|is|are|was|were|do|does|did|the|a|an|of|that|name)\b", re.IGNORECASE
-)
 _KEYS = ("Name", "Item", "Title", "Entry", "Subject", "Project", "Member", "Part", "Course", "Site")
 _MONTHS = month_name[1:]
 
@@ -49,7 +46,12 @@ _ASKING = (
     "{key} >> {header}",
     "What is {key}'s {header}?",
 )
-_ASKING_BACK = ("Which {name} has the {header} {value}?", "What {name} has {value} as its {header}?")
+_ASKING_BACK = (
+    "Which {name} has the {header} {value}?",
+    "What {name} has {value} as its {header}?",
+    "What is the {name} whose {header} is {value}?",
+    "What is the {name} with the {header} {value}?",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,11 @@ def kinds_of(examples: Iterable[Example], names: Sequence[str]) -> Kinds:
     return Kinds({kind: tuple(values) for kind, values in sorted(found.items()) if len(values) >= 5}, tuple(names))
 
 
-def row(kinds: Kinds, draw: random.Random) -> Example:
-    """A question about one row of a made table; in three of ten the row is another's or lacks the column."""
-    cells = {header: _value(header, kinds, draw) for header in _headers(kinds, draw.randint(2, 5), draw)}
-    key_header, key = draw.choice([name for name in _KEYS if name not in cells]), draw.choice(kinds.names)
+def row(kinds: Kinds, draw: random.Random, key: str = "") -> Example:
+    """A question about one row of a made table, the row of `key`; in three of ten it is another's or lacks the column."""
+    cells = {header: value(header, kinds, draw) for header in _headers(kinds, draw.randint(2, 5), draw)}
+    key_header = draw.choice([name for name in _KEYS if name not in cells])
+    key = key or draw.choice(kinds.names)
     header = draw.choice(list(cells))
     fate = draw.random()
     asked_of = draw.choice(kinds.names) if fate < 0.15 else key
@@ -109,9 +112,9 @@ def _laid_out(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> st
 def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict[str, str]:
     """Another row of the same table; it repeats no value, so that one row alone answers."""
     key_header, *headers = cells
-    values = {header: _value(header, kinds, draw) for header in headers}
+    values = {header: value(header, kinds, draw) for header in headers}
     return {key_header: draw.choice(kinds.names)} | {
-        header: value for header, value in values.items() if value != cells[header]
+        header: one for header, one in values.items() if one != cells[header]
     }
 
 
@@ -120,7 +123,18 @@ def _headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
     return draw.sample(asked + draw.sample(list(_COLUMNS), count), count)
 
 
-def _value(header: str, kinds: Kinds, draw: random.Random) -> str:
+def key_header(draw: random.Random) -> str:
+    """The header of a column of names."""
+    return draw.choice(_KEYS)
+
+
+def header(kinds: Kinds, draw: random.Random) -> str:
+    """The header of any other column."""
+    return _headers(kinds, 1, draw)[0]
+
+
+def value(header: str, kinds: Kinds, draw: random.Random) -> str:
+    """A value of a column."""
     return _COLUMNS[header](draw) if header in _COLUMNS else draw.choice(kinds.values[header.lower()])
 
 
@@ -139,32 +153,3 @@ def without_answer(example: Example) -> Example | None:
     sentences = re.split(r"(?<=[.!?]) +", example.text)
     left = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
     return example.unanswered_by(left, "made.without_answer") if len(left) >= 80 else None
-
-
-def as_typed(example: Example, draw: random.Random) -> Example:
-    """The example with its question as people type: one in ten in small letters, one in twenty terse, one in twenty misspelt."""
-    chance = draw.random()
-    if example.verdict is None and chance < 0.05:
-        return replace(example, question=terse(example.question))
-    if chance < 0.10:
-        return replace(example, question=misspelt(example.question, draw))
-    if chance < 0.20:
-        return replace(example, question=example.question.lower().rstrip("?. "))
-    return example
-
-
-def terse(question: str) -> str:
-    """The question without the words that make it one; as it is where fewer than two others are left."""
-    words = _FRAME.sub(" ", question).strip(" ?").split()
-    return " ".join(words) if len(words) >= 2 else question
-
-
-def misspelt(question: str, draw: random.Random) -> str:
-    """The question with one letter of a longer word doubled, dropped or exchanged with its neighbour."""
-    places = [found.start() for found in re.finditer(r"(?<=\w{2})[a-z](?=[a-z])", question)]
-    if not places:
-        return question
-    place = draw.choice(places)
-    letter, following = question[place], question[place + 1]
-    changed = draw.choice((letter + letter + following, following, following + letter))
-    return question[:place] + changed + question[place + 2 :]

@@ -15,22 +15,26 @@ from hoptrail.models.learned import fingerprint
 from training import made, sources
 from training.distractors import Distractors
 from training.examples import Example, is_kept_for_validation
+from training.linked import Links, linked, links_of
 from training.stated import Fact, facts, stated
+from training.wording import as_typed
 
 ROUND = 1000
 """Examples of a round."""
 
 SHARES: Mapping[str, float] = {
-    "reading": 0.32,
-    "sentences": 0.14,
-    "steps": 0.07,
-    "whole": 0.03,
-    "yes_no": 0.12,
-    "helps": 0.05,
-    "rows": 0.08,
-    "stated": 0.05,
-    "unanswerable": 0.08,
-    "without_answer": 0.06,
+    "reading": 0.28,
+    "sentences": 0.11,
+    "steps": 0.06,
+    "whole": 0.02,
+    "after": 0.05,
+    "yes_no": 0.11,
+    "helps": 0.04,
+    "rows": 0.07,
+    "linked": 0.11,
+    "stated": 0.03,
+    "unanswerable": 0.07,
+    "without_answer": 0.05,
 }
 """Of a round, by pool; those after `helps` are made from the others."""
 
@@ -50,6 +54,7 @@ class Pools:
     kinds: made.Kinds
     distractors: Distractors
     facts: Sequence[Fact]
+    links: Links
     seed: int
 
     def round(self, number: int) -> list[Example]:
@@ -60,11 +65,13 @@ class Pools:
             count = round(ROUND * share)
             drawn += (self._make(pool, place, draw) for place in range(number * count, (number + 1) * count))
         draw.shuffle(drawn)
-        return [made.as_typed(example, draw) for example in drawn]
+        return [as_typed(example, draw) for example in drawn]
 
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
         if pool == "rows":
             return made.row(self.kinds, draw)
+        if pool == "linked":
+            return linked(self.links, self.kinds, self.distractors, draw)
         if pool == "stated":
             return stated(draw.choice(self.facts), self.facts, draw)
         if pool == "unanswerable":
@@ -79,7 +86,7 @@ class Pools:
 def read_pools(data: Path, seed: int) -> Pools:
     """All that is learned from, out of the folder with the training sets."""
     read: dict[str, list[Example]] = {
-        pool: [] for pool in ("reading", "sentences", "steps", "whole", "yes_no", "helps")
+        pool: [] for pool in ("reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
@@ -91,6 +98,7 @@ def read_pools(data: Path, seed: int) -> Pools:
         multi_hop = sources.read_multi_hop(data / folder, held_out)
         read["steps"] += sources.steps(multi_hop)
         read["helps"] += sources.helping(multi_hop)
+        read["after"] += sources.after_others(multi_hop)
         whole = list(sources.whole_questions(multi_hop))
         read["whole"] += (example for example in whole if example.verdict is None)
         read["yes_no"] += (example for example in whole if example.verdict is not None)
@@ -103,7 +111,8 @@ def read_pools(data: Path, seed: int) -> Pools:
     )
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
-    return Pools(training, validation, kinds, Distractors.of(texts), known, seed)
+    links = links_of(chain(training["reading"], training["sentences"]))
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, seed)
 
 
 def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:

@@ -5,6 +5,7 @@
     yes_no      claims and yes/no questions (FEVER, BoolQ, StrategyQA, HotpotQA, 2WikiMultiHopQA)
     steps       answered sub-questions beside the passage that answers them (MuSiQue, 2WikiMultiHopQA)
     whole       whole questions beside the sentences that settle them (HotpotQA, MuSiQue)
+    after       whole questions beside their last passage, after what the others say (the three sets)
     helps       whole questions beside passages that help or do not, after those read before
 
 Answers are found in passages by their words alone, so a passage that names the answer for another reason teaches something
@@ -17,7 +18,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 _ONE_SENTENCE = ("qamr", "qasrl")
 _CLOSED = {"yes": Verdict.YES, "no": Verdict.NO}
 _WHOLE = 1200  # characters of passages read together
+_STATEMENT = 300  # characters of what was read before
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,37 @@ def helping(data: MultiHop) -> Iterator[Example]:
             for other in others[2 * number : 2 * number + 2]:
                 yield _judged(data, line["question"], other, before, helps=False)
             before = f"{before}\n{data.shown(passage)}".strip()
+
+
+def after_others(data: MultiHop) -> Iterator[Example]:
+    """Whole questions beside the passage that names the answer and one that does not, after what the other gold passages say."""
+    for line in data.questions:
+        answer, parts = line["answers"][0], list(_gold_parts(line, data))
+        if _verdict(answer) or len(parts) < 2:
+            continue
+        said = [step["answer"] or "" for step in line["decomposition"]]
+        parts = [_naming(part, said) if len(part) > _STATEMENT else part for part in parts]
+        shown = [data.shown(passage) for passage in line["supporting"]]
+        at = next((at for at in reversed(range(len(shown))) if find_answer(shown[at], answer)), None)
+        if at is None:
+            continue
+        before = "\n".join(part for number, part in enumerate(parts) if number != at)
+        start, end = find_answer(shown[at], answer) or (0, 0)
+        yield replace(answered_at(f"{data.name}.after", line["question"], shown[at], start, end), before=before)
+        others = (passage for passage in line["candidates"] if passage not in line["supporting"])
+        for other in (passage for passage in others if passage in data.passages):
+            if not find_answer(data.shown(other), answer):
+                text = data.shown(other)
+                yield Example(f"{data.name}.after", line["question"], text, before=before, answered=False, helps=False)
+                break
+
+
+def _naming(part: str, answers: list[str]) -> str:
+    """The title of a passage and its sentences that name one of the answers."""
+    title, _, text = part.partition("\n")
+    sentences = re.split(r"(?<=[.!?]) +", text)
+    chosen = [one for one in sentences if any(find_answer(one, answer) for answer in answers)]
+    return under_title(title, " ".join(chosen or sentences[:2])[:_STATEMENT])
 
 
 def _judged(data: MultiHop, question: str, passage: str, before: str, *, helps: bool) -> Example:

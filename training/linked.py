@@ -1,0 +1,164 @@
+"""Questions that need two texts, of questions that need one: a name gives way to what another text says of it.
+
+`When did the person who founded Orrin Glass retire?` is made of `When did Ida Berg retire?` and of a sentence, or a table row,
+that says who founded Orrin Glass. The reader is given that statement as read before, and answers from the other text. It is also
+shown statements about somebody else, and texts without the answer, so that it learns to follow the link and not only the
+words. (Composition of single-hop questions through a shared entity: Trivedi et al. 2022, MuSiQue, section 4.)
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from training import made
+from training.distractors import Distractors
+from training.examples import Example
+from training.made import Kinds
+from training.wording import phrase_of
+
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w.-]*\w(?: (?:(?:of|the|de|van) )?[A-Z][\w.-]*\w)*(?![\w'’-]| ['’])")
+_PERSONS = ("the person who", "the one who", "the man who", "the woman who", "whoever")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_LONGEST_STATEMENT = 240  # characters
+
+_REAL = 0.6
+"""How often a name is described by a sentence, where one is known that does; else by a table row."""
+_ROWS = 0.3
+"""How often the second text is a table."""
+_OTHER_STATEMENT, _OTHER_TEXT = 0.2, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a statement says of a name, in words that can stand for it: `the person who founded Orrin Glass`."""
+
+    name: str
+    phrase: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A question with a name in it, at `start` to `end`."""
+
+    example: Example
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """As the question has it."""
+        return self.example.question[self.start : self.end]
+
+    def asked_of(self, phrase: str) -> str:
+        """The question with the phrase in place of the name, and of an article before it."""
+        before = self.example.question[: self.start].removesuffix("the ").removesuffix("The ")
+        return f"{before}{phrase}{self.example.question[self.end :]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Descriptions by name, and questions that a description can go into; `bridged` are those whose name is described.
+
+    `names` are the described names in order.
+    """
+
+    described: Mapping[str, tuple[Description, ...]]
+    named: tuple[Named, ...]
+    bridged: tuple[Named, ...]
+    names: tuple[str, ...]
+
+
+def links_of(examples: Iterable[Example]) -> Links:
+    """What can be linked among questions with answers."""
+    described: dict[str, list[Description]] = defaultdict(list)
+    named: list[Named] = []
+    for example in examples:
+        if found := _describe(example):
+            described[found.name].append(found)
+        named += _names_in(example)
+    kept = {name: tuple(found) for name, found in described.items()}
+    bridged = tuple(one for one in named if one.name in kept)
+    return Links(kept, tuple(named), bridged, tuple(sorted(kept)))
+
+
+def linked(links: Links, kinds: Kinds, distractors: Distractors, draw: random.Random) -> Example:
+    """A question that a statement, read before, and a text answer together; in two of five one of them is another's."""
+    asked = _about_a_row(links, kinds, draw) if draw.random() < _ROWS else _about_a_text(links, draw)
+    known = links.described.get(asked.name)
+    described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(asked.name, kinds, draw)
+    question = asked.asked_of(_worded(described.phrase, draw))
+    example = replace(asked.example, source="made.linked", question=question, before=described.statement)
+    fate = draw.random()
+    if fate < _OTHER_STATEMENT:
+        other = draw.choice(links.described[draw.choice(links.names)]).statement
+        if asked.name not in other:
+            return replace(example, before=other, answered=False, start=0, end=0, helps=None)
+    elif fate < _OTHER_STATEMENT + _OTHER_TEXT:
+        near = distractors.near(asked.example)[:3]
+        return replace(
+            example, text=draw.choice(near or distractors.texts), answered=False, start=0, end=0, helps=False
+        )
+    return example
+
+
+def _about_a_text(links: Links, draw: random.Random) -> Named:
+    return draw.choice(links.bridged if draw.random() < _REAL else links.named)
+
+
+def _about_a_row(links: Links, kinds: Kinds, draw: random.Random) -> Named:
+    """A question about a made row whose key is a name that something describes."""
+    name = draw.choice(links.names)
+    example = made.row(kinds, draw, key=name)
+    start = example.question.find(name)
+    if not example.answered or start < 0:
+        return _about_a_text(links, draw)
+    return Named(example, start, start + len(name))
+
+
+def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Description:
+    """A made table row with the name in a cell: `the owner of Heron`, `the project whose owner is Heron`."""
+    key_header, header, key = made.key_header(draw), made.header(kinds, draw), draw.choice(kinds.names)
+    other = made.header(kinds, draw)
+    if draw.random() < 0.5:
+        cells = [(key_header, key), (header, name), (other, made.value(other, kinds, draw))]
+        phrase = draw.choice((f"the {header.lower()} of {key}", f"{key}'s {header.lower()}"))
+    else:
+        value = made.value(header, kinds, draw)
+        cells = [(key_header, name), (header, value), (other, made.value(other, kinds, draw))]
+        kind, asked = key_header.lower(), header.lower()
+        phrase = draw.choice((f"the {kind} whose {asked} is {value}", f"the {kind} with the {asked} {value}"))
+    line = "; ".join(f"{one}: {value}" for one, value in dict(cells).items())
+    return Description(name, phrase, f"{draw.choice(kinds.names)}\n{line}" if draw.random() < 0.5 else line)
+
+
+def _describe(example: Example) -> Description | None:
+    """What the sentence with the answer says of it, where the question can become a noun phrase."""
+    name = example.answer
+    found = phrase_of(example.question)
+    if not found or not name[:1].isupper() or not 4 <= len(name) <= 60 or "\n" in name:
+        return None
+    start = end = 0
+    for sentence in _SENTENCE.split(example.text):
+        start = example.text.index(sentence, end)
+        end = start + len(sentence)
+        if start <= example.start < end:
+            break
+    statement = example.text[start:end]
+    return Description(name, found, statement) if len(statement) <= _LONGEST_STATEMENT else None
+
+
+def _names_in(example: Example) -> Iterator[Named]:
+    for found in _NAME.finditer(example.question):
+        if found[0] != example.answer and len(found[0]) >= 4 and found[0] in example.text:
+            yield Named(example, found.start(), found.end())
+
+
+def _worded(phrase: str, draw: random.Random) -> str:
+    """Persons are described in several ways."""
+    rest = phrase.removeprefix(_PERSONS[0])
+    return draw.choice(_PERSONS) + rest if rest != phrase else phrase
