@@ -16,6 +16,7 @@ from training import made, sources
 from training.distractors import Distractors
 from training.examples import Example, is_kept_for_validation
 from training.linked import Links, linked, links_of
+from training.manuals import manual
 from training.stated import Fact, facts, stated
 from training.wording import as_typed
 
@@ -23,15 +24,16 @@ ROUND = 1000
 """Examples of a round."""
 
 SHARES: Mapping[str, float] = {
-    "reading": 0.28,
-    "sentences": 0.11,
+    "reading": 0.26,
+    "sentences": 0.09,
     "steps": 0.06,
     "whole": 0.02,
     "after": 0.05,
     "yes_no": 0.11,
     "helps": 0.04,
-    "rows": 0.07,
-    "linked": 0.11,
+    "rows": 0.06,
+    "linked": 0.10,
+    "manuals": 0.06,
     "stated": 0.03,
     "unanswerable": 0.07,
     "without_answer": 0.05,
@@ -70,6 +72,8 @@ class Pools:
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
         if pool == "rows":
             return made.row(self.kinds, draw)
+        if pool == "manuals":
+            return manual(draw)
         if pool == "linked":
             return linked(self.links, self.kinds, self.distractors, draw)
         if pool == "stated":
