@@ -122,8 +122,8 @@ def _about_a_row(links: Links, kinds: Kinds, draw: random.Random) -> Named:
 
 def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Description:
     """A made table row with the name in a cell: `the owner of Heron`, `the project whose owner is Heron`."""
-    key_header, header, key = made.key_header(draw), made.header(kinds, draw), draw.choice(kinds.names)
-    other = made.header(kinds, draw)
+    key_header, key = made.key_header(draw), draw.choice(kinds.names)
+    header, other = made.headers(kinds, 2, draw)
     if draw.random() < 0.5:
         cells = [(key_header, key), (header, name), (other, made.value(other, kinds, draw))]
         phrase = draw.choice((f"the {header.lower()} of {key}", f"{key}'s {header.lower()}"))
@@ -132,7 +132,7 @@ def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Descriptio
         cells = [(key_header, name), (header, value), (other, made.value(other, kinds, draw))]
         kind, asked = key_header.lower(), header.lower()
         phrase = draw.choice((f"the {kind} whose {asked} is {value}", f"the {kind} with the {asked} {value}"))
-    line = "; ".join(f"{one}: {value}" for one, value in dict(cells).items())
+    line = "; ".join(f"{one}: {value}" for one, value in cells)
     return Description(name, phrase, f"{draw.choice(kinds.names)}\n{line}" if draw.random() < 0.5 else line)
 
 

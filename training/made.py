@@ -74,7 +74,7 @@ def kinds_of(examples: Iterable[Example], names: Sequence[str]) -> Kinds:
 
 def row(kinds: Kinds, draw: random.Random, key: str = "") -> Example:
     """A question about one row of a made table, the row of `key`; in three of ten it is another's or lacks the column."""
-    cells = {header: value(header, kinds, draw) for header in _headers(kinds, draw.randint(2, 5), draw)}
+    cells = {header: value(header, kinds, draw) for header in headers(kinds, draw.randint(2, 5), draw)}
     key_header = draw.choice([name for name in _KEYS if name not in cells])
     key = key or draw.choice(kinds.names)
     header = draw.choice(list(cells))
@@ -118,7 +118,8 @@ def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict
     }
 
 
-def _headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
+def headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
+    """Headers of as many other columns, each another."""
     asked = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
     return draw.sample(asked + draw.sample(list(_COLUMNS), count), count)
 
@@ -126,11 +127,6 @@ def _headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
 def key_header(draw: random.Random) -> str:
     """The header of a column of names."""
     return draw.choice(_KEYS)
-
-
-def header(kinds: Kinds, draw: random.Random) -> str:
-    """The header of any other column."""
-    return _headers(kinds, 1, draw)[0]
 
 
 def value(header: str, kinds: Kinds, draw: random.Random) -> str:

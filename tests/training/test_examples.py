@@ -14,6 +14,8 @@ from tokenizers import Tokenizer
 from training.batches import UNTAUGHT, Limits, batches, encode
 from training.distractors import Distractors
 from training.examples import Example, Verdict, answered_at
+from training.linked import linked, links_of
+from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
 from training.sources import MultiHop
 from training.stated import Fact, facts, stated
@@ -21,7 +23,7 @@ from training.stated import Fact, facts, stated
 from hoptrail.errors import DataError
 from hoptrail.models.learned import fingerprint, read_trained, trained_on
 from hoptrail.models.minilm import packaged_folder
-from training import made, sources
+from training import made, sources, wording
 
 BERG = "Ida Berg keeps the harbour. Before her it was kept by Jon Lie for thirty years, through two wars. It is old."
 
@@ -112,9 +114,56 @@ def test_a_question_without_an_answer_stands_beside_a_text_that_lacks_it() -> No
 
 
 def test_questions_as_people_type_them() -> None:
-    assert made.terse("When was the harbour of Oslo built?") == "harbour Oslo built"
-    assert made.terse("Who is he?") == "Who is he?"
-    assert {made.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
+    assert wording.terse("When was the harbour of Oslo built?") == "harbour Oslo built"
+    assert wording.terse("Who is he?") == "Who is he?"
+    assert {wording.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
+
+
+def test_a_question_becomes_a_noun_phrase() -> None:
+    assert wording.phrase_of("Who founded Orrin Glass?") == "the person who founded Orrin Glass"
+    assert wording.phrase_of("Which river flows through Varden?") == "the river that flows through Varden"
+    assert not wording.phrase_of("Why did Ida Berg leave Orrin Glass?")
+    asked = example("Who founded the harbour of Varden?")
+    worded = {wording.as_typed(asked, random.Random(seed)).question for seed in range(40)}
+    assert "Who is the person who founded the harbour of Varden?" in worded
+
+
+def test_what_another_text_says_of_a_name_takes_its_place() -> None:
+    founded = example("Who founded the town of Varden?", "Ida Berg", "Ida Berg founded the town of Varden.")
+    retired = example("When did Ida Berg retire?", "1912", "Ida Berg retired in 1912.")
+    kinds = made.Kinds({"ship": ("Gull", "Tern"), "river": ("Aume",)}, ("Orrin Glass", "Bo Marsh"))
+    links = links_of([founded, retired])
+    assert links.names == ("Ida Berg",)
+    assert [one.asked_of("the person who founded Varden") for one in links.bridged] == [
+        "When did the person who founded Varden retire?"
+    ]
+    found = [
+        linked(links, kinds, Distractors.of(["Bo Marsh retired in 1950."]), random.Random(seed)) for seed in range(80)
+    ]
+    for one in found:
+        if one.answered and one.answer == "1912":
+            assert "Ida Berg" in one.before
+            assert "Ida Berg" not in one.question
+    assert {one.answered for one in found} == {True, False}
+    assert any("founded the town" in one.before for one in found)
+    assert any(": Ida Berg" in one.before for one in found)  # a table row
+
+
+def test_a_manual_answers_with_what_stands_beside_the_words_that_are_asked_for() -> None:
+    found = [manual(random.Random(seed)) for seed in range(200)]
+    assert found == [manual(random.Random(seed)) for seed in range(200)]
+    named = [one for one in found if one.answered and one.question.startswith(("Which", "What option"))]
+    assert named
+    assert all(one.answer in one.text for one in named)
+    assert 20 < sum(not one.answered for one in found) < 90
+
+
+def test_whole_questions_are_read_after_what_the_other_pages_say(multi_hop: Path) -> None:
+    data = sources.read_multi_hop(multi_hop, {fingerprint("Moss is measured.")})
+    last, *others = sources.after_others(data)
+    assert last.before == "The Gull (ship)\nThe Gull was built by Ida Berg."
+    assert (last.text, last.answer) == ("Ida Berg\nIda Berg was born in Bodø.", "Bodø")
+    assert others == []  # every other page names the answer
 
 
 FACTS = [Fact("Ida Berg", BERG, 0, 8, ("Who is {}?",)), Fact("Bo Marsh", "Bo Marsh rows.", 0, 2, ("Where is {}?",))]
@@ -143,8 +192,9 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     pools = {pool: claims if pool == "yes_no" else asked for pool in SHARES}
     kinds = made.kinds_of([example("What ship sails there?", "harbour") for _ in range(5)], ["The Gull", "Ida Berg"])
     distractors = Distractors.of([example().text, "Another text."])
-    found = Pools(pools, {}, kinds, distractors, FACTS, seed=1)
-    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, seed=1).round(3)
+    links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
+    found = Pools(pools, {}, kinds, distractors, FACTS, links, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, seed=1).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 

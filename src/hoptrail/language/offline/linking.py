@@ -55,7 +55,7 @@ def find_links(asked: frozenset[str], sheets: Sequence[Sheet]) -> list[Link]:
             places[stem].append(place)
     weights = {stem: math.log((1 + len(statements)) / len(places[stem])) + 0.1 for stem in asked if stem in places}
     total = sum(weights.values())
-    most = max(2.0, _COMMON * len(statements))
+    most = max(4.0, _COMMON * len(statements))
     best: dict[tuple[int, int, int], Link] = {}
     for first in statements:
         said = asked & first.stems
