@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from fakeai.clients import paid_chat, quick_settings, replies_in, request
+from fakeai.clients import paid_chat, quick_settings, replies_in, request, servers_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
 from hoptrail.models import remembered
@@ -389,12 +389,12 @@ def _tokens(folder: Path, call: int) -> tuple[int, int]:
 
 
 def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
-    replies = replies_in(tmp_path)
-    assert replies.rung("http://a", "m") is None
-    replies.remember_rung("http://a", "m", Rung.JSON)
-    replies.remember_rung("http://a", "m", Rung.PROMPT)
-    assert replies_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
-    assert replies.rung("http://a", "n") is None
+    servers = servers_in(tmp_path)
+    assert servers.rung("http://a", "m") is None
+    servers.remember_rung("http://a", "m", Rung.JSON)
+    servers.remember_rung("http://a", "m", Rung.PROMPT)
+    assert servers_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
+    assert servers.rung("http://a", "n") is None
 
 
 def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(
