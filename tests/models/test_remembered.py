@@ -125,7 +125,7 @@ def test_two_processes_that_ask_the_same_pay_once(fake: FakeAI, tmp_path: Path) 
         f"fake = FakeAI(lambda _: '', port={fake.port})\n"
         f"print(paid_chat(fake, Path({str(tmp_path)!r})).ask(request('same')).spent.calls)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     command = [sys.executable, "-c", code]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) for _ in range(2)]
     spent = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
