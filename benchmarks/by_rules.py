@@ -6,7 +6,7 @@ Every row with a recipe that is of no particular model is run with the language 
 first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
 where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
 papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
-`--no-run` enters what is there and measures nothing; a row that has values of more data sets keeps these.
+`--no-run` enters what is there and measures nothing. Data sets that were not measured keep the values that a row has.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.common import ROOT, data_folder, parser
 
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.published import AVERAGE, Cell, Table, cells_of, tables_named
+from hoptrail.evaluation.published import AVERAGE, Cell, Row, Table, cells_of, tables_named
 from hoptrail.recipes.papers import PREFIX
 
 TABLES = (
@@ -34,6 +34,8 @@ TABLES = (
 """Those that compare systems by their answers, but for `hirag-5`, which compares two corpora that are not at hand."""
 WITH_PASSAGES = {"2wiki": "2wiki_context"}
 """Where the questions of a set come with their passages, if not in its own folder."""
+BEFORE = " before: "
+"""What stands before how the values were made that a row had already."""
 SHARES = ("em", "f1", "precision", "recall")
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
@@ -123,8 +125,10 @@ def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
     return 100 * float(report[cell.column.partition(" ")[2]])
 
 
-def rules_of(table: Table, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
-    """The values of the cells of a row by column, and how they were made; nothing where nothing was measured."""
+def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
+    """The values of the cells of a row by column, and how they were made; nothing where nothing was measured. Data sets that were
+    not measured keep the values that the row has; there is no average over values of two origins.
+    """
     found: dict[str, float] = {}
     over: dict[str, str] = {}
     for cell in cells:
@@ -133,14 +137,21 @@ def rules_of(table: Table, cells: Sequence[Cell], work: Path, limit: int) -> tup
         if report is not None and value is not None:
             found[cell.column] = round(value, 2)
             over[cell.data] = _told(run_of(cell), report["n"], work, limit)
-    for measure in SHARES:
+    if not found:
+        return {}, ""
+    kept = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
+    earlier = {cell.column: row.rules[cell.column] for cell in kept}
+    for measure in () if earlier else SHARES:
         column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
         if column in parts and all(one in found for one in parts if one != column):
             values = [found[one] for one in parts if one != column]
             found[column] = round(sum(values) / len(values), 2)
     told = f"offline rules and the local encoder; {'; '.join(dict.fromkeys(over.values()))}; "
-    command = f"`python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
-    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), told + command
+    told += f"`python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
+    if earlier:
+        told += f"; {', '.join(dict.fromkeys(cell.data for cell in kept))}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
+    both = found | earlier
+    return dict(sorted(both.items(), key=lambda one: table.columns.index(one[0]))), told
 
 
 def _told(run: Run, asked: int, work: Path, limit: int) -> str:
@@ -184,8 +195,8 @@ def main() -> None:
     for table in tables:
         for row in table.row:
             own = [cell for cell in cells[table.id] if cell.row == row.name]
-            values, told = rules_of(table, own, given.work, given.limit)
-            if values and len(values) >= len(row.rules):
+            values, told = rules_of(table, row, own, given.work, given.limit)
+            if values:
                 text = entered(text, table.id, row.name, values, told)
     PUBLISHED.write_text(text, encoding="utf-8")
 

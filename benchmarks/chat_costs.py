@@ -51,7 +51,7 @@ QUOTE = "It was designed by the engineer whose first two drawings had been refus
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one recipe, means over the questions."""
+    """Of one recipe: means over the questions, and the most that one of them took."""
 
     recipe: str
     questions: int
@@ -59,6 +59,7 @@ class Cost:
     prompt_tokens: float
     completion_tokens: float
     most_calls: int
+    most_tokens: int
 
 
 class Priced(OracleLanguage):
@@ -157,6 +158,7 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
             _mean(result.tokens - result.completion_tokens for result in results),
             _mean(result.completion_tokens for result in results),
             max(result.calls for result in results),
+            max(result.tokens for result in results),
         )
 
 
@@ -199,8 +201,11 @@ def main() -> None:
             measured.append(cost)
             print(cost, flush=True)
     print_table(
-        ["recipe", "calls", "most calls", "prompt tokens", "completion tokens"],
-        [(one.recipe, one.calls, one.most_calls, one.prompt_tokens, one.completion_tokens) for one in measured],
+        ["recipe", "calls", "most calls", "prompt tokens", "completion tokens", "most tokens"],
+        [
+            (one.recipe, one.calls, one.most_calls, one.prompt_tokens, one.completion_tokens, one.most_tokens)
+            for one in measured
+        ],
     )
     write_results(given.out, measured)
 

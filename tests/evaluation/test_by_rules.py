@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks import by_rules, common
 from benchmarks.by_rules import Run, cells_by_rules, entered, rules_of, run_of, small_set
 
-from hoptrail.evaluation.published import published_tables, tables_named
+from hoptrail.evaluation.published import Table, published_tables, tables_named
 
 WORLD = {
     "p1": "The Isk rises in Lindeth.",
@@ -63,6 +64,26 @@ def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
     assert not models, "rules are none of the models that are compared"
 
 
+def values_of(
+    table: Table, name: str, work: Path, rules: dict[str, float] | None = None
+) -> tuple[dict[str, float], str]:
+    """What a row of a table gets, which has the values `rules` already."""
+    [row] = [row for row in table.row if row.name == name]
+    cells = [cell for cell in cells_by_rules(table) if cell.row == name]
+    return rules_of(table, replace(row, rules=rules or {}, rules_by="made long ago"), cells, work, 2)
+
+
+def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
+    (table,) = tables_named(["sirerag-8"])
+    work = data / "work"
+    work.mkdir()
+    (work / "musique-sirerag.json").write_text(json.dumps({"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}))
+    before = {"musique em": 1.0, "2wiki em": 2.0, "2wiki f1": 3.0, "average em": 1.5}
+    values, told = values_of(table, "SiReRAG", work, before)
+    assert values == {"musique em": 10.0, "musique f1": 20.0, "2wiki em": 2.0, "2wiki f1": 3.0}
+    assert told.endswith("; 2wiki before: made long ago")
+
+
 def test_a_row_gets_what_its_runs_gave_and_the_means(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     work = data / "work"
@@ -70,12 +91,13 @@ def test_a_row_gets_what_its_runs_gave_and_the_means(data: Path) -> None:
     for name, em in (("musique", 0.1), ("2wiki_context", 0.3), ("hotpotqa", 0.2)):
         report = {"sirerag:paper": {"n": 2, "em": em, "f1": em + 0.012345}}
         (work / f"{name}-sirerag.json").write_text(json.dumps(report))
-    cells = [cell for cell in cells_by_rules(table) if cell.row == "SiReRAG"]
-    values, told = rules_of(table, cells, work, 2)
+    values, told = values_of(table, "SiReRAG", work)
     assert list(values) == list(table.columns)
     assert (values["2wiki em"], values["2wiki f1"], values["average em"]) == (30.0, 31.23, 20.0)
     assert "hotpotqa: 2 development questions, over 3 passages" in told
-    assert not rules_of(table, [cell for cell in cells_by_rules(table) if cell.row != "SiReRAG"], work, 2)[0]
+    others = [row.name for row in table.row if row.name != "SiReRAG"]
+    assert others
+    assert not any(values_of(table, name, work)[0] for name in others)
 
 
 def test_turns_without_a_question_have_no_value(data: Path) -> None:
@@ -84,8 +106,7 @@ def test_turns_without_a_question_have_no_value(data: Path) -> None:
     work.mkdir()
     report = {"n": 2, "em": 0.5, "answers_by_turns": {"2": {"n": 2, "em": 0.5}}}
     (work / "musique-hirag.json").write_text(json.dumps({"hirag:paper": report}))
-    cells = [cell for cell in cells_by_rules(table) if cell.row == "MuSiQue"]
-    assert rules_of(table, cells, work, 2)[0] == {"2": 50.0}
+    assert values_of(table, "MuSiQue", work)[0] == {"2": 50.0}
 
 
 def test_values_are_entered_in_place_of_those_that_were_there() -> None:

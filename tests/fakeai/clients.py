@@ -13,6 +13,7 @@ from hoptrail.language.opening import LanguageContext
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.environment import Address
+from hoptrail.models.known_servers import KnownServers
 from hoptrail.models.paying import PaidChat
 from hoptrail.models.remembered import FILE, RememberedReplies
 
@@ -30,6 +31,10 @@ def endpoint_at(fake: FakeAI, **changes: Any) -> ChatEndpoint:
 
 def replies_in(folder: Path) -> RememberedReplies:
     return RememberedReplies(folder / FILE)
+
+
+def servers_in(folder: Path) -> KnownServers:
+    return KnownServers(replies_in(folder))
 
 
 def paid_chat(fake: FakeAI, folder: Path, **changes: Any) -> PaidChat:

@@ -129,7 +129,7 @@ def run_with_kills(folder: Path, calls: int, kills: int, seed: int, seconds: flo
 
 
 def _start_client(fake: FakeAI, folder: Path, calls: int) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     command = [sys.executable, "-m", "fakeai.ledger_run", str(fake.port), str(folder), str(calls)]
     return subprocess.Popen(command, env=environment)
 

@@ -90,13 +90,13 @@ class FakeAI:
     tokens: Callable[[str], list[Body]] | None = None
     log: list[Asked] = field(default_factory=list)
     bill: Bill = field(default_factory=Bill)
-    busiest: int = 0
+    busiest: int = 0  # the most requests whose model ran at a time
     port: int = 0
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
         self.closing = threading.Event()
-        self.running = 0
+        self.running: set[int] = set()
 
     @property
     def address(self) -> str:
@@ -108,13 +108,14 @@ class FakeAI:
             fault = self.choose(number, body) if self.choose else self.plan.get(number, self.always)
             asked = Asked(number, time.monotonic(), body, fault, key, path)
             self.log.append(asked)
-            self.running += 1
-            self.busiest = max(self.busiest, self.running)
+            self.running.add(number)
+            self.busiest = max(self.busiest, len(self.running))
         return asked
 
-    def leave(self) -> None:
+    def leave(self, asked: Asked) -> None:
+        """The model is done. Called before the last byte goes out: a client that has it may ask anew at once."""
         with self.lock:
-            self.running -= 1
+            self.running.discard(asked.number)
 
     def charge(self, body: Body, content: str, *more: str) -> dict[str, int]:
         """Enter a call in the bill; its usage as the reply gives it."""
@@ -141,6 +142,7 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
+    asked: Asked
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
@@ -154,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(200, json.dumps({"object": "list", "model": body.get("model"), "data": rows}).encode())
             return
         fake = self.server.fake
-        asked = fake.enter(body, self.headers["Authorization"], self.path)
+        self.asked = asked = fake.enter(body, self.headers["Authorization"], self.path)
         try:
             if fake.models and body["model"] not in fake.models:
                 self.send(404, b'{"error": {"message": "no such model", "code": "model_not_found"}}')
@@ -163,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.answer(body, fake.brain(body))
         finally:
-            fake.leave()
+            fake.leave(asked)
 
     def answer(self, body: Body, content: str, **changes: Any) -> None:
         """A whole, good reply, but for `changes`: of the `finish` reason, the `usage`, the `message`."""
@@ -175,6 +177,7 @@ class Handler(BaseHTTPRequestHandler):
         more = [fake.brain(body) for _ in range(1, body.get("n", 1) if fake.several else 1)]
         usage: Any = fake.charge(body, content, *more)
         usage = changes.pop("usage", usage)
+        fake.leave(self.asked)
         if body.get("stream"):
             self.send_events(events(content, usage, **changes))
         else:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from fakeai.clients import paid_chat, quick_settings, replies_in, request
+from fakeai.clients import paid_chat, quick_settings, replies_in, request, servers_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
 from hoptrail.models import remembered
@@ -125,7 +125,7 @@ def test_two_processes_that_ask_the_same_pay_once(fake: FakeAI, tmp_path: Path) 
         f"fake = FakeAI(lambda _: '', port={fake.port})\n"
         f"print(paid_chat(fake, Path({str(tmp_path)!r})).ask(request('same')).spent.calls)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     command = [sys.executable, "-c", code]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) for _ in range(2)]
     spent = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
@@ -389,12 +389,12 @@ def _tokens(folder: Path, call: int) -> tuple[int, int]:
 
 
 def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
-    replies = replies_in(tmp_path)
-    assert replies.rung("http://a", "m") is None
-    replies.remember_rung("http://a", "m", Rung.JSON)
-    replies.remember_rung("http://a", "m", Rung.PROMPT)
-    assert replies_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
-    assert replies.rung("http://a", "n") is None
+    servers = servers_in(tmp_path)
+    assert servers.rung("http://a", "m") is None
+    servers.remember_rung("http://a", "m", Rung.JSON)
+    servers.remember_rung("http://a", "m", Rung.PROMPT)
+    assert servers_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
+    assert servers.rung("http://a", "n") is None
 
 
 def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(

@@ -18,7 +18,7 @@ from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.client import open_client
 from hoptrail.models.completion import ChatReply, read_choices, read_stream
 from hoptrail.models.deadline import Deadline
-from hoptrail.models.dialect import Dialect
+from hoptrail.models.dialect import Accepted, Dialect
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, FailureKind
 from hoptrail.models.redacting import without, without_whole
@@ -40,6 +40,15 @@ class ChatEndpoint:
     def takes_several(self) -> bool:
         """Whether one request may ask for several replies, as far as is known. Not by a stream: those are read one at a time."""
         return self._dialect.takes_several and not self._settings.stream
+
+    @property
+    def accepted(self) -> Accepted:
+        """Which parameters it takes, as far as it has shown."""
+        return self._dialect.accepted
+
+    def recall(self, accepted: Accepted) -> None:
+        """Go on from what an earlier process found."""
+        self._dialect.recall(accepted)
 
     def send(self, request: ChatRequest, left: Callable[[], None] | None = None) -> ChatReply:
         """Ask once; at once again where a parameter was refused that there is another way to put. `left` is called when the

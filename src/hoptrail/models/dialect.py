@@ -1,7 +1,8 @@
 """The body of a request, in the dialect that an endpoint takes: servers differ in names of parameters, and in which they know.
 
-An endpoint is first spoken to as all were once: `max_tokens`, and every parameter that the settings send. What it refuses by
-name is said in the other way, or left out, from then on; so are the limits of a schema. A refusal costs nothing.
+A new endpoint is sent `max_tokens` and every parameter of the settings. What it refuses by name is put in the other way, or left
+out, from then on; so are the limits of a schema. A refusal costs nothing, but each takes a request: what an endpoint accepts is
+kept for the next process (`known_servers.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import logging
 import re
 import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
@@ -24,10 +27,35 @@ PENALTY = 0.5
 """On words said before, in plain text: models that write no JSON often do not end either, and this ends them. Endpoints document
 .1 to 1 for that.
 """
+_TOLD = frozenset(OPTIONAL) - {"n"}
+"""Those whose absence changes replies. Without `n` each reply is asked for by itself."""
+LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 LIMITS = ("maxLength", "maxItems")
 """What a schema can do without: endpoints whose models end by themselves refuse it, those that decode by a grammar honour it."""
 
+_WITHOUT_LOGPROBS = "the endpoint is asked without log-probabilities from now on: %s"
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What an endpoint accepts, as far as it has shown: its name for the most tokens of a reply, the parameters that it refuses,
+    and the rungs on which it refuses the limits of a schema.
+    """
+
+    output: str = OLDER
+    refused: frozenset[str] = frozenset()
+    unlimited: frozenset[Rung] = frozenset()
+
+    def as_json(self) -> str:
+        """The same as text, of which `from_json` makes it again."""
+        content = {"output": self.output, "refused": sorted(self.refused), "unlimited": sorted(self.unlimited)}
+        return json.dumps(content, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Accepted:
+        content = json.loads(text)
+        return cls(content["output"], frozenset(content["refused"]), frozenset(map(Rung, content["unlimited"])))
 
 
 class Dialect:
@@ -36,18 +64,33 @@ class Dialect:
     def __init__(self, settings: ChatSettings) -> None:
         self._lock = threading.Lock()
         self._settles = settings.output_parameter == "auto"
-        self._output = OLDER if self._settles else settings.output_parameter
-        self._refused: frozenset[str] = frozenset()
-        self._unlimited: frozenset[Rung] = frozenset()
+        self._accepted = Accepted(OLDER if self._settles else settings.output_parameter)
+        self._guessed: frozenset[str] = frozenset()  # refused, it seems, but not by name
+        self._recalled = False
+
+    @property
+    def accepted(self) -> Accepted:
+        """What the endpoint has said by name, or done."""
+        with self._lock:
+            return self._accepted
+
+    def recall(self, accepted: Accepted) -> None:
+        """Go on from what an earlier process found, except for what the settings say."""
+        with self._lock:
+            output = accepted.output if self._settles else self._accepted.output
+            self._accepted = replace(accepted, output=output)
+            self._recalled = True
+        if left_out := accepted.refused & _TOLD:
+            _log.warning("the endpoint has refused %s before, which is left out", " and ".join(sorted(left_out)))
 
     def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
         """What is sent for `request` now, for `count` replies to it."""
         with self._lock:
-            output, refused, unlimited = self._output, self._refused, self._unlimited
+            accepted, left_out = self._accepted, self._accepted.refused | self._guessed
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
-            output: request.max_output_tokens,
+            accepted.output: request.max_output_tokens,
         }
         if request.temperature >= 0:
             body["temperature"] = request.temperature
@@ -59,53 +102,66 @@ class Dialect:
             body["frequency_penalty"] = PENALTY
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
-        body = {name: value for name, value in body.items() if name not in refused}
-        return body | _form(request, limited=request.rung not in unlimited)
+        body = {name: value for name, value in body.items() if name not in left_out}
+        return body | _form(request, limited=request.rung not in accepted.unlimited)
 
     @property
     def takes_several(self) -> bool:
         """Whether one request may ask for several replies, as far as is known."""
         with self._lock:
-            return "n" not in self._refused
+            return "n" not in self._accepted.refused
 
     def ignores_several(self) -> None:
         """One reply came where several were asked for."""
-        with self._lock:
-            self._refused |= {"n"}
+        self._refuses({"n"})
 
     def learn(self, words: str, request: ChatRequest, body: dict[str, Any]) -> bool:
         """From the words with which `body` was refused; whether the same request would have another body now."""
         rung = request.rung
         if rung.carries_schema and _REFUSED_LIMITS.search(words):
             with self._lock:
-                known, self._unlimited = rung in self._unlimited, self._unlimited | {rung}
-            if not known:
+                known, before = self._accepted, self._accepted.unlimited
+                self._accepted = replace(known, unlimited=before | {rung})
+            if rung not in before:
                 return True
         if "logprobs" in body and names_logprobs(words):
-            self._refuses_logprobs(words)
+            _log.info(_WITHOUT_LOGPROBS, words)
+            self._refuses(LOGPROBS)
             return True
         if names_format(words):
             return False  # some quote the whole request beside what they mean
-        with self._lock:
-            unknown = _names(OLDER, words) and (_names(NEWER, words) or _UNKNOWN.search(words))
-            if self._settles and OLDER in body and unknown:
-                self._output = NEWER
-                return True
-            named = {name for name in OPTIONAL if name in body and _names(name, words)}
-            if new := named - self._refused - {"n"}:  # without it each reply is asked for by itself
-                _log.warning(
-                    "the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words
-                )
-            self._refused |= named
+        if self._other_output(words, body):
+            return True
+        named = {name for name in OPTIONAL if name in body and _names(name, words)}
+        if new := self._refuses(named) & _TOLD:
+            _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)
         if "logprobs" in body and not named:  # it may be them, and nothing is lost with them
-            self._refuses_logprobs(words)
+            _log.info(_WITHOUT_LOGPROBS, words)
+            with self._lock:
+                self._guessed |= LOGPROBS
             return True
         return bool(named)
 
-    def _refuses_logprobs(self, words: str) -> None:
-        _log.info("the endpoint is asked without log-probabilities from now on: %s", words)
+    def _other_output(self, words: str, body: dict[str, Any]) -> bool:
+        """Whether the most tokens go by the other name from now on: once the older is refused, or the newer that was recalled."""
+        unknown = _UNKNOWN.search(words) is not None
         with self._lock:
-            self._refused |= {"logprobs", "top_logprobs"}
+            if not self._settles:
+                return False
+            if OLDER in body and _names(OLDER, words) and (_names(NEWER, words) or unknown):
+                self._accepted = replace(self._accepted, output=NEWER)
+                return True
+            if self._recalled and NEWER in body and _names(NEWER, words) and unknown:
+                self._accepted, self._recalled = replace(self._accepted, output=OLDER), False
+                return True
+            return False
+
+    def _refuses(self, names: Iterable[str]) -> frozenset[str]:
+        """Enter parameters as refused; those that were not known as such."""
+        with self._lock:
+            new = frozenset(names) - self._accepted.refused
+            self._accepted = replace(self._accepted, refused=self._accepted.refused | new)
+        return new
 
 
 def _names(parameter: str, words: str) -> bool:

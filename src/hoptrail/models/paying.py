@@ -15,8 +15,10 @@ from typing import Protocol
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.dialect import Accepted
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.known_servers import KnownServers
 from hoptrail.models.limiter import Limiter
 from hoptrail.models.remembered import RememberedReplies
 from hoptrail.models.sharing import Shared
@@ -90,6 +92,9 @@ class PaidChat:
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
+        self._servers = KnownServers(replies)
+        self._kept: Accepted | None = None  # what is kept of the endpoint's dialect, once that was looked at
+        self._recalling = threading.Lock()
         self._limits = Limits.of(settings)
         self._file = replies.path.resolve()
         self.limiter = _LIMITERS.of(
@@ -107,10 +112,10 @@ class PaidChat:
 
     @property
     def working_rung(self) -> Rung | None:
-        return self._replies.rung(self.place, self.model)
+        return self._servers.rung(self.place, self.model)
 
     def remember_rung(self, rung: Rung) -> None:
-        self._replies.remember_rung(self.place, self.model, rung)
+        self._servers.remember_rung(self.place, self.model, rung)
 
     def remembered(self, request: ChatRequest) -> Heard | None:
         reply = self._replies.reply(request.key)
@@ -124,12 +129,15 @@ class PaidChat:
         with _LOCKS.of((self._file, request.key), threading.Lock):  # the same at once from two threads is paid once
             while True:
                 known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
+                self._recall()
                 heard = Heard(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
                 if heard is not None:
                     return heard
 
     def ask_anew(self, request: ChatRequest) -> Heard:
-        """The reply, paid for even if it is there already; see `Chat.ask`."""
+        """The reply, paid for even if it is there already; see `Chat.ask`. What the endpoint accepts is found out anew, unless
+        `ask` or `fetch` came first.
+        """
         heard = self.limiter.run(lambda: self._pay(request, first=False))
         assert heard is not None  # noqa: S101 - only `first` gives way
         return heard
@@ -137,6 +145,7 @@ class PaidChat:
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for several replies in one call; see `Chat.fetch`."""
         wanted = [request for request in requests if not self.knows(request)]
+        self._recall()
         if len(wanted) < 2 or not self._endpoint.takes_several:
             return Usage()
         with _LOCKS.of((self._file, wanted[0].key), threading.Lock):
@@ -161,6 +170,7 @@ class PaidChat:
         spent = sum((reply.usage for reply in replies), Usage())
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
         self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
+        self._keep_accepted()
         return spent
 
     def _pay(self, request: ChatRequest, *, first: bool) -> Heard | None:
@@ -185,7 +195,24 @@ class PaidChat:
             return Heard(reply)
         cost = cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
         self._replies.settle(call, {request: reply}, cost)
+        self._keep_accepted()
         return Heard(reply, reply.usage)
+
+    def _recall(self) -> None:
+        """Put requests as this server and model are known to want them."""
+        with self._recalling:
+            if self._kept is None:
+                self._kept = self._servers.accepted(self.place, self.model)
+                if self._kept != Accepted():
+                    self._endpoint.recall(self._kept)
+
+    def _keep_accepted(self) -> None:
+        """Remember what the endpoint has shown that it accepts, now that a call succeeded."""
+        accepted = self._endpoint.accepted
+        with self._recalling:
+            if accepted != self._kept:
+                self._servers.remember_accepted(self.place, self.model, accepted)
+                self._kept = accepted
 
 
 class _InFrontOf:

@@ -3,14 +3,8 @@
 A call is entered, with the most it may cost, before it goes out, and marked as sent when it has; its reply and its real cost
 are entered together, in one transaction, before anybody uses the reply. So a crash at any moment leaves either nothing, a
 call that counts with its estimate, or a reply that is never paid again. Safe for several threads and processes: a call that
-another live one is making is waited for. Knows nothing of HTTP, retries or tasks.
-
-    calls      one row a try: its state, what it cost
-    replies    one row a request answered: the reply, the call that paid for it; for a prompt that did not fit what stands in for
-               a reply, and the call that was refused
-    mentions   which documents' text a request held, so that forgetting a document forgets its replies
-    rungs      the rung of the ladder that works, per endpoint and model
-    totals     one row: what the calls come to, for limits. Triggers keep it, so it changes in the transactions of `calls`
+another live one is making is waited for. Knows nothing of HTTP, retries or tasks. The tables stand in `reply_tables.py`; a
+call goes through these states:
 
     entered -> sent -> settled     the reply is here
        |         |---> lost        it went out whole; no reply, or a broken one
@@ -21,7 +15,6 @@ another live one is making is waited for. Knows nothing of HTTP, retries or task
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sqlite3
 import threading
@@ -32,46 +25,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.errors import StorageError
-from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.chat import ChatRequest
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.logprobs import last_tokens
+from hoptrail.models.reply_tables import FORMAT, POLL_SECONDS, WAIT_SECONDS, prepare
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
-FORMAT = 4
-"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were others. All are upgraded."""
-WAIT_SECONDS = 60.0
-"""How long a writer waits for another's transaction."""
-POLL_SECONDS = 0.05
 STANDS_SECONDS = 600.0
 """How long a prompt that did not fit is not sent again. Windows grow when servers are started anew, and asking is free."""
 
-_log = logging.getLogger(__name__)
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS calls (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL,
-    state TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL,
-    estimated INTEGER NOT NULL, process INTEGER NOT NULL, sent REAL NOT NULL, reason TEXT NOT NULL DEFAULT '');
-CREATE INDEX IF NOT EXISTS calls_in_flight ON calls (key) WHERE state IN ('entered', 'sent');
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
-CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
-CREATE TABLE IF NOT EXISTS totals (
-    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL NOT NULL);
-"""
-_COUNT = """
-UPDATE totals SET calls = calls {sign} 1, prompt_tokens = prompt_tokens {sign} {row}.prompt_tokens,
-    completion_tokens = completion_tokens {sign} {row}.completion_tokens, money = money {sign} coalesce({row}.money, 0.0)
-WHERE {row}.state != 'refused';
-"""
-_BEFORE, _AFTER = _COUNT.format(sign="-", row="old"), _COUNT.format(sign="+", row="new")
-_TRIGGERS = (
-    f"CREATE TRIGGER IF NOT EXISTS call_entered AFTER INSERT ON calls BEGIN {_AFTER} END",
-    f"CREATE TRIGGER IF NOT EXISTS call_changed AFTER UPDATE ON calls BEGIN {_BEFORE} {_AFTER} END",
-    f"CREATE TRIGGER IF NOT EXISTS call_removed AFTER DELETE ON calls BEGIN {_BEFORE} END",
-)
 _RECOUNT = """
 INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
     coalesce(sum(money), 0.0) FROM calls WHERE state != 'refused'
@@ -87,10 +50,6 @@ WHERE coalesce((SELECT state = 'refused' FROM calls WHERE id = replies.call), 1)
 _ENTER = """
 INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
 VALUES (?, ?, ?, ?, 'entered', ?, ?, ?, 1, ?, ?)
-"""
-_UPGRADE = """
-UPDATE calls SET state = 'entered' WHERE state = 'sent';
-DROP INDEX IF EXISTS calls_by_key;
 """
 _SETTLE = """
 UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
@@ -134,7 +93,7 @@ class RememberedReplies:
         """The reply to the request of that key, if it was ever given, or what stands in for one now."""
         if self._connection is None and not self.path.exists():
             return None
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             row = connection.execute(_KNOWN, (key, time.time() - STANDS_SECONDS)).fetchone()
         return _parse(row[0]) if row else None
 
@@ -151,13 +110,13 @@ class RememberedReplies:
             BudgetExhausted: it could pass a limit. Nothing is entered.
         """
         self._recount(limits)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return _enter(connection, request, most, limits, self.path)
 
     def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
         """As `reserve`, but None (and nothing entered) where another process is asking the same, or has the reply by now."""
         self._recount(limits)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             there = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
             if there or _is_asked_elsewhere(connection, request.key, longest):
                 return None
@@ -165,51 +124,39 @@ class RememberedReplies:
 
     def mark_sent(self, call: int) -> None:
         """Enter that the whole request was handed to the operating system."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
         """Enter what a call really cost and the replies that it gave, each to its request, at once."""
         estimated = any(reply.estimated for reply in answered.values())
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
             for request, reply in answered.items():
                 _keep(connection, request, reply, call)
 
     def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
         """Remember for a while what `call`, which was refused, would only be refused again: a prompt that does not fit."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             _keep(connection, request, reply, call)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Enter that a call got no reply. One that may have been `paid` keeps counting, at its estimate."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
 
     def ledger(self) -> Ledger:
         """The sums over every call ever entered, those in flight included."""
         if not self.path.exists():
             return Ledger()
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return Ledger(*connection.execute(_SUMS).fetchone())
-
-    def rung(self, place: str, model: str) -> Rung | None:
-        """The rung that is known to work for a model."""
-        if not self.path.exists():
-            return None
-        with self._transaction(write=False) as connection:
-            row = connection.execute("SELECT rung FROM rungs WHERE place = ? AND model = ?", (place, model)).fetchone()
-        return Rung(row[0]) if row and row[0] in set(Rung) else None
-
-    def remember_rung(self, place: str, model: str, rung: Rung) -> None:
-        with self._transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", (place, model, rung.value))
 
     def stored(self) -> Iterator[StoredReply]:
         """Every reply, in the order of keys: the same on every run."""
         if not self.path.exists():
             return
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             rows = connection.execute("SELECT key, task, place, model, reply FROM replies ORDER BY key").fetchall()
         for key, task, place, model, reply in rows:
             yield StoredReply(key, task, place, model, _parse(reply))
@@ -218,7 +165,7 @@ class RememberedReplies:
         """Every document whose text a request held, or that what it held was made from."""
         if not self.path.exists():
             return set()
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return {row[0] for row in connection.execute("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
@@ -231,7 +178,7 @@ class RememberedReplies:
         """
         if not self.path.exists():
             return 0
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS gone (key TEXT PRIMARY KEY)")
             connection.execute("DELETE FROM gone")
             connection.executemany(
@@ -241,7 +188,7 @@ class RememberedReplies:
             count = connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM gone)").rowcount
             connection.execute("DELETE FROM mentions WHERE key IN (SELECT key FROM gone)")
             connection.execute("UPDATE calls SET reason = '' WHERE key IN (SELECT key FROM gone)")
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
 
@@ -258,7 +205,7 @@ class RememberedReplies:
         with self._lock:
             self._connected()
             if not self._recounted:
-                with self._transaction() as connection:
+                with self.transaction() as connection:
                     connection.execute("DELETE FROM totals")
                     connection.execute(_RECOUNT)
                 self._recounted = True
@@ -266,11 +213,16 @@ class RememberedReplies:
     def _asked_elsewhere(self, key: str, longest: float) -> bool:
         if not self.path.exists():
             return False
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return _is_asked_elsewhere(connection, key, longest)
 
     @contextmanager
-    def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time; what is written is there as a whole or not at all.
+
+        Raises:
+            StorageError: the file cannot be used.
+        """
         try:
             with self._lock:
                 connection = self._connected()
@@ -298,55 +250,12 @@ class RememberedReplies:
             except OSError as error:
                 raise StorageError(f"cannot make the folder of {self.path}: {error.strerror or error}.") from error
             connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            version = _prepare(connection)
+            version = prepare(connection)
             if version > FORMAT:
                 connection.close()
                 raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
             self._connection, self._owner, self._recounted = connection, os.getpid(), False
         return self._connection
-
-
-def _prepare(connection: sqlite3.Connection) -> int:
-    """Make the tables where there are none yet; the format found.
-
-    SQLite does not wait for another process that changes the journal's mode, so we do.
-    """
-    give_up = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if version == 0:
-                connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
-            if version < FORMAT:
-                version = _upgrade(connection)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > give_up:
-                raise
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            time.sleep(POLL_SECONDS)
-        else:
-            return version
-
-
-def _upgrade(connection: sqlite3.Connection) -> int:
-    """From an empty file or an older format, unless another process was faster; the format now. Whether a call had left was
-    not known in format 1.
-    """
-    connection.execute("BEGIN IMMEDIATE")
-    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if found < FORMAT:
-        older = _UPGRADE.split(";") if found == 1 else []
-        for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
-            connection.execute(statement)
-        if kept := connection.execute("SELECT count(*) FROM replies").fetchone()[0]:
-            _log.warning(
-                "%d replies answer prompts of an earlier version: what they cost counts, but they are asked for anew",
-                kept,
-            )
-    connection.execute("COMMIT")
-    return max(found, FORMAT)
 
 
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:

@@ -46,7 +46,7 @@ class UncertaintySettings:
 
     `equivalence`, here: by `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
     classifier (the paper; `models/entailment.py`); `installed`, by the paper's where it is in this machine's cache of models,
-    else by rules, which is told; equal `string`s but for case and articles; or `embedding`s at least as near
+    else by rules, which the log says; equal `string`s but for case and articles; or `embedding`s at least as near
     as `likeness`. As the language judges: the same `meaning`, a task a pair, or, up to two tasks a pair, `entailment` both ways
     or `not-contradicted` either way (the released code). An answer joins the first set whose first member means
     the same (`first`), or all sets that it links become one (`linked`): entailment is not transitive. `penalty`: the number of
@@ -173,7 +173,7 @@ class Uncertainty:
 
 @cache
 def found_classifier() -> Path | None:
-    """The paper's classifier, if it is on this machine. Looked for, and told, once."""
+    """The paper's classifier, if it is on this machine. Looked for, and logged, once."""
     folder = installed_entailment()
     if folder is None:
         _log.warning(

@@ -64,7 +64,7 @@ def remembered(question: str, asked: str, reading: Reading, found: Ranking = ())
 
 
 def tell(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
-    """The same hops, of which whoever listens has been told."""
+    """The same hops, after every listener was given them."""
     for cited in hops:
         meter.found(cited.hop, cited.support)
     return hops

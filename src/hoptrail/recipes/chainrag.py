@@ -12,8 +12,8 @@
     integration              from the answers (AnsInt), the contexts (CxtInt), or both     task integrate
 
 Deviations: the graph is one over the corpus (the paper's, of the passages that come with a question: evaluate with
-`--own-context`); whether a question is multi-hop is told by its decomposition, and one that stays whole is answered by its one
-hop without integrating; sub-questions are triggered by whole words (the released code by substrings) and a completion that
+`--own-context`); a question counts as multi-hop if it is decomposed, and one that stays whole is answered by its one hop
+without integrating; sub-questions are triggered by whole words (the released code by substrings) and a completion that
 loses a name, or adds nothing of an earlier answer, is not taken; the completed sub-questions are integrated (the code: those
 before completion); a step of expansion keeps its best five neighbours (as the code; the presets a hundred, where the paper
 keeps all), because the corpus's graph is far larger than a question's; sentences of one document are read as one piece; no
@@ -82,7 +82,7 @@ class ChainragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
+        """The structures that must have been built, besides those that they are built from."""
         if self.search.unit == "passage":
             return (PASSAGES,)
         if self.search.per_question:
@@ -214,7 +214,7 @@ class Chainrag(Hopwise):
         return sum(estimated_tokens(hit.unit.searchable) for hit in hits) >= self.settings.evidence_tokens
 
     def _settles(self, asked: str, hits: Ranking, meter: Meter) -> bool:
-        """Where it cannot be told, what was found so far is read: that is worth more than nothing."""
+        """Whether the evidence is enough. If the language fails to judge it, what was found so far is read."""
         packed = pack(hits, self.settings.evidence_tokens)
         try:
             return meter.perform(Assess(asked, in_reading_order(packed))) >= self.settings.sufficiency
@@ -236,7 +236,7 @@ class Chainrag(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """The answer to the question itself, and a hop for it where the contexts told what no hop had."""
+        """The answer to the question itself, with a hop of its own where the contexts gave an answer that no hop had."""
         answered = any(cited.hop.answer is not None for cited in hops)
         guesses = not answered and meter.abstain is Abstain.NEVER
         if [cited.hop.question for cited in hops] == [question] and not guesses:

@@ -8,7 +8,7 @@ Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, 
     section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
 
 Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer); the name it
-is about is the longest title in it, told without a model; an answer is verified against its evidence (the paper asks only
+is about is the longest title in it, found without a model; an answer is verified against its evidence (the paper asks only
 whether the question is answered); Algorithm 1 is taken as its text describes it, since as printed it never stays on a page;
 an ambiguous name whose enriched question is not settled is looked up page by page all the same, and the fallback engine is
 the corpus unless one on the web is named (the paper's "local" has no other either); a question with nothing to take apart is
@@ -18,10 +18,10 @@ context. By default, but not in the paper's presets: pages that searching finds 
 named, after the last attempt the fallback engine is asked once more for the same sub-question, memory is off, and an infobox
 is also part of a page's text.
 
-The released code votes everywhere, which the paper does not tell of: 3 replies to a sub-question (preset `votes`, voting.py),
+The released code votes everywhere, which the paper does not mention: 3 replies to a sub-question (preset `votes`, voting.py),
 5 on whether it is answered, 6 decompositions, 3 conclusions. One is the default of all. Verifying asks for a probability in
-the place of a share of votes; the code counts its decompositions and then strips the mark that tells of their disagreement, so
-nothing depends on them; a conclusion is from findings, which the task sample does not take.
+the place of a share of votes; the code counts its decompositions and then strips the mark of their disagreement, so nothing
+depends on them; a conclusion is from findings, which the task sample does not take.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class HiragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
+        """The structures that must have been built, besides those that they are built from."""
         return (PASSAGES, PROFILES) if self._reads_profiles else (PASSAGES,)
 
     @property
@@ -205,7 +205,7 @@ class Hirag(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the answers, or from them and what was found; a hop for it where that told what no hop had.
+        """From the answers, or from them and what was found, with a hop of its own where these gave an answer that no hop had.
 
         Where a question must not be left open and no hop has an answer, what was read in vain is weighed once more, not what
         was only found: the latter would give back what an ablation takes away.

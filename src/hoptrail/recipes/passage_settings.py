@@ -23,7 +23,7 @@ class PassageSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
+        """The structures that must have been built, besides those that they are built from."""
         return (PASSAGES,)
 
     @property

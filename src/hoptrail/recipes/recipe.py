@@ -38,7 +38,7 @@ class OneRecipeSettings(Protocol):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built; what those stand on is understood."""
+        """The structures that must have been built, besides those that they are built from."""
         ...
 
     @property

@@ -57,5 +57,5 @@ class SelfAsk(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the findings and all evidence; a hop for it where that told what no hop had."""
+        """From the findings and all evidence, with a hop of its own where these gave an answer that no hop had."""
         return concluded(question, hops, found, self.settings.evidence_tokens, meter)

@@ -81,7 +81,7 @@ class SunarSettings(PassageSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
+        """The structures that must have been built, besides those that they are built from."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property

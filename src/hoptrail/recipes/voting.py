@@ -1,6 +1,6 @@
 """Self-consistency: several replies to one sub-question, of which the commonest in meaning counts.
 
-The released code of HiRAG takes three replies wherever it answers; its paper does not tell of that. The first reply is a reading,
+The released code of HiRAG takes three replies wherever it answers; its paper does not mention that. The first reply is a reading,
 which cites; the others are drawn by the task sample, which does not. Where these outvote the reading, what is cited are the
 sentences of the evidence in which the answer stands, word for word. Languages that draw nothing at random (the offline rules)
 vote by their pieces of evidence. Does not know whether an answer holds: that is verified afterwards.

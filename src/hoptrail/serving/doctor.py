@@ -1,7 +1,8 @@
 """Whether what the settings name is there and works: the chat endpoint, its model, each way of asking for a form, embeddings.
 
 Asks a handful of tiny questions, for real, the way in which `ask` asks, and enters them in the ledger of the index where one is
-named. The way that works best is remembered there for this server and model. Changes nothing else.
+named. The way that works best is remembered there for this server and model, and so are the parameters that it refuses, in place
+of what was known of them. Changes nothing else.
 """
 
 from __future__ import annotations

@@ -145,8 +145,10 @@ class SentenceLinks(Structure):
 
     A new document brings the links of its own sentences. Whether a sentence is among the best of another is judged by what is
     there at the time: links that stand are left alone, also where a newcomer would now be nearer, so that a sentence may in
-    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. Removal is the writer's; the
-    sentences that lose an SS link by it are looked at again.
+    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. With `key_share` below 1 the
+    same holds for key entities, whose importance changes with the corpus: an entity that becomes one links new sentences, and
+    older ones without an EC link, but not two older sentences that have others. Only a build from scratch looks at all pairs
+    (graphs made for a question always do). Removal is the writer's; the sentences that lose an SS link by it are looked at again.
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakeai.brains import by_task, task_of
-from fakeai.clients import quick_settings, replies_in
+from fakeai.clients import quick_settings, replies_in, servers_in
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, form_of
 from hoptrail.errors import EndpointRefused, TaskFailed
@@ -33,6 +33,9 @@ BROKEN = [
 FORMS = ["json_schema", "json_object+", "tools", "json_object", ""]
 """How each rung asks, from the strictest down; after them comes plain text."""
 
+PATIENT = 60.0
+"""Seconds for a call whose reply has 20 MB: on a busy machine it takes the server seconds to write that."""
+
 
 def forms(fake: FakeAI) -> list[str]:
     return [asked.form for asked in fake.log]
@@ -47,7 +50,7 @@ def test_a8_a13_a_sloppy_reply_is_used_at_once(fake: FakeAI, speaking: Speaking,
 
 @pytest.mark.parametrize("fault", [*BROKEN, "20 MB"])
 def test_a8_a_broken_reply_is_repaired_once(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
-    language = speaking(BRAIN, structured="json")
+    language = speaking(BRAIN, structured="json", deadline_seconds=PATIENT)
     fake.plan = {1: fault}
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
     assert len(fake.log) == 2
@@ -62,7 +65,7 @@ def test_a8_a_model_that_only_gives_nonsense_costs_the_task_and_no_more(
     fake: FakeAI, speaking: Speaking, isk: Unit, fault: str
 ) -> None:
     fake.choose = lambda _, body: fault if "Question: bad" in body["messages"][1]["content"] else None
-    language = speaking(BRAIN)
+    language = speaking(BRAIN, deadline_seconds=PATIENT)
     with pytest.raises(TaskFailed, match=r"^answer: fake at http://127.*got no usable reply: ") as caught:
         language.perform(Read("bad", (isk,)))
     assert forms(fake) == [*FORMS, "", "plain"], "each rung, one repair, plain text"
@@ -91,7 +94,7 @@ def test_the_rung_that_works_is_found_once_and_remembered(
     fake.always = fault
     assert speaking(BRAIN).perform(Decompose("one")).value.questions == ("a", "b")
     assert forms(fake) == tried
-    assert replies_in(tmp_path).rung(fake.address, "fake") is rung
+    assert servers_in(tmp_path).rung(fake.address, "fake") is rung
     assert speaking(BRAIN).perform(Decompose("two")).value.questions == ("a", "b")
     assert forms(fake) == [*tried, tried[-1]], "another run starts where it works"
 
@@ -125,7 +128,7 @@ def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaki
     )
     speaking(BRAIN).perform(Read("q", (passage("T", "A text."),)))
     assert forms(fake) == FORMS[:2]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
 
 
 @pytest.mark.parametrize("worst", FORMS[:-1])
@@ -169,7 +172,7 @@ def test_a_rung_that_works_is_not_left_for_prompts_that_it_refuses(
     for question in ["one", *(f"odd {number}" for number in range(REFUSALS - 1)), "two", "odd again", "odd again"]:
         assert language.perform(Decompose(question)).value.questions == ("a", "b")
     assert forms(fake).count("json_object+") == REFUSALS
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
 def test_a_rung_that_works_no_longer_is_left_after_many_refusals_and_that_is_said(
@@ -181,13 +184,13 @@ def test_a_rung_that_works_no_longer_is_left_after_many_refusals_and_that_is_sai
     for number in range(REFUSALS - 1):
         language.perform(Decompose(f"no. {number}"))
         language.perform(Decompose(f"no. {number}"))  # the same once more says nothing new
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
     assert not caplog.records
 
     language.perform(Decompose("the last straw"))
     language.perform(Decompose("and then"))
     assert forms(fake)[-3:] == ["json_schema", "json_object+", "json_object+"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
     [said] = [record.getMessage() for record in caplog.records]
     assert f"refused the last {REFUSALS} requests on the rung schema" in said
     assert said.endswith("from now on it is asked on json-with-schema")
@@ -208,7 +211,7 @@ def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
 
     speaking(brain).perform(Decompose("one"))
     assert forms(fake) == ["json_schema", "json_object+", "json_schema"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
 def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
@@ -390,7 +393,7 @@ def test_a_model_that_cannot_write_json_answers_in_plain_text_and_is_asked_so_fr
     span = reading.steps[-1].support[0]
     assert isk.text[span.start - 7 : span.end - 7] == "It rises in the Grey Hills and is 90 km long."
     assert forms(fake) == [*FORMS, "", "plain"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.PLAIN
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.PLAIN
     assert speaking(sloppy).perform(Decompose("one")).value.questions == ("a?", "b?")
     assert forms(fake)[7:] == ["plain"]
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
@@ -405,7 +408,7 @@ def test_plain_text_helps_out_where_a_rung_that_works_gave_nothing_and_is_not_re
     speaking(BRAIN).perform(Decompose("one"))
     assert speaking(sloppy).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
     assert forms(fake)[1:] == ["json_schema", "json_schema", "plain"]
-    assert replies_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
 def test_a_rung_to_stay_on_is_stayed_on(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:

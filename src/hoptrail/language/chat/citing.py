@@ -1,4 +1,4 @@
-"""From the numbers and quotes of a model's reply to spans of documents. What it cites beyond what it was shown does not count.
+"""From the numbers and quotes of a model's reply to spans of documents. Citations of what it was not shown are dropped.
 
 A span is a whole sentence: the one quoted, else those that hold the step's answer, else all of the piece. Everything comes
 from the units' own text, so a citation cannot say what the document does not.

@@ -85,7 +85,7 @@ def fit(units: Sequence[Unit], tokens: int) -> tuple[Unit, ...]:
 
 
 def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
-    """The units as numbered passages, and that some were left out; the text of the first is cut where even it does not fit."""
+    """The units as numbered passages, and how many were left out; the first is cut if even it does not fit."""
     shown = []
     for number, unit in enumerate(units, 1):
         text = escaped(_with_gaps(unit))

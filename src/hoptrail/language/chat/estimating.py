@@ -1,6 +1,6 @@
-"""What asking with a chat model may cost, said before anything is spent: an interval for the mean of many questions, no promise.
+"""An estimate of what asking with a chat model costs, before anything is spent: an interval for the mean of many questions.
 
-The low end is a model that answers shortly at the first try from few passages; the high end fills every evidence budget, goes
+The low end is a model that answers briefly at the first try from few passages; the high end fills every evidence budget, goes
 half the way from the fewest hops to the most, and repairs a tenth of the replies. Knows the tasks that recipes use, not what a
 question needs. What indexing costs is rehearsed (`rehearsing.py`).
 """
@@ -62,8 +62,8 @@ class Estimate:
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
-    """For asking `questions` questions that take `effort` each, up to `evidence_tokens` being read at a time: the budget, or the
-    whole corpus where that is less.
+    """What `questions` questions cost that take `effort` each and read up to `evidence_tokens` at a time: the budget, or
+    the whole corpus where that is less.
     """
     reads, others = _usual(*effort.readings), _usual(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)

@@ -3,11 +3,12 @@
     JSON schema  ->  JSON mode with a schema  ->  a function's arguments  ->  JSON mode  ->  schema in the prompt
         ->  one repair that quotes the error  ->  plain text  ->  TaskFailed
 
-A rung is left when the endpoint refuses it or when it gave nonsense, or nothing at all, before it ever worked; the rung that
-works is remembered per model, and a lower one in its place only after many refusals in a row: a server may refuse one prompt for
-what its model made of it. What is remembered is always looked at first, on every rung, so that a second run takes the same way
-and pays nothing. A prompt that does not fit is drafted once more with less evidence, a reply without enough room once more with
-more. Where all that gave no JSON, the model is asked for a few words instead: what works is then still remembered as it was.
+The next rung is tried when the endpoint refuses one, or when a rung that never worked gives nonsense or nothing. The rung that
+works is remembered per model. A lower one replaces it only after many refusals in a row, because a server may refuse a single
+prompt for what its model made of it. Kept replies are looked up on every rung before anything is sent, so that a second run takes
+the same way and pays nothing. A prompt that does not fit is drafted once more with less evidence, and a reply that lacked room is
+asked for once more with more. If there is no JSON after all that, the model is asked for a few words in plain text; that alone
+does not change the rung that is remembered.
 """
 
 from __future__ import annotations
@@ -217,8 +218,8 @@ class _Climb(Generic[R]):
         try:
             found = self._in_plain_text(draft, room)
         except Unusable as neither:
-            told = str(neither) if self._working() is Rung.PLAIN else f"{fault}; nor in plain text: {neither}"
-            raise Unusable(told) from None
+            reason = str(neither) if self._working() is Rung.PLAIN else f"{fault}; nor in plain text: {neither}"
+            raise Unusable(reason) from None
         if exhausted and self._working() is None:
             self._works(Rung.PLAIN)
         return found
@@ -282,8 +283,8 @@ class _Climb(Generic[R]):
         if working is None:
             self._chat.remember_rung(rung)
         elif _above(working, rung) and (refused := self._refusals.of(working)) >= REFUSALS:
-            told = "%s at %s refused the last %d requests on the rung %s, which worked before; from now on it is asked on %s"
-            _log.warning(told, self._chat.model, self._chat.place, refused, working, rung)
+            warning = "%s at %s refused the last %d requests on the rung %s, which worked before; from now on it is asked on %s"
+            _log.warning(warning, self._chat.model, self._chat.place, refused, working, rung)
             self._chat.remember_rung(rung)
 
     def _hear(self, request: ChatRequest, *, send: bool) -> ChatReply | None:

@@ -37,7 +37,7 @@ def extraction_of(
 
 
 def borne_out(unit: Unit, reply: ExtractReply, before: Unit | None = None) -> list[FactReply]:
-    """The facts that say something, and not of strangers alone: small models repeat the example that they are shown."""
+    """The facts that have a text and are not about strangers alone: small models repeat the example that they are shown."""
     reply = _without_figures(reply)
     named = _named_in(unit, reply, before)
     return [

@@ -1,4 +1,4 @@
-"""Which documents the words rest on that a chat model gave, so that prompts with those words are kept under them.
+"""Which documents a model's earlier replies came from, so that a prompt with words of such a reply is kept under these documents.
 
 An answer read from a page is, in the next prompt, just words: among the findings, or inside a sub-question. Here the words of
 recent replies are held with the documents whose text was shown for them, and looked for in what a task says. So a reply to a
@@ -30,7 +30,7 @@ class Origins:
         self._recent: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=RECENT)
 
     def note(self, texts: Iterable[str], documents: tuple[str, ...]) -> None:
-        """Hold that `texts` were made from text of `documents`."""
+        """Remember that `texts` were made from text of `documents`."""
         words = [text for text in map(folded, texts) if text and text not in YES_NO]
         if documents:
             with self._lock:

@@ -190,7 +190,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _lost(content: Any, text: str) -> bool:
-    """Whether `text` gives some field more often than what was made of it: one of two values would be a guess."""
+    """Whether `text` has some field more often than the object made of it: to take one of two values would be a guess."""
     kept = Counter(_keys(content))
     return any(
         len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()

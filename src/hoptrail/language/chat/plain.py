@@ -91,7 +91,7 @@ def _marked(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
 
 
 def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """What the text is without any mark, where it can be one thing only, after the reason, as far as it is told from that.
+    """The reason, as far as it can be told apart, and the value of the only field that a text without marks can be.
 
     Raises:
         Unusable: it may be several, or is no list or too long.
@@ -119,8 +119,8 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str
 
 
 def _after_words(text: str) -> tuple[str, str]:
-    """What stands before the words that the answer is …, and what after; all after where they do not stand. Some models say them
-    several times before they come to it, or do not come to it.
+    """What stands before "the answer is", and what after it; without these words, nothing and the whole text. Some models say
+    them several times before the answer follows, or give none.
     """
     first, *others = _ANSWER_IS.split(text)
     if not others:
@@ -129,7 +129,7 @@ def _after_words(text: str) -> tuple[str, str]:
 
 
 def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
-    """A field out of what was said after its marks; the first time counts where it is said again."""
+    """The value of a field, from what stands after its marks; of several texts the first counts, of lists all."""
     if _is_list(reply, name):
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
     words = (said[0] if said else "").strip()

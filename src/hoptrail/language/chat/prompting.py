@@ -58,20 +58,20 @@ class Prompt:
         Raises:
             UsageError: lists all names that are missing or too many.
         """
-        told = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
-        return Message("system", "\n\n".join(filter(None, told))), Message("user", self._given(values))
+        parts = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
+        return Message("system", "\n\n".join(filter(None, parts))), Message("user", self._given(values))
 
     def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
-        """The same for a reply without JSON, which is asked for last of all: small models heed that best. Empty where the file
-        does not say how.
+        """The same for a reply in plain text, empty if the file has no section `plain`. That section comes last of all, because
+        small models follow it best there.
 
         Raises:
             UsageError: as for `fill`.
         """
         if not self.plain:
             return ()
-        told = self.short if short and self.short else self.instructions
-        return Message("system", told), Message("user", f"{self._given(values)}\n\n{self.plain}")
+        instructions = self.short if short and self.short else self.instructions
+        return Message("system", instructions), Message("user", f"{self._given(values)}\n\n{self.plain}")
 
     def _given(self, values: Mapping[str, str]) -> str:
         if faults := _differing(set(self.names), set(values)):
@@ -102,10 +102,10 @@ def known_prompts() -> tuple[str, ...]:
 
 
 def check_prompts(folder: str) -> None:
-    """Whether every file of a folder of one's own can stand in for the prompt it is named after. No folder is none too many.
+    """Check that every file of the user's `folder` can replace the prompt that it is named after. `folder` may be empty.
 
     Raises:
-        UsageError: lists everything that cannot: files of other names, other `$names`, replies or phrases.
+        UsageError: lists every fault: a file of another name, or one with other `$names`, another reply or other phrases.
     """
     if not folder:
         return
@@ -130,7 +130,7 @@ def check_prompts(folder: str) -> None:
 
 
 def digest_of_prompts(folder: str) -> str:
-    """Twelve hex digits over the prompts in a folder of one's own; empty without one.
+    """Twelve hex digits over the prompts in the user's `folder`; empty without one.
 
     Raises:
         UsageError: as `check_prompts`.

@@ -1,7 +1,7 @@
 """Indexing rehearsed: every prompt is drafted as it would be sent, rules reply in the model's place, nothing is sent.
 
 What a rehearsal counts is what indexing with the model would be charged, as far as rules write as much as the model does;
-replies that are paid for already count nothing. A model that is not understood at once costs more: repairs are not foreseen.
+replies that are paid for already count nothing. Repairs are not counted: a model whose first replies are unusable costs more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass
 class RehearsedChat:
-    """`chat` with a reply laid ready in the place of each that would have to be paid for. Satisfies `paying.Chat`."""
+    """`chat`, but each reply that would have to be paid for is replaced by a prepared one. Satisfies `paying.Chat`."""
 
     chat: Chat
     ready: threading.local = field(default_factory=threading.local)
@@ -55,7 +55,7 @@ class RehearsedChat:
         return Usage()
 
     def ask(self, request: ChatRequest) -> Heard:
-        """The reply laid ready, at the price of the model's."""
+        """The prepared reply, at the price of the model's."""
         text: str = self.ready.text
         prompt, completion = request.prompt_tokens, estimated_tokens(text)
         return Heard(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))

@@ -1,7 +1,7 @@
 """Several replies to one prompt, each drawn by chance under a seed of its own: in one call where the endpoint can (`n`).
 
-Every draw is kept and found again like any other reply: its seed is part of what it is known by. Where the endpoint gives one
-reply a call, each draw is a call, several at a time. A draw without usable reply is left out, as long as one succeeds.
+Every draw is kept and found again like any other reply: its seed is part of its key. Where the endpoint gives one reply a
+call, each draw is a call, several at a time. Draws without a usable reply are left out, as long as one succeeds.
 """
 
 from __future__ import annotations

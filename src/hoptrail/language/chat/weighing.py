@@ -1,8 +1,8 @@
 """A number out of the word that stands for it, weighted by how probable each word was as the model wrote it.
 
-Where an endpoint gives log-probabilities, a "yes" that was nearly a "no" is told from one that was beyond doubt: the number is
-then the mean of what the words stand for, each with its share of the probability of all of them (yes 60 %, no 40 %: .6), and
-without them it is that of the word written. What else could have been written in that place does not count.
+With log-probabilities a "yes" that was nearly a "no" differs from one beyond doubt: the number is the mean of what the words
+stand for, each weighted by its share of the probability of all of them (yes 60 %, no 40 %: .6). Tokens that are none of the
+words do not count. Without log-probabilities it is the number of the word written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def weighed(reply: R, tokens: Sequence[Token]) -> R:
 
 
 def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
-    """None where the word that was read does not stand in the tokens, behind the name of its field."""
+    """The weighted number; None where the word that was read does not stand in the tokens, after the name of its field."""
     text = "".join(token[0][0] for token in tokens)
     named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
     found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
@@ -52,7 +52,7 @@ def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[
 
 
 def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | None:
-    """Over the words that one of the tokens for a place begins; None where it begins none."""
+    """The mean over the words that the alternatives in one place begin; None if they begin none."""
     shares = dict.fromkeys(words, 0.0)
     for text, logprob in token.items():
         begun = [word for word in words if _begins(text, word)]

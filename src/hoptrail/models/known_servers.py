@@ -1,0 +1,44 @@
+"""What is known of servers and their models, kept in the file of the replies: the rung of the ladder that works, and the dialect.
+
+Both are found by asking, and found anew by `hoptrail doctor`, which overwrites what is here.
+"""
+
+from __future__ import annotations
+
+from hoptrail.models.chat import Rung
+from hoptrail.models.dialect import Accepted
+from hoptrail.models.remembered import RememberedReplies
+
+
+class KnownServers:
+    """Reads and writes by the place and the name of a model. For any number of threads and processes."""
+
+    def __init__(self, replies: RememberedReplies) -> None:
+        self._replies = replies
+
+    def rung(self, place: str, model: str) -> Rung | None:
+        """The rung that is known to work, if any is."""
+        row = self._row("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
+        return Rung(row[0]) if row and row[0] in set(Rung) else None
+
+    def remember_rung(self, place: str, model: str, rung: Rung) -> None:
+        self._write("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", place, model, rung.value)
+
+    def accepted(self, place: str, model: str) -> Accepted:
+        """Which parameters it takes, as far as that is known."""
+        row = self._row("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
+        return Accepted.from_json(row[0]) if row else Accepted()
+
+    def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
+        self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
+
+    def _row(self, statement: str, place: str, model: str) -> tuple[str] | None:
+        if not self._replies.path.exists():
+            return None
+        with self._replies.transaction(write=False) as connection:
+            row: tuple[str] | None = connection.execute(statement, (place, model)).fetchone()
+        return row
+
+    def _write(self, statement: str, place: str, model: str, value: str) -> None:
+        with self._replies.transaction() as connection:
+            connection.execute(statement, (place, model, value))
