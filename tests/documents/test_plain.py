@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from hoptrail.documents.limits import DEFAULT_LIMITS
@@ -79,3 +81,51 @@ def test_what_stands_under_a_dated_heading_has_its_date() -> None:
 )
 def test_the_only_heading_of_the_first_level_is_the_title_if_it_comes_first(text: str, title: str) -> None:
     assert parse_plain(text.encode(), DEFAULT_LIMITS).title == title
+
+
+CHANGELOG = """\
+wren (2.1-1) unstable; urgency=medium
+
+  * Build without the old parser.
+
+ -- Ada Brun <ada@wren.example>  Sat, 02 Mar 2024 13:06:21 +0100
+
+wren (2.0-3) stable-security; urgency=high
+  * Refuse names with a slash.
+
+    With a paragraph of its own.
+
+ -- Karl Holm <karl@wren.example>  Mon, 15 Jan 2024 09:00:00 +0000
+
+wren (2.0-2) unstable; urgency=low
+
+  * Not signed.
+"""
+
+
+def test_the_entries_of_a_changelog_are_headings_with_the_dates_they_are_signed_with() -> None:
+    parsed = parse_plain(CHANGELOG.encode(), DEFAULT_LIMITS)
+    assert headings(CHANGELOG) == [
+        (1, "wren (2.1-1) unstable; urgency=medium"),
+        (1, "wren (2.0-3) stable-security; urgency=high"),
+        (1, "wren (2.0-2) unstable; urgency=low"),
+    ]
+    items = [block for block in parsed.blocks if block.kind is BlockKind.ITEM]
+    assert [(block.path, block.date) for block in items] == [
+        (("wren (2.1-1) unstable; urgency=medium",), "2024-03-02"),
+        (("wren (2.0-3) stable-security; urgency=high",), "2024-01-15"),
+        (("wren (2.0-2) unstable; urgency=low",), ""),
+    ]
+    assert (parsed.title, parsed.date, parsed.date_from) == ("", "2024-03-02", "latest entry")
+
+
+def test_a_text_that_quotes_an_entry_is_no_changelog() -> None:
+    parsed = parse_plain(f"What changed last:\n\n{CHANGELOG}".encode(), DEFAULT_LIMITS)
+    assert (headings(f"What changed last:\n\n{CHANGELOG}"), parsed.date) == ([], "")
+
+
+def test_a_changelog_without_signatures_takes_no_longer() -> None:
+    text = "wren (2.0-2) unstable; urgency=low\n\n" * 50_000
+    before = time.process_time()
+    assert len(plain_blocks(text)) == 50_000
+    assert time.process_time() - before < 10
