@@ -1,7 +1,8 @@
 """The blocks of plain text, which is stored as it stands: paragraphs parted by blank lines, list items by their marks, headings.
 
 A heading is a line that another one of `=`, `-` or the like underlines in its length, or, in a text that outlines itself by
-stars (`* Changes`, `** Bugs fixed`), a line of stars and words between blank lines, or the first line of a changelog's entry.
+stars (`* Changes`, `** Bugs fixed`), a line of stars and words between blank lines, the first line of a changelog's entry, or one
+with the number of a section or a release (`numbered`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import dataclass, replace
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.changelogs import Entry, entries_of
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.numbered import numbered_headings
 from hoptrail.documents.text import decode
 from hoptrail.text.dates import find_date
 from hoptrail.types import Block, BlockKind
 
 _GAP = re.compile(r"\n[ \t\f\v\r]*(?:\n[ \t\f\v\r]*)+")
-_MARK = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•‣◦▪·]|(?P<number>\(?\d{1,3}[.)]))[ \t]+(?=\S)", re.MULTILINE)
+_MARK = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•‣◦▪·]|(?P<number>\(?\d{1,3}[.)]))[ \t]+(?=[^\n]*\w)", re.MULTILINE)
 _UNDERLINED = re.compile(
     r"""(?:[ \t]*(?P<above>([-=~^*#+])\2{2,})[ \t]*\n)?[ \t]*(?P<title>\S[^\n]{0,98}?)[ \t]*\n"""
     r"""[ \t]*(?P<below>([-=~^*#+"'`_])\5{2,})[ \t]*(?:\n|\Z)"""
@@ -26,9 +28,13 @@ _UNDERLINED = re.compile(
 _OUTLINED = re.compile(r"(?P<stars>\*{1,6}) (?P<title>\S[^\n]*)\s*")
 _OUTLINES_ITSELF = re.compile(r"(?:\A|\n[ \t]*\n)\*\* \S[^\n]*\n[ \t]*\n")
 _OFF_BY = 2
-"""Characters by which an underline may be longer or shorter than its heading; with a line above as well, half its length."""
+"""Characters by which an underline may be longer or shorter than its heading; with a line above as well, half its length. One of
+`=` may be as long as it likes, unless it ends a sentence."""
+_SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
 """Lines that underline, of headings of the first level before those of the next; with a line above they go before all."""
+_WEAKEST = -10
+"""The strength of lines of releases, and below them of sections by their depth; all that is underlined goes before."""
 _DEEPEST = 6
 _LONGEST_PATH = 300
 """Characters of a heading that what stands below repeats."""
@@ -104,18 +110,23 @@ def _parts_of(text: str, entries: Mapping[int, Entry]) -> list[_Part]:
 def _found(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
     """The blocks; an underlined heading has the strength of its line below zero in place of its level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
-    for start, end in _paragraphs(text):
+    paragraphs = list(_paragraphs(text))
+    numbered = {} if entries else numbered_headings(text, paragraphs)
+    for start, end in paragraphs:
         begin = start
         if (entry := entries.get(_first_line(text, start))) is not None:
             yield _Part(start, BlockKind.HEADING, 1, title=_title(entry.title), date=entry.date)
             begin = min(end, entry.end)
+        elif (heading := numbered.get(start)) is not None:
+            yield _Part(start, BlockKind.HEADING, _WEAKEST + heading.depth, title=_title(heading.title))
+            begin = heading.end
         whole = _OUTLINED.fullmatch(text, begin, end) if outlined else None
         if whole is not None:
             yield _Part(begin, BlockKind.HEADING, len(whole["stars"]), title=_title(whole["title"]))
             continue
         while (underlined := _heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
-            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH)
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _WEAKEST
             yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
             begin = underlined.end()
         if text[begin:end].strip():
@@ -132,7 +143,8 @@ def _heading(text: str, start: int, end: int) -> re.Match[str] | None:
     if found is None or not any(character.isalpha() for character in found["title"]):
         return None
     long, below, above = len(found["title"]), len(found["below"]), len(found["above"] or "")
-    return found if abs(long - below) <= _OFF_BY or 2 * min(above, below) >= long else None
+    drawn = found["below"][0] == "=" and below > long and found["title"][-1] not in _SENTENCE_ENDS
+    return found if drawn or abs(long - below) <= _OFF_BY or 2 * min(above, below) >= long else None
 
 
 def _first_line(text: str, start: int) -> int:
