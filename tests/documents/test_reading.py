@@ -228,6 +228,7 @@ def test_words_that_run_together_are_told_of_any_form(tmp_path: Path, name: str,
     [
         ("2024-03-05-visit.txt", "We went there.", "2024-03-05", "file name"),
         ("visit.txt", "Minutes\n5 March 2024\n\nWe went there.", "2024-03-05", "first lines"),
+        ("picked-2023-10.csv", "Tree,Picked\nA1,2024-10-03\nA2,2024-09-20\n", "2023-10", "file name"),
         (
             "visit.txt",
             "Long ago.\n\nOn 5 March 2024 the second boat of the harbour board was sold, says the book.",

@@ -38,7 +38,7 @@ from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.text.dates import find_date
 from hoptrail.text.sentences import shortened_ends
-from hoptrail.types import Document, content_id
+from hoptrail.types import BlockKind, Document, content_id
 
 __all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources"]
 
@@ -154,10 +154,16 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 
 
 def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
-    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time."""
+    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time.
+
+    Dates in a table are of what it lists, not of the document.
+    """
     if parsed.date:
         return parsed
-    lines = [line for line in parsed.text[:1000].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
+    first_row = next((block.start for block in parsed.blocks if block.kind is BlockKind.ROW), len(parsed.text))
+    lines = [
+        line for line in parsed.text[: min(first_row, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE
+    ]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     found = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(found, (modified, FILE_TIME if modified else ""))
