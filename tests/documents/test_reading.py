@@ -14,6 +14,7 @@ import pytest
 
 from documents.file_makers import text_pdf, word_file
 from hoptrail.documents import contents, parsing
+from hoptrail.documents.blocks import pack
 from hoptrail.documents.contents import snapshot
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.reading import Findings, read_sources
@@ -67,7 +68,7 @@ def test_every_format_in_one_folder(tmp_path: Path) -> None:
     assert [document.sources for document in documents] == [(source,) for source in expected]
 
 
-def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
+def test_ids_come_from_declared_title_text_and_blocks(tmp_path: Path) -> None:
     put(
         tmp_path,
         a__txt="Same.",
@@ -78,7 +79,7 @@ def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
     documents, _ = read(tmp_path)
     ids = [document.id for document in documents]
     assert ids[0] == ids[1] == ids[4] == content_id("d", "", "Same.")
-    assert ids[2] == content_id("d", "T", "T\n\nSame.")
+    assert ids[2] == content_id("d", "T", "T\n\nSame.", pack(documents[2].blocks))
     assert ids[3] == content_id("d", "T", "Same.")
     assert [document.title for document in documents[:2]] == ["a", "b"]
 

@@ -5,8 +5,9 @@ no form is read as text if it is text, and otherwise left out. Nothing is fetche
 by the process that asks (`contents`); what is in them may be made into documents elsewhere (an `Executor`), in batches. A file
 whose parsing takes long is left for the end, so that it never holds up others.
 
-The id of a document is made of its text and of the title that stands in its content. A file without one is shown under its
-file name, which is not part of the id: the same text under two names is one document with two sources.
+The id of a document is made of its text, its blocks with their places, and the title that stands in its content: what is read
+otherwise than before takes the place of what was read then. A file without a title is shown under its file name, which is not
+part of the id: the same text under two names is one document with two sources.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hoptrail.documents.blocks import Parsed, ends_within
+from hoptrail.documents.blocks import Parsed, ends_within, pack
 from hoptrail.documents.contents import (
     Content,
     FileContent,
@@ -196,7 +197,7 @@ def _document(
         ends = shortened_ends(text.text, whole, limits.longest_sentence)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
-        id=content_id("d", declared, text.text),
+        id=content_id("d", declared, text.text, *filter(None, [pack(parsed.blocks)])),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,

@@ -71,7 +71,7 @@ def _conclusion(answer: Answer) -> list[Text]:
 
 
 def _closest(statement: Statement) -> Text:
-    """A statement under its title and headings, with its place in the file and in the document."""
+    """A statement under its title and headings, with its place in the file and in the document; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
     where = f"  {statement.place}  " if statement.place else "  "
     span = f"{statement.document} {statement.start}–{statement.end}"
@@ -79,8 +79,7 @@ def _closest(statement: Statement) -> Text:
         ("  ", ""),
         plain(" > ".join(filter(None, above)), "magenta"),
         (f"{where}{span}", "dim"),
-        "\n  ",
-        plain(statement.said),
+        *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
     )
 
 
