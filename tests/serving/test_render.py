@@ -93,6 +93,15 @@ def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
     assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in re.sub(r" +\n", "\n", console.export_text())
 
 
+def test_a_search_shows_rows_with_their_headers(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "fees.csv").write_text("Item,Price\nRope,12 EUR\nBuoy,3 EUR\n", encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    hoptrail("index", tmp_path / "fees.csv", "--for", "bm25", *options)
+    shown = hoptrail("search", "rope", "--recipe", "bm25", *options).out
+    assert "Item: Rope; Price: 12 EUR" in shown
+    assert "Item Price" not in shown
+
+
 def test_a_search_without_hits_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
     assert "Nothing was found." in hoptrail("search", "zqxj", "--index", harbour, "--recipe", "bm25").out
 
