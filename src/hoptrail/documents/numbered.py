@@ -33,21 +33,25 @@ class NumberedHeading:
 def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, NumberedHeading]:
     """By where they begin, in order. `paragraphs` are starts and ends."""
     lines = list(_first_lines(text, paragraphs))
-    sections = {start: found for start, _, line in lines if (found := _section(line))}
+    sections = {start: number for start, _, line in lines if (number := _section(line))}
     if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
         sections = {}
-    releases: dict[str, list[str]] = {}
+    releases: dict[str, set[str]] = {}
     for _, _, line in lines:
-        if _NUMBER.search(line):
-            releases.setdefault(_NUMBER.sub("#", line), []).append(line)
-    found = {}
+        releases.setdefault(_shape(line), set()).add(line)
+    headings: dict[int, NumberedHeading] = {}
     for start, end, line in lines:
-        shape = _NUMBER.sub("#", line)
+        shape = _shape(line)
         if start in sections:
-            found[start] = NumberedHeading(line.rstrip(":"), end, sections[start].count(".") + 1)
-        elif len(set(releases.get(shape, ()))) > 1 and _WORD.search(shape):
-            found[start] = NumberedHeading(line.strip(_FRAME), end, 0)
-    return found
+            headings[start] = NumberedHeading(line.rstrip(":"), end, sections[start].count(".") + 1)
+        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
+            headings[start] = NumberedHeading(line.strip(_FRAME), end, 0)
+    return headings
+
+
+def _shape(line: str) -> str:
+    """A line without its numbers of releases."""
+    return _NUMBER.sub("#", line)
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
