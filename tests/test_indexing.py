@@ -220,6 +220,15 @@ def test_one_of_two_equal_files_changes(desk: Desk, tmp_path: Path) -> None:
     assert desk.finds("river brook") == ["Arrow", "Isk"]
 
 
+def test_a_file_whose_text_only_moves_is_cited_by_its_new_lines(desk: Desk, tmp_path: Path) -> None:
+    file = write(tmp_path / "world/a.md", "# Isk\n\nA river.")
+    desk.index(file)
+    write(file, "<!-- checked -->\n\n\n# Isk\n\nA river.")
+    assert counts(desk.index(file)) == (1, 0, 1, 1)
+    (document,) = Snapshot.open(desk.folder).documents()
+    assert [block.place for block in document.blocks] == ["line 4", "line 6"]
+
+
 def test_a_renamed_file_keeps_its_document_and_encodes_nothing(desk: Desk, world: Path) -> None:
     desk.index(world)
     (world / "Isk.txt").rename(world / "River.txt")

@@ -46,7 +46,7 @@ def parsed(members: Mapping[str, str]) -> Parsed:
 def test_parts_are_read_in_order() -> None:
     document = parsed(BOOK)
     assert document.text == "First\n\nOne.\nTwo.\n\nLast é."
-    assert [block.place for block in document.blocks] == ["part 1", "part 1", "part 2"]
+    assert [block.place for block in document.blocks] == ["part 1, line 1", "part 1, line 1", "part 2, line 1"]
     assert (document.title, document.date, document.date_from, document.notes) == ("First", "1850", "book metadata", ())
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from documents.file_makers import text_pdf, word_file
 from hoptrail.documents import contents, parsing
+from hoptrail.documents.blocks import pack
 from hoptrail.documents.contents import snapshot
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.reading import Findings, read_sources
@@ -67,7 +68,7 @@ def test_every_format_in_one_folder(tmp_path: Path) -> None:
     assert [document.sources for document in documents] == [(source,) for source in expected]
 
 
-def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
+def test_ids_come_from_declared_title_text_and_blocks(tmp_path: Path) -> None:
     put(
         tmp_path,
         a__txt="Same.",
@@ -78,7 +79,7 @@ def test_ids_come_from_declared_title_and_text(tmp_path: Path) -> None:
     documents, _ = read(tmp_path)
     ids = [document.id for document in documents]
     assert ids[0] == ids[1] == ids[4] == content_id("d", "", "Same.")
-    assert ids[2] == content_id("d", "T", "T\n\nSame.")
+    assert ids[2] == content_id("d", "T", "T\n\nSame.", pack(documents[2].blocks))
     assert ids[3] == content_id("d", "T", "Same.")
     assert [document.title for document in documents[:2]] == ["a", "b"]
 
@@ -228,6 +229,7 @@ def test_words_that_run_together_are_told_of_any_form(tmp_path: Path, name: str,
     [
         ("2024-03-05-visit.txt", "We went there.", "2024-03-05", "file name"),
         ("visit.txt", "Minutes\n5 March 2024\n\nWe went there.", "2024-03-05", "first lines"),
+        ("picked-2023-10.csv", "Tree,Picked\nA1,2024-10-03\nA2,2024-09-20\n", "2023-10", "file name"),
         (
             "visit.txt",
             "Long ago.\n\nOn 5 March 2024 the second boat of the harbour board was sold, says the book.",

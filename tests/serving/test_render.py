@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from command import Hoptrail
 from hoptrail.serving.render import plain, render_answer
-from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
+from hoptrail.types import Answer, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
 MARKUP = "[bold red]loud[/] [link=http://evil.example]here[/link] :boom:"
@@ -83,6 +84,22 @@ def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
     shown = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour)
     assert "Not settled. Closest:" in shown.out
     assert "unanswered" in shown.out
+
+
+def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
+    rows = Statement("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "Item: Rope; Price: 12\nItem: Buoy; Price: 3", "p1")
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render_answer(Answer("What costs 5?", None, "bm25", "offline", closest=(rows,))))
+    assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in re.sub(r" +\n", "\n", console.export_text())
+
+
+def test_a_search_shows_rows_with_their_headers(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "fees.csv").write_text("Item,Price\nRope,12 EUR\nBuoy,3 EUR\n", encoding="utf-8")
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    hoptrail("index", tmp_path / "fees.csv", "--for", "bm25", *options)
+    shown = hoptrail("search", "rope", "--recipe", "bm25", *options).out
+    assert "Item: Rope; Price: 12 EUR" in shown
+    assert "Item Price" not in shown
 
 
 def test_a_search_without_hits_says_so(hoptrail: Hoptrail, harbour: Path) -> None:

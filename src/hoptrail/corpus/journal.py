@@ -49,7 +49,7 @@ _WAIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ItemRecord:
-    """A document of a job. `whole_name` and `ending` are those of an upload; `documents` are ids by their sources."""
+    """A document of a job. `whole_name` and `ending` (or none) are of an upload; `documents` are ids by their sources."""
 
     id: str
     name: str

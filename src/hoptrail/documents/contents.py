@@ -68,6 +68,24 @@ def without_packing(path: Path) -> Path:
     return path.with_suffix("") if name.endswith(GZIP) and not name.endswith(ENDINGS) else path
 
 
+def ending_of(name: str) -> str:
+    """What the end of a file's name says of how to read it, in lower case: `.md`, `.md.gz`, `.gz`; empty if it says nothing."""
+    lower = name.lower()
+    packing = GZIP if lower.endswith(GZIP) and not lower.endswith(ENDINGS) else ""
+    bare = lower.removesuffix(packing)
+    return max((known for known in ENDINGS if bare.endswith(known)), key=len, default="") + packing
+
+
+def is_readable(path: Path) -> bool:
+    """Whether the name of a file tells a form that is read, or else its content is text or tells one.
+
+    Raises:
+        Unreadable: it is packed, and damaged.
+        OSError: the file could not be opened or read.
+    """
+    return form_of(without_packing(path)) is not None or _begins_as_text(path)
+
+
 def contents_of(sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings) -> Iterator[Content]:
     """The contents of files and folders in the order of `sources`, errors in the place of what could not be read."""
     for source in sources:
@@ -94,7 +112,7 @@ def _in_file(path: Path, named: bool, limits: ReadingLimits, findings: Findings)
     """`named`: by the user, who wants to know why it was not read; in a folder a file that is no document is left out."""
     form = form_of(without_packing(path))
     try:
-        if form is None and not _begins_as_text(path):
+        if not is_readable(path):
             if named:
                 raise Unreadable("is not text, and of no form that is read: `hoptrail index --help` lists them")
             findings.left_out.append(shown(path))

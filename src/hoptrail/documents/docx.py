@@ -1,8 +1,8 @@
 """The blocks of a Word file (.docx), in the order of the document: headings, paragraphs, list items, table rows, code, quotes.
 
-Changes that are tracked count as accepted. Footnotes come after what refers to them, endnotes at the end. Leaves out headers,
-footers, comments, text boxes, formulas and pictures, and the numbers that Word counts for list items and headings. The archive is
-checked before anything is unpacked. Meant to run in the child process.
+Changes that are tracked count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to,
+endnotes at the end. Leaves out headers, footers, formulas and pictures, and the numbers that Word counts for list items and
+headings. The archive is checked before anything is unpacked. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.docx_notes import insert_notes, is_place_of_note, place_of_note, tidied
+from hoptrail.documents.docx_asides import insert_asides, is_place_of_aside, place_of_aside, tidied
 from hoptrail.documents.docx_styles import Role, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheets import SAMPLE, has_header
@@ -48,8 +48,8 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     document = _opened(data)
     styles = Styles(document)
     title = _title(document, styles)
-    insert_notes(document)
-    return assemble(title, _notes_after_lists(_pieces(document, styles)), largest=limits.text)
+    insert_asides(document)
+    return assemble(title, _asides_after_lists(_pieces(document, styles)), largest=limits.text)
 
 
 def _opened(data: bytes) -> WordDocument:
@@ -75,15 +75,17 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Lines of code, a paragraph each, become one piece. Paragraphs that hold text are counted, but not those of notes."""
+    """Lines of code, a paragraph each, become one piece. Paragraphs that hold text are counted, but not what
+    stands beside the text.
+    """
     code: list[str] = []
     tables = paragraphs = 0
     place = ""
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
         text = _paragraph(block) if block.tag == _PARAGRAPH else ""
-        note = place_of_note(block)
-        paragraphs += bool(text.strip()) and not note
+        aside = place_of_aside(block)
+        paragraphs += bool(text.strip()) and not aside
         if role.kind is BlockKind.CODE:
             place = place if code else f"paragraph {paragraphs}"
             code.append(text)
@@ -97,21 +99,21 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
         else:
             yield Piece(
                 role.kind,
-                tidied(text) if note else text,
+                tidied(text) if aside else text,
                 role.level,
                 role.ordered,
-                place=note or f"paragraph {paragraphs}",
+                place=aside or f"paragraph {paragraphs}",
             )
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 
 
-def _notes_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The pieces, with notes to a list, or to what introduces one, after the list: they must not part it."""
+def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The pieces, with what belongs to a list, or to what introduces one, after the list: it must not be parted."""
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        if is_place_of_note(piece.place):
+        if is_place_of_aside(piece.place):
             waiting.append(piece)
         else:
             if piece.kind is not BlockKind.ITEM:

@@ -31,7 +31,8 @@ _SPACES = re.compile(r"\s+")
 
 
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (of the book's metadata, else the first heading), date (of the metadata) and blocks with the number of their part.
+    """Title (of the book's metadata, else the first heading), date (of the metadata) and blocks with the number of their part and
+    their line in it.
 
     Raises:
         Unreadable: no EPUB, damaged, protected, or beyond a limit.
@@ -102,4 +103,5 @@ def _part(archive: zipfile.ZipFile, number: int, name: str, notes: list[str]) ->
         notes.append(f"part {number} of the book is missing ({name})")
         return
     notes += [f"part {number}: {note}" for note in decoded.notes]
-    yield from (replace(piece, place=f"part {number}") for piece in html_pieces(decoded.text))
+    for piece in html_pieces(decoded.text, lines=True):
+        yield replace(piece, place=f"part {number}, {piece.place}" if piece.place else f"part {number}")

@@ -62,13 +62,13 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     return replace(parsed, date=date, date_from="page metadata") if date else parsed
 
 
-def html_pieces(markup: str) -> list[Piece]:
-    """The pieces of a page, or of a part of one.
+def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
+    """The pieces of a page, or of a part of one; `lines`: each with its line as its place.
 
     Raises:
         Unreadable: see `html_tree`.
     """
-    return _pieces(html_tree(markup))
+    return _pieces(html_tree(markup, lines=lines))
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:

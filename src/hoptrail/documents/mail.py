@@ -159,7 +159,7 @@ class _Reading:
             pieces = pieces_of(parser_of("html")(text.encode("utf-8", "surrogatepass"), self.limits))
         else:
             pieces = text_pieces(text, flowed=str(part.get_param("format", "")).lower() == "flowed")
-        yield from (replace(piece, place="text") for piece in pieces)
+        yield from (replace(piece, place=f"text, {piece.place}" if piece.place else "text") for piece in pieces)
 
     def _attachment(self, part: Message, depth: int) -> Iterator[Piece]:
         self._attachments += 1

@@ -5,8 +5,9 @@ no form is read as text if it is text, and otherwise left out. Nothing is fetche
 by the process that asks (`contents`); what is in them may be made into documents elsewhere (an `Executor`), in batches. A file
 whose parsing takes long is left for the end, so that it never holds up others.
 
-The id of a document is made of its text and of the title that stands in its content. A file without one is shown under its
-file name, which is not part of the id: the same text under two names is one document with two sources.
+The id of a document is made of its text, its blocks with their places, and the title that stands in its content: what is read
+otherwise than before takes the place of what was read then. A file without a title is shown under its file name, which is not
+part of the id: the same text under two names is one document with two sources.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hoptrail.documents.blocks import Parsed, ends_within
+from hoptrail.documents.blocks import Parsed, ends_within, pack
 from hoptrail.documents.contents import (
     Content,
     FileContent,
@@ -38,7 +39,7 @@ from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.text.dates import find_date
 from hoptrail.text.sentences import shortened_ends
-from hoptrail.types import Document, content_id
+from hoptrail.types import BlockKind, Document, content_id
 
 __all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources"]
 
@@ -154,10 +155,16 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 
 
 def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
-    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time."""
+    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time.
+
+    Dates in a table are of what it lists, not of the document.
+    """
     if parsed.date:
         return parsed
-    lines = [line for line in parsed.text[:1000].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
+    first_row = next((block.start for block in parsed.blocks if block.kind is BlockKind.ROW), len(parsed.text))
+    lines = [
+        line for line in parsed.text[: min(first_row, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE
+    ]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     found = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(found, (modified, FILE_TIME if modified else ""))
@@ -190,7 +197,7 @@ def _document(
         ends = shortened_ends(text.text, whole, limits.longest_sentence)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
-        id=content_id("d", declared, text.text),
+        id=content_id("d", declared, text.text, *filter(None, [pack(parsed.blocks)])),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,

@@ -22,7 +22,7 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.store.register import Withdrawn
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.distilling import TrainingCounts
@@ -71,7 +71,7 @@ def _conclusion(answer: Answer) -> list[Text]:
 
 
 def _closest(statement: Statement) -> Text:
-    """A statement under its title and headings, with its place in the file and in the document."""
+    """A statement under its title and headings, with its place in the file and in the document; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
     where = f"  {statement.place}  " if statement.place else "  "
     span = f"{statement.document} {statement.start}–{statement.end}"
@@ -79,8 +79,7 @@ def _closest(statement: Statement) -> Text:
         ("  ", ""),
         plain(" > ".join(filter(None, above)), "magenta"),
         (f"{where}{span}", "dim"),
-        "\n  ",
-        plain(statement.said),
+        *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
     )
 
 
@@ -112,10 +111,17 @@ def render_ranking(ranking: Ranking) -> RenderableType:
     for column, justify in (("score", "right"), ("channel", "left"), ("title", "left"), ("text", "left")):
         table.add_column(column, justify="right" if justify == "right" else "left", overflow="fold")
     for hit in ranking:
-        text = plain(hit.unit.text)
+        text = _excerpt(hit.unit)
         text.truncate(EXCERPT, overflow="ellipsis")
         table.add_row(f"{hit.score:.4g}", hit.channel, plain(hit.unit.title, "magenta"), text)
     return table
+
+
+def _excerpt(unit: Unit) -> Text:
+    """How a unit reads, each row of a table on a line of its own; other text on one line."""
+    if not any(block.cells for block in unit.blocks):
+        return plain(unit.text)
+    return Text("\n").join(plain(line) for line in unit.readable.splitlines() if line.strip())
 
 
 def render_contents(contents: Contents) -> RenderableType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.reading import read_sources
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
@@ -27,7 +29,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.wire import Text, as_line
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
-from hoptrail.types import Kind
+from hoptrail.types import Document, Kind
 from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
 
@@ -530,6 +532,37 @@ def test_a_long_name_keeps_its_ending(client: TestClient) -> None:
     job = upload(client, ("x" * 500 + ".TXT", b"The ash was felled in Dorn."))
     assert job["items"][0]["name"] == "x" * 200 + ".txt"
     assert job["items"][0]["state"] == "done"
+
+
+def test_an_upload_is_read_like_a_file_from_a_folder(client: TestClient, tmp_path: Path) -> None:
+    notes = b"# Otters\n\n- They sleep in the reeds.\n- They fish at dusk.\n"
+    files = {
+        "README": b"Voles\n=====\n\nThe voles dig under the wall.\n",
+        "README.Debian": b"The heron stands by the weir.\n",
+        "README.gz": gzip.compress(b"The dipper nests behind the fall.\n"),
+        "notes.MD": notes.replace(b"Otters", b"Martens"),
+        "otters-2024-03-05.md.gz": gzip.compress(notes),
+    }
+    job = upload(client, *files.items())
+    assert [item["state"] for item in job["items"]] == ["done"] * len(files), job
+    served = [client.get(f"/api/documents/{item['documents'][0]}").json() for item in job["items"]]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    read = [one for one in read_sources([folder]) if isinstance(one, Document)]
+    assert [(one["title"], one["text"], one["sentences"]) for one in served] == [
+        (one.title, one.text, list(one.sentence_ends))
+        for one in sorted(read, key=lambda one: list(files).index(Path(one.sources[0]).name))
+    ]
+
+
+def test_an_upload_that_is_no_text_is_refused_and_a_damaged_one_named(client: TestClient) -> None:
+    answer = client.post("/api/documents", files=[("files", ("photo", b"\x89PNG\r\n\x1a\n\x00\x00"))])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "wrong_type")
+    job = upload(client, ("notes.gz", b"\x1f\x8b broken"), ("plan.txt", b"The ash was felled in Dorn."))
+    assert [item["state"] for item in job["items"]] == ["failed", "done"]
+    assert "damaged gzip file" in job["items"][0]["reason"]
 
 
 def test_a_disk_that_refuses_is_told_without_its_path(client: TestClient, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ class JobBook:
             Item(
                 one.id,
                 one.name,
-                self._uploads.upload(one.id, one.name, one.whole_name, one.ending) if one.ending else None,
+                self._uploads.upload(one.id, one.name, one.whole_name, one.ending) if one.whole_name else None,
                 state_left if one.is_open else State(one.state),
                 one.reason,
                 one.documents,

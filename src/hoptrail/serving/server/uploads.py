@@ -16,14 +16,16 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
-from hoptrail.documents.forms import ENDINGS
+from hoptrail.documents.contents import ending_of, is_readable, without_packing
+from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.reading import FILE_NAME, FILE_TIME, ReadingLimits, read_sources
+from hoptrail.documents.text import Unreadable
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.claims import LOCK, Claims
@@ -33,6 +35,8 @@ from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 
 _BLOCK = 1 << 20
+_LONGEST_NAME = 200
+_UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,11 @@ class Prepared:
 
 
 class WrongType(Refusal):
-    """The name of a file ends as none that is read."""
+    """A file is of no form that is read, and no text."""
 
     def __init__(self) -> None:
-        read = ", ".join(ENDINGS)
-        super().__init__(415, "wrong_type", f"has an ending that is not read; read are {read}", f"Read are {read}.")
+        what_to_do = f"Text is read under any name, and files that end in {', '.join(ENDINGS)}, also packed as .gz."
+        super().__init__(415, "wrong_type", "is not text, and of no form that is read", what_to_do)
 
 
 class NoRoom(Refusal):
@@ -91,15 +95,16 @@ class Uploads:
         Raises:
             Refusal: its kind is not read, or too much is waiting already.
         """
-        ending = next((known for known in ENDINGS if name.lower().endswith(known)), None)
-        if ending is None:
-            raise WrongType
-        stem = name[: -len(ending)]
-        name, whole_name = shown(stem) + ending, shown(stem, len(stem)) + ending
+        ending = ending_of(name)
+        stem = name[: len(name) - len(ending)]
+        name, whole_name = (shown(stem, longest) + ending or _UNNAMED for longest in (_LONGEST_NAME, len(stem)))
         upload = self.upload(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name, ending)
         try:
             self.claims.hold()
             self._write(upload.path, content)
+            with suppress(Unreadable):  # a damaged one is kept: its job says what is wrong with it
+                if not is_readable(upload.path):
+                    raise WrongType
         except OSError as error:
             with suppress(OSError):
                 self.discard([upload])
@@ -231,10 +236,10 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str,
     lines = f"{walking.shown(upload.path.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
-    named_by_us = document.title == upload.path.stem
+    named_by_us = document.title == _title(upload.path)
     row: dict[str, Any] = {
         "id": f"{upload.name}#{line}" if line else upload.name,
-        "title": PurePosixPath(upload.name).stem if named_by_us else document.title,
+        "title": _title(Path(upload.name)) if named_by_us else document.title,
         "text": document.text,
     }
     if document.blocks:
@@ -247,6 +252,11 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str,
     if document.sentence_ends != ends_within(document.text, document.blocks, limits.longest_sentence):
         row["sentences"] = [document.slice(span) for span in document.sentences()]
     return row
+
+
+def _title(path: Path) -> str:
+    """The title that a file's name gives."""
+    return name_of(without_packing(path))
 
 
 def _told(failure: DocumentError) -> str:

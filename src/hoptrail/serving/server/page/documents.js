@@ -10,12 +10,12 @@ const LOOK = 500;
 
 /** A place to drop files or choose them; `limits` are those of the server, `take(files)` gets the files. */
 export function dropZone(limits, take) {
-  const input = h("input", { type: "file", multiple: true, accept: limits.endings.join(","), id: "files", class: "unseen", onchange: () => { take([...input.files]); input.value = ""; } });
+  const input = h("input", { type: "file", multiple: true, id: "files", class: "unseen", onchange: () => { take([...input.files]); input.value = ""; } });
   const kinds = limits.endings.filter((ending) => ![".markdown", ".htm", ".jsonl.gz"].includes(ending)).map((ending) => ending.slice(1).toUpperCase());
   return h("div", { class: "zone" }, input,
     h("label", { for: "files" },
       h("strong", {}, "Drop documents here"), h("span", {}, " or choose files"),
-      h("span", { class: "fine" }, `${kinds.join(", ")} · up to ${Math.round(limits.bytes / 2 ** 20)} MB at once`)));
+      h("span", { class: "fine" }, `${kinds.join(", ")} and other text, also packed as .gz · up to ${Math.round(limits.bytes / 2 ** 20)} MB at once`)));
 }
 
 /** What is being indexed, shown wherever the user is; `changed` is called whenever documents have become ready. */

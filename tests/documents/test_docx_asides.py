@@ -1,4 +1,4 @@
-"""Footnotes and endnotes of Word files are part of the text, each where a reader looks for it."""
+"""Footnotes, endnotes, comments and text boxes of Word files are part of the text, each where a reader looks for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
-from docx.oxml.ns import nsdecls
+from docx.oxml.ns import nsdecls, qn
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.docx import parse_docx
@@ -123,7 +123,6 @@ def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
     [
         f'<w:del w:id="1" w:author="a">{refers(1)}</w:del>',
         refers(9),
-        f"<w:r><w:txbxContent>{paragraph(refers(1))}</w:txbxContent></w:r>",
     ],
 )
 def test_a_note_that_nothing_in_the_text_refers_to_is_none(tmp_path: Path, reference: str) -> None:
@@ -148,3 +147,60 @@ def test_damaged_notes_cost_the_file_and_are_named(tmp_path: Path) -> None:
             new.writestr(member, old.read(member)[:-20] if cut else old.read(member))
     with pytest.raises(Unreadable, match="footnotes"):
         parse_docx(out.getvalue(), DEFAULT_LIMITS)
+
+
+DRAWING = """<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
+ xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" xmlns:v="urn:schemas-microsoft-com:vml">
+<mc:Choice Requires="wps"><w:drawing><wps:txbx><w:txbxContent>{}</w:txbxContent></wps:txbx></w:drawing></mc:Choice>
+<mc:Fallback><w:pict><v:textbox><w:txbxContent>{}</w:txbxContent></v:textbox></w:pict></mc:Fallback>
+</mc:AlternateContent></w:r>"""
+OLD_SHAPE = """<w:r><w:pict xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox><w:txbxContent>{}</w:txbxContent></v:textbox>
+</w:pict></w:r>"""
+
+
+def test_text_boxes_follow_the_paragraph_they_are_fixed_to_once_each(tmp_path: Path) -> None:
+    inner = DRAWING.format(*[paragraph(text("Closed at Easter."))] * 2)
+    rows = (
+        f"<w:tbl><w:tblPr/><w:tblGrid/><w:tr><w:tc><w:tcPr/>{paragraph(text('Mooring 12 EUR'))}</w:tc></w:tr></w:tbl>"
+    )
+    box = paragraph(text("Call the harbour office."), refers(1), inner) + rows
+    body = (
+        paragraph(text("Berths are let by the week."), DRAWING.format(box, box), refers(2))
+        + paragraph(text("They face south."), OLD_SHAPE.format(paragraph(text("Bring ropes."))))
+        + paragraph(f'<w:del w:id="1" w:author="a">{OLD_SHAPE.format(paragraph(text("Gone.")))}</w:del>')
+    )
+    parsed = with_notes(tmp_path / "a.docx", body, note(1, "Open at nine.") + note(2, "Never in winter."))
+    assert parsed.text.split("\n\n") == [
+        "Berths are let by the week.[1]",
+        "Call the harbour office.[2]",
+        "Closed at Easter.",
+        "[2] Open at nine.",
+        "Mooring 12 EUR",
+        "[1] Never in winter.",
+        "They face south.",
+        "Bring ropes.",
+    ]
+    assert [block.place for block in parsed.blocks][:3] == ["paragraph 1", "text box 1", "text box 2"]
+    assert parsed.blocks[-1].place == "text box 3"
+
+
+def test_comments_say_who_made_them_and_when(tmp_path: Path) -> None:
+    document = Document()
+    first = document.add_paragraph("The quay is rented until May.")
+    listed = [document.add_paragraph(words, style="List Bullet") for words in ("Ropes", "Buoys")]
+    said = (
+        document.add_comment(first.runs, "Extended to June?\nAsk the town.", author="Ada Brun"),
+        document.add_comment(listed[0].runs, "Twelve of them.", author=""),
+    )
+    for comment, date in zip(said, ("2024-03-05T10:00:00Z", "2024-03-06T10:00:00Z"), strict=True):
+        comment._comment_elm.set(qn("w:date"), date)
+    path = tmp_path / "a.docx"
+    document.save(str(path))
+    parsed = parse_docx(path.read_bytes(), DEFAULT_LIMITS)
+    assert parsed.text == (
+        "The quay is rented until May.\n\nComment by Ada Brun on 2024-03-05: Extended to June?\n\nAsk the town.\n\n"
+        "Ropes\nBuoys\n\nComment on 2024-03-06: Twelve of them."
+    )
+    assert [block.place for block in parsed.blocks] == [
+        *("paragraph 1", "comment 1", "comment 1", "paragraph 2", "paragraph 3", "comment 2"),
+    ]

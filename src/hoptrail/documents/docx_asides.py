@@ -1,0 +1,175 @@
+"""Puts what stands beside the text of a Word file where a reader looks for it: text boxes, footnotes and comments after the
+paragraph or table that they belong to, endnotes at the end. A note has the number before it that stands in the text (`[1]`, of
+an endnote `[i]`), a comment who made it and when.
+
+Works on the tree of the opened document, before its blocks are read; nothing is written to the file. All are numbered in the
+order of the text, whatever numbers the file asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hoptrail.documents.text import Unreadable
+from hoptrail.text.dates import find_date
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+
+_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_RELATIONSHIP = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+_PARAGRAPH, _RUN, _TEXT, _TABLE = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "t", "tbl"))
+_BOX = f"{_NAMESPACE}txbxContent"
+_CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback"))
+_UNREAD = {f"{_NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
+"""What stands in these is not read, so what is referred to there is neither."""
+_PLACE = "place-of-aside"
+_NUMBER = re.compile(r"^(\[\w+\])\s+")
+_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+
+
+def insert_asides(document: WordDocument) -> None:
+    """Put the text boxes, notes and comments of a document into its body.
+
+    Raises:
+        Unreadable: the notes or comments are damaged.
+    """
+    body = document.element.body
+    placing = _Placing()
+    for number, box in enumerate(_text_boxes(body), 1):
+        placing.after(box, [_placed(block, f"text box {number}") for block in box if block.tag in (_PARAGRAPH, _TABLE)])
+    for number, (reference, note) in enumerate(_references(document, "footnote"), 1):
+        placing.after(reference, _numbered(reference, note, str(number), f"footnote {number}"))
+    for number, (reference, note) in enumerate(_references(document, "endnote"), 1):
+        body.extend(_numbered(reference, note, _roman(number), f"endnote {number}"))
+    for number, (reference, comment) in enumerate(_references(document, "comment"), 1):
+        placing.after(reference, _signed(comment, f"comment {number}"))
+
+
+@dataclass(slots=True)
+class _Placing:
+    """Puts blocks after the paragraph or table of the body that something is in, and after what was put there before."""
+
+    _last: dict[Any, Any] = field(default_factory=dict)
+
+    def after(self, element: Any, blocks: Sequence[Any]) -> None:
+        around = _outermost_block(element)
+        last = self._last.get(around, around)
+        for block in blocks:
+            last.addnext(block)
+            last = block
+        self._last[around] = last
+
+
+def _text_boxes(body: Any) -> list[Any]:
+    """What the text boxes hold, in order; each is in the file twice where a form for older programs stands beside it."""
+    for fallback in list(body.iter(_FALLBACK)):
+        choice = fallback.getparent().find(_CHOICE)
+        if choice is not None and next(choice.iter(_BOX), None) is not None:
+            fallback.getparent().remove(fallback)
+    boxes = ((box, {element.tag for element in box.iterancestors()}) for box in body.iter(_BOX))
+    return [box for box, around in boxes if around.isdisjoint(_UNREAD) and _PARAGRAPH in around]
+
+
+def place_of_aside(block: Any) -> str:
+    """`footnote 1` for a paragraph of a note, `comment 1`, `text box 1`, and so on; empty for the body's own."""
+    place: str = block.get(_PLACE, "")
+    return place
+
+
+def is_place_of_aside(place: str) -> bool:
+    """Whether a place is that of a note, a comment or a text box."""
+    return place.startswith(("footnote ", "endnote ", "comment ", "text box "))
+
+
+def tidied(text: str) -> str:
+    """The text of a paragraph that was put into the body; of a note, with one space between its number and its words."""
+    return _NUMBER.sub(r"\1 ", text.strip())
+
+
+def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
+    """The elements that refer to notes of this kind, in order, each with its note; later ones to the same note are left out."""
+    notes = {note.get(f"{_NAMESPACE}id"): note for note in _notes(document, kind)}
+    found = []
+    for reference in document.element.body.iter(f"{_NAMESPACE}{kind}Reference"):
+        around = {element.tag for element in reference.iterancestors()}
+        if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
+            continue
+        note = notes.pop(reference.get(f"{_NAMESPACE}id"), None)
+        if note is not None:
+            found.append((reference, note))
+    return found
+
+
+def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
+    from docx.oxml import parse_xml
+    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
+
+    for relation in document.part.rels.values():
+        if relation.reltype == f"{_RELATIONSHIP}{kind}s" and not relation.is_external:
+            try:
+                root = parse_xml(relation.target_part.blob)
+            except XMLSyntaxError as error:
+                raise Unreadable(f"has {kind}s that are damaged ({error})") from error
+            yield from root.iter(f"{_NAMESPACE}{kind}")
+
+
+def _outermost_block(element: Any) -> Any:
+    """The paragraph or table of the body that an element is in."""
+    return [around for around in element.iterancestors() if around.tag in (_PARAGRAPH, _TABLE)][-1]
+
+
+def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
+    """The paragraphs of a note, its number before the first and in the place of the reference. A reference with a mark of its own
+    keeps that, which stands in the note as well.
+    """
+    from docx.oxml import OxmlElement
+
+    paragraphs = [found for found in note.iter(_PARAGRAPH) if "".join(found.itertext()).strip()]
+    for paragraph in paragraphs:
+        _placed(paragraph, place)
+    if paragraphs and reference.get(f"{_NAMESPACE}customMarkFollows") in {None, "0", "false"}:
+        mark = OxmlElement("w:t")
+        mark.text = f"[{number}]"
+        reference.addprevious(mark)
+        _begin(paragraphs[0], f"[{number}] ")
+    return paragraphs
+
+
+def _signed(comment: Any, place: str) -> list[Any]:
+    """The paragraphs of a comment; the first begins with who made it and the day."""
+    paragraphs = [_placed(found, place) for found in comment.iter(_PARAGRAPH) if "".join(found.itertext()).strip()]
+    author = " ".join(comment.get(f"{_NAMESPACE}author", "").split())
+    date = find_date(comment.get(f"{_NAMESPACE}date", "")[:10])
+    if paragraphs:
+        _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
+    return paragraphs
+
+
+def _placed(block: Any, place: str) -> Any:
+    block.set(_PLACE, place)
+    return block
+
+
+def _begin(paragraph: Any, words: str) -> None:
+    """Have a paragraph begin with these words."""
+    from docx.oxml import OxmlElement
+
+    run, text = OxmlElement("w:r"), OxmlElement("w:t")
+    text.text = words
+    run.append(text)
+    properties = paragraph.find(f"{_NAMESPACE}pPr")
+    if properties is None:
+        paragraph.insert(0, run)
+    else:
+        properties.addnext(run)
+
+
+def _roman(number: int) -> str:
+    """In small Roman numerals; from 100 on as it is."""
+    return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)

@@ -1,0 +1,73 @@
+"""Headings of plain text that a number makes: sections (`1.2 Scope`) and releases (`Changes in 2.4`, `*** Version 3.0 ***`).
+
+One stands alone between blank lines, or above lines that are indented or items of a list. Sections begin with the first, and a
+release is one of at least two that differ only in their numbers, so that a sentence with a number is neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
+_NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
+"""How a line begins that may follow a heading at once."""
+_ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
+_FRAME = " \t*=#-:"
+_LONGEST = 80
+_NO_HEADING = (".", ",", ";", "?", "!")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedHeading:
+    """`end`: of its line; `depth`: of a section's number, 0 of a release."""
+
+    title: str
+    end: int
+    depth: int
+
+
+def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, NumberedHeading]:
+    """By where they begin, in order. `paragraphs` are starts and ends."""
+    lines = list(_first_lines(text, paragraphs))
+    sections = {start: number for start, _, line in lines if (number := _section(line))}
+    if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
+        sections = {}
+    releases: dict[str, set[str]] = {}
+    for _, _, line in lines:
+        releases.setdefault(_shape(line), set()).add(line)
+    headings: dict[int, NumberedHeading] = {}
+    for start, end, line in lines:
+        shape = _shape(line)
+        if start in sections:
+            headings[start] = NumberedHeading(line.rstrip(":"), end, sections[start].count(".") + 1)
+        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
+            headings[start] = NumberedHeading(line.strip(_FRAME), end, 0)
+    return headings
+
+
+def _shape(line: str) -> str:
+    """A line without its numbers of releases."""
+    return _NUMBER.sub("#", line)
+
+
+def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Of each paragraph that may begin with a heading: its start, the end of its first line, and the line."""
+    for start, stop in paragraphs:
+        end = text.find("\n", start, stop) + 1 or stop
+        line = text[start:end].rstrip()
+        below = text[end:stop]
+        alone = not below.strip() or _BELOW.match(below) is not None
+        if alone and 0 < len(line) <= _LONGEST and not line[0].isspace() and not line.endswith(_NO_HEADING):
+            item = _ITEM.match(line)
+            if item is None or line.endswith(item["mark"]):
+                yield start, end, line
+
+
+def _section(line: str) -> str:
+    """The number of a section; `1. Do this` is an item of a list."""
+    found = _SECTION.match(line)
+    return "" if found is None or (found["dot"] and "." not in found["number"]) else found["number"]
