@@ -59,7 +59,6 @@ app = typer.Typer(
     name="hoptrail",
     help="Answers questions whose answer is spread over several documents, and shows the trail.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
