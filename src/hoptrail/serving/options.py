@@ -21,7 +21,9 @@ from hoptrail.language.opening import CHAT, LanguageContext, open_language
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
+from hoptrail.serving.render import plain
 from hoptrail.settings import Settings, load_settings
+from hoptrail.store.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.store.place import index_folder
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
@@ -29,7 +31,14 @@ FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 
 IndexFolder = Annotated[
     Path,
-    typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index."),
+    typer.Option(
+        "--index",
+        metavar="DIR",
+        parser=index_folder,
+        default_factory=index_here,
+        show_default=False,
+        help="The folder of the index; without it, that of this folder or of one above it.",
+    ),
 ]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
@@ -65,6 +74,23 @@ def open_index(
 ) -> Index:
     """Where the language is only `rehearsed`, its endpoint need not be named."""
     return Index(folder, settings_with(settings_file, language, folder, rehearsed=rehearsed))
+
+
+def found_or_new(*, estimate: bool = False) -> Path:
+    """The index of the current folder or of one above it; else a new one, of which it is said where it is made. An estimate
+    makes nothing.
+    """
+    found = find_index()
+    if found is not None:
+        return index_folder(found)
+    new = new_index(Path.cwd())
+    if not estimate:
+        because = f", because {new.why}" if new.why else ""
+        console_of(error=True).print(
+            plain(f"The index of this folder is made in {new.folder}{because}."), soft_wrap=True
+        )
+        make_index_folder(new.folder)
+    return new.folder
 
 
 def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
