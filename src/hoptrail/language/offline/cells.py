@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import MONTHS
@@ -92,7 +91,7 @@ def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
         return
     values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
     above = content_stems(" ".join((said.unit.title, *block.path)))
-    support = support_of(said.unit, said.start, said.end)
+    support = said.support
     key = content_stems(values[0])
     dates = dates_said(" ".join((*block.path, *values))) if dated else frozenset[str]()
     for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
@@ -108,7 +107,7 @@ def _of_line(said: Said) -> Iterator[Cell]:
     if found is None:
         return
     above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
-    support = support_of(said.unit, said.start, said.end)
+    support = said.support
     yield Cell(
         *(
             found["value"].strip().rstrip("."),

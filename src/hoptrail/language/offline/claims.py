@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
@@ -93,5 +92,5 @@ def _denies(word: Word) -> bool:
 
 
 def _given(question: str, answer: str, said: Said, belief: float) -> Reading:
-    step = Step(question, answer, support_of(said.unit, said.start, said.end))
+    step = Step(question, answer, said.support)
     return Reading(answer, (step,), belief, AnswerKind.YES_NO)
