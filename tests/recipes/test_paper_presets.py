@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hoptrail.language.offline.question_triples import Pattern
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import (
     Assess,
@@ -26,6 +25,7 @@ from hoptrail.language.tasks import (
     Samples,
     Task,
 )
+from hoptrail.language.triples.questions import Pattern
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.recipes.comprag import Comprag
 from hoptrail.recipes.hirag import Hirag, HiragSettings

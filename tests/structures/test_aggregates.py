@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import writing_to
@@ -18,6 +17,7 @@ from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import Gathering, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.structures.informative import InformativeNames
+from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site

@@ -26,7 +26,7 @@ from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
 from hoptrail.evaluation.scoring import mean
-from hoptrail.language.offline.completing import complete
+from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search

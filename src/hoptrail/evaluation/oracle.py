@@ -17,7 +17,7 @@ from hoptrail.evaluation.gold_evidence import GoldEvidence
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
 from hoptrail.evaluation.scoring import normalise
 from hoptrail.language.chat.noting import shortened
-from hoptrail.language.offline.completing import clarify
+from hoptrail.language.completing import clarify
 from hoptrail.language.tasks import (
     TASK_NAMES,
     Assess,

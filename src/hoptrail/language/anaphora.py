@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hoptrail.language.offline.completing import REFERENCE, unresolved
+from hoptrail.language.completing import REFERENCE, unresolved
 from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set

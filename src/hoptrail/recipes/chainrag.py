@@ -30,9 +30,9 @@ from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import worded
+from hoptrail.language.completing import complete
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.completing import complete
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.models.text import estimated_tokens

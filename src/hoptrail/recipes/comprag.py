@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from hoptrail.language.offline.question_triples import QuestionTriples, question_triples
 from hoptrail.language.tasks import Abstain
+from hoptrail.language.triples.questions import QuestionTriples, question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.composition import CompositionSettings

@@ -1,7 +1,7 @@
 """An entity-graph baseline after LightRAG (Guo et al. 2024): names lead to entities, topics to relationships; no descriptions.
 
-    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/offline/
-                              relations and noun phrases                                            question_triples.py
+    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
+                              relations and noun phrases                                            questions.py
     section 3.2, low level    entities near to the names, and the facts about them                  retrieval/entity_facts.py
     section 3.2, high level   facts near to the topics                                              retrieval/entity_facts.py
     released code             passages of both take turns; `mix` adds dense search                  here
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from hoptrail.language.offline.question_triples import question_triples
+from hoptrail.language.triples.questions import question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.dense import dense_search

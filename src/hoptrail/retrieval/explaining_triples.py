@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hoptrail.language.offline.question_triples import Pattern, QuestionTriples
+from hoptrail.language.triples.questions import Pattern, QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triple_index import TripleSpace
 from hoptrail.retrieval.unbinding import Filler, UnbindingSettings, fillers

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import NotBuilt
-from hoptrail.language.offline.question_triples import Pattern
 from hoptrail.language.tasks import Triple
+from hoptrail.language.triples.questions import Pattern
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
 from hoptrail.retrieval.corpus import Corpus

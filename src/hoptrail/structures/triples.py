@@ -1,6 +1,6 @@
 """Triples of the whole corpus: one unit a triple and sentence, and every distinct text of a slot with its vector.
 
-CompRAG (the poster's "Methodology"). Triples are read off the stored facts (`language/offline/triples.py`; no language is
+CompRAG (the poster's "Methodology"). Triples are read off the stored facts (`language/triples/sentences.py`; no language is
 asked), so one extraction serves all. A slot is encoded once however many triples it stands in, and nothing else is: how slots
 become the vector of a triple is decided when it is searched (`retrieval/composition.py`), and no choice there needs this built
 anew. Deviations: no filter by TF-IDF, which drops all relations of one word or none.
@@ -17,8 +17,8 @@ import numpy as np
 
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.offline.triple_finders import check_triple_finder, open_triple_finder
 from hoptrail.language.tasks import Extraction, Triple
+from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop

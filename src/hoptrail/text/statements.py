@@ -14,7 +14,7 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import words
-from hoptrail.types import Block, BlockKind, Unit
+from hoptrail.types import Block, BlockKind, Kind, Span, Unit
 
 LONGEST = 300
 """Characters of a statement that are shown."""
@@ -53,6 +53,11 @@ class Said:
     def date(self) -> str:
         """The ISO date that holds for it: of its heading, else one in its title or headings; empty where there is none."""
         return (self.block.date if self.block else "") or find_date(" ".join((*self.path[::-1], self.unit.title)))
+
+    @property
+    def support(self) -> tuple[Span, ...]:
+        """Where the document says it."""
+        return support_of(self.unit, self.start, self.end)
 
     @property
     def seen(self) -> str:
@@ -109,3 +114,17 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
             said = _led(block, text) if block and block.kind is BlockKind.ITEM else line
         yield Said(unit, begin, stop, said, block)
         before = line
+
+
+def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
+    """The document spans behind characters `start` to `end` of a unit's text.
+
+    Exact for passages and sentences, whose text is their source. A derived unit with one line of text a source gives that
+    line's source; otherwise all its sources.
+    """
+    first = unit.sources[0]
+    if unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and first.end - first.start == len(unit.text):
+        return (Span(first.document, first.start + start, first.start + end),)
+    if unit.text.count("\n") + 1 == len(unit.sources):
+        return (unit.sources[unit.text.count("\n", 0, start)],)
+    return unit.sources

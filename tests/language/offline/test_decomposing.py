@@ -80,40 +80,14 @@ CHAINS = {
         "What is the tugboat which cleared Foss Bar?",
         "Which firm owns #1?",
     ),
-    "Which language is spoken in the country the inventor of the Halden Valve moved to?": (
-        "Who is the inventor of the Halden Valve?",
-        "What is the country #1 moved to?",
-        "Which language is spoken in #2?",
-    ),
     "What is the population of the port where the ship commanded by Ada Lunt sank?": (
         "What is the ship commanded by Ada Lunt?",
         "What is the port where #1 sank?",
         "What is the population of #2?",
     ),
-    "Which sea borders the province with the Orrin Glacier?": (
-        "What is the province with the Orrin Glacier?",
-        "Which sea borders #1?",
-    ),
-    "When did the harbour Ada Lunt's father surveyed open?": (
-        "Who is the father of Ada Lunt?",
-        "What is the harbour #1 surveyed?",
-        "When did #2 open?",
-    ),
     "When did the guild that trained Ada Lunt start selling Arden loaves?": (
         "What is the guild that trained Ada Lunt?",
         "When did #1 start selling Arden loaves?",
-    ),
-    "What is the name of the ferry that crosses the strait Port Arden lies on?": (
-        "What is the strait Port Arden lies on?",
-        "What is the ferry that crosses #1?",
-    ),
-    "Where did the Halden Valve manufacturer move?": (
-        "Who is the manufacturer of Halden Valve?",
-        "Where did #1 move?",
-    ),
-    "Who is the sister of the director of Night Boats for Arden?": (
-        "Who is the director of Night Boats for Arden?",
-        "Who is the sister of #1?",
     ),
     "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
     "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
@@ -171,20 +145,6 @@ INTERSECTIONS = {
         "Which tram stops at Foss Quay?",
         "Which tram stops at the Arden Theatre?",
     ),
-    "What city hosted the Amber Games and is the birthplace of Ada Lunt?": (
-        "What city hosted the Amber Games?",
-        "What city is the birthplace of Ada Lunt?",
-    ),
-    "Who wrote The Glass Hen and directed Night Ferry?": ("Who wrote The Glass Hen?", "Who directed Night Ferry?"),
-    "Which river crosses Arden and feeds Lake Foss?": ("Which river crosses Arden?", "Which river feeds Lake Foss?"),
-    "Which quay was built by Karl Lunt and named after Saint Orrin?": (
-        "Which quay was built by Karl Lunt?",
-        "Which quay was named after Saint Orrin?",
-    ),
-    "Who is the cellist who taught Ada Lunt and married Piet Korver?": (
-        "Which cellist taught Ada Lunt?",
-        "Which cellist married Piet Korver?",
-    ),
     "Which trade do Ada Lunt and Piet Korver share?": (
         "What is the trade of Ada Lunt?",
         "What is the trade of Piet Korver?",
@@ -192,11 +152,6 @@ INTERSECTIONS = {
     "In which town were Ada Lunt and Piet Korver both born?": (
         "In which town was Ada Lunt born?",
         "In which town was Piet Korver born?",
-    ),
-    "Which harbour lies on the Orrin and was dredged by the company that built the Gannet?": (
-        "Which harbour lies on the Orrin?",
-        "What is the company that built the Gannet?",
-        "Which harbour was dredged by #2?",
     ),
     "Which country borders both Norrland and the land where Lake Orrin lies?": (
         "What is the land where Lake Orrin lies?",

@@ -14,9 +14,9 @@ from hoptrail.language.chat.context import YES_NO, folded, one_line, whole_sente
 from hoptrail.language.chat.parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.chat.supporting import is_supported
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.normal_forms import stands_in
+from hoptrail.text.statements import support_of
 from hoptrail.types import Span, Unit
 
 SHORTEST_QUOTE = 12

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.chat.context import Sentence, one_line
 from hoptrail.language.chat.schemas import ExtractReply, FactReply
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.statements import support_of
 from hoptrail.types import Unit
 
 FIGURES = word_set(

@@ -27,7 +27,7 @@ from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.sampling import climb_often
 from hoptrail.language.chat.summarising import summarise_all
-from hoptrail.language.offline.completing import referenced, unresolved
+from hoptrail.language.completing import referenced, unresolved
 from hoptrail.language.tasks import (
     Abstain,
     Assess,

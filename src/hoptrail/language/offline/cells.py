@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import MONTHS
@@ -70,11 +69,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellFound:
-    """The value that answers, with its row and how well it fits (0 to 1)."""
+    """The value that answers, with its row and how well it fits (0 to 1). `contested`: another document gives another value."""
 
     value: str
     support: tuple[Span, ...]
     fit: float
+    contested: bool = False
 
 
 def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
@@ -92,7 +92,7 @@ def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
         return
     values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
     above = content_stems(" ".join((said.unit.title, *block.path)))
-    support = support_of(said.unit, said.start, said.end)
+    support = said.support
     key = content_stems(values[0])
     dates = dates_said(" ".join((*block.path, *values))) if dated else frozenset[str]()
     for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
@@ -108,7 +108,7 @@ def _of_line(said: Said) -> Iterator[Cell]:
     if found is None:
         return
     above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
-    support = support_of(said.unit, said.start, said.end)
+    support = said.support
     yield Cell(
         *(
             found["value"].strip().rstrip("."),
@@ -123,7 +123,8 @@ def _of_line(said: Said) -> Iterator[Cell]:
 
 
 def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) -> CellFound | None:
-    """The cell that answers a plain question, or None where none fits, or two fit as well and say different things.
+    """The cell that answers a plain question, or None where none fits, or two fit as well and say different things of
+    different things; where two documents differ about one thing, the answer is contested.
 
     `avoid`: stems of names that are no answer.
     """
@@ -148,8 +149,16 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
     lead = best - rivals[0] if rivals else 1.0
     if lead < _NARROW:
-        return None
+        other = next((one for fit, one in fits if best - fit < _NARROW and _rivals(one, cell)), None)
+        return other and CellFound(cell.value, (*cell.support, *other.support), best, contested=True)
     return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+
+
+def _rivals(one: Cell, other: Cell) -> bool:
+    """Whether two documents give one attribute of one thing different values."""
+    elsewhere = one.support[0].document != other.support[0].document
+    same = (one.attribute, one.key) == (other.attribute, other.key)
+    return elsewhere and same and one.value.casefold() != other.value.casefold()
 
 
 def _later(contested: Sequence[Cell]) -> Cell | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
@@ -45,6 +44,7 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     acts &= content_stems(question)
     if len(named) < _FEWEST:
         return open_ended
+    verdicts: list[tuple[str, Said]] = []
     for close in close_statements(question, units, similarity)[:_CLOSE]:
         said = close.said
         own = content_stems(said.text)
@@ -53,10 +53,23 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
             continue
         asks = said.text.rstrip().endswith("?")
         if not asks and any(_denied(clause, named) for clause in _clauses(said.text)):
-            return _given(question, "no", said, _DENIED)
-        if not takes_back(said.text, question) and _met(acts - _PERMITTED, own) == acts - _PERMITTED:
-            return _given(question, "yes", said, _ASSERTED)
-    return open_ended
+            verdicts.append(("no", said))
+        elif not takes_back(said.text, question) and _met(acts - _PERMITTED, own) == acts - _PERMITTED:
+            verdicts.append(("yes", said))
+    decided = _undisputed(verdicts)
+    return open_ended if decided is None else _given(question, *decided)
+
+
+def _undisputed(verdicts: Sequence[tuple[str, Said]]) -> tuple[str, Said] | None:
+    """The first verdict, or the one said last where another document says the contrary; None where dates do not tell."""
+    first = next(iter(verdicts), None)
+    if first is None:
+        return None
+    contrary = [one for one in verdicts if one[0] != first[0] and one[1].unit.document != first[1].unit.document]
+    dates = [one[1].date for one in (first, *contrary)]
+    if contrary and (not all(dates) or len(set(dates)) < len(dates)):
+        return None
+    return max((first, *contrary), key=lambda one: one[1].date) if contrary else first
 
 
 def _says_what_one_is(question: str, asked: Sequence[Word]) -> bool:
@@ -92,6 +105,7 @@ def _denies(word: Word) -> bool:
     return word.lower in _DENYING or word.lower.replace("’", "'").endswith("n't")
 
 
-def _given(question: str, answer: str, said: Said, belief: float) -> Reading:
-    step = Step(question, answer, support_of(said.unit, said.start, said.end))
+def _given(question: str, answer: str, said: Said) -> Reading:
+    belief = _ASSERTED if answer == "yes" else _DENIED
+    step = Step(question, answer, said.support)
     return Reading(answer, (step,), belief, AnswerKind.YES_NO)

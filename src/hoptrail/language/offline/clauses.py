@@ -1,8 +1,8 @@
 """Things that a question describes by a clause instead of naming them, and where such a clause ends.
 
-Four kinds: relative (`the town where Ada was born`), contact (`the town Ada was born in`), participial (`the town founded by
-Ada`) and `with` (`the town with the oldest quay`). The hard part is the end: in `When did the man who built Foss Bridge die?`
-the last word belongs to the question. Clauses are found from the right, so that the innermost comes first.
+Two kinds: relative (`the town where Ada was born`) and participial (`the town founded by Ada`). The hard part is the end: in
+`When did the man who built Foss Bridge die?` the last word belongs to the question. Clauses are found from the right, so that
+the innermost comes first.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, adjacent, group_start, own_verb, tokens_of
+from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
 from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
-from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, ORGANISATION_NOUNS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, PREPOSITIONS, word_set
 
 _PRONOUNS = word_set("it he she they we you i")
 _BEFORE_NOUNS = ARTICLES | word_set("of first last next")
@@ -51,7 +51,7 @@ def describing_clauses(question: str) -> Iterator[Description]:
     """The descriptions by clause, the last one first."""
     tokens = tokens_of(question)
     for at in range(len(tokens) - 1, 0, -1):
-        opening = _relative(tokens, at) or _contact(tokens, at) or _participial(tokens, at) or _with(tokens, at)
+        opening = _relative(tokens, at) or _participial(tokens, at)
         if opening is None:
             continue
         end = _clause_end(question, tokens, opening)
@@ -92,24 +92,6 @@ def _definite(tokens: Sequence[Token], head: int) -> int | None:
     return start if start is not None and tokens[start].lower == "the" else None
 
 
-def _contact(tokens: Sequence[Token], at: int) -> _Opening | None:
-    """`the college Ada Lunt attended`, `the person the test is named after`: a subject right behind a noun."""
-    if not (tokens[at].name or tokens[at].lower in ARTICLES) or not adjacent(tokens, at) or tokens[at - 1].name:
-        return None
-    start = _definite(tokens, at - 1)
-    if start is None or (start and tokens[start - 1].lower in CLAUSE_WORDS):  # `where the poet Ada Lunt died`
-        return None
-    verb = at + 1
-    while verb < len(tokens) and not tokens[at].name and tokens[verb].content and not tokens[verb].participle:
-        verb += 1
-    if verb >= len(tokens) or not adjacent(tokens, verb) or not tokens[verb].verb or tokens[verb].lower in BASE_VERBS:
-        return None
-    own = own_verb(tokens, verb - 1)
-    frame = _frame(tokens, start)
-    stranded = tokens[-1].lower in _STRANDABLE and own >= len(tokens) - 3
-    return _Opening(start, at - 1, at, own) if not frame or stranded or _predicate(tokens, frame, own) else None
-
-
 def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
     """`the college attended by Ada Lunt`, `the team having Ada Lunt`."""
     word = tokens[at]
@@ -126,16 +108,6 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
     if frame and _predicate(tokens, frame, at) is None:
         return None
     return _Opening(start, head, at, at)
-
-
-def _with(tokens: Sequence[Token], at: int) -> _Opening | None:
-    """`the state with the oldest lighthouse`, for nouns that stand for something with a name."""
-    if tokens[at].lower != "with" or at + 1 >= len(tokens) or not tokens[at + 1].subject:
-        return None
-    start = _definite(tokens, at - 1)
-    noun = tokens[at - 1].lower
-    named = type_of_noun(noun) in {Wanted.PERSON, Wanted.PLACE, Wanted.COUNTRY} or noun in ORGANISATION_NOUNS
-    return _Opening(start, at - 1, at, at) if start is not None and named else None
 
 
 def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
@@ -167,8 +139,6 @@ def _clause_end(question: str, tokens: Sequence[Token], opening: _Opening) -> in
     found = _of_outer_clause(tokens, opening)
     if found is None and frame:
         found = _predicate(tokens, frame, opening.own)
-        found = _last_word(tokens, frame, opening.own) if found is None else found
-        found = _left_over(tokens, frame, opening.own) if found is None else found
     end = tokens[found].start if found is not None else len(question)
     return len(question[:end].rstrip(" ,?.!"))
 
@@ -218,29 +188,6 @@ def _governs(tokens: Sequence[Token], at: int) -> bool:
 def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
     """Whether a preposition has lost its noun to the front: `the team Ada played for`, `the union Foss is part of`."""
     return at == own + 1 or tokens[at - 1].lower in {"part", "member", "citizen"}
-
-
-def _last_word(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
-    """The last word after `did`, where no verb is known: it must be one."""
-    at = len(tokens) - 1
-    if tokens[at].lower in PREPOSITIONS:
-        at -= 1
-    blocked = _NO_PREDICATE_AFTER | PREPOSITIONS
-    if frame is not _DO or at <= own or tokens[at].name or tokens[at - 1].lower in blocked:
-        return None
-    return at
-
-
-def _left_over(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
-    """What is left of `What city is the man who built Foss Bridge from?` or `... part of?`."""
-    last = len(tokens) - 1
-    if frame is not _BE or tokens[last].lower not in _STRANDABLE or last <= own + 1 or tokens[1].lower in _BE:
-        return None
-    before = tokens[last - 1]
-    if before.lower in {"part", "member"}:
-        at = last - 2 if tokens[last - 2].lower in ARTICLES else last - 1
-        return at if tokens[at - 1].lower not in COPULAS else None
-    return last if before.content and not before.verb else None
 
 
 def _of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:

@@ -16,13 +16,11 @@ from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spa
 from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.lexicon import (
     ARTICLES,
-    AUXILIARIES,
     BASE_VERBS,
     FUNCTION_WORDS,
     IRREGULAR_PASTS,
     KINSHIP,
     ORGANISATION_NOUNS,
-    PERSON_NOUNS,
     word_set,
 )
 from hoptrail.text.normal_forms import squeeze
@@ -34,15 +32,12 @@ _UNRELATIONAL = word_set(
     "sort use meaning list result because out life work works collapse field period rest core purpose attempt body launch "
     "arrival abbreviation coast coasts"
 )
-_EVENT_ENDINGS = ("tion", "sion", "ance", "ence", "ness")
-_NAMED_THINGS = word_set("constitution exhibition invention expedition television audience residence science")
 _POSSESSIVE_ASKED = re.compile(
     r"^(who|what) (?:is|was) (?!the )([^?]{2,80})['’]s ([a-z-]+(?: [a-z-]+)?)\?$", re.IGNORECASE
 )
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
-_SAME_AS = re.compile(r"\bthe same ([a-z]+) as (?:the )?$")
 _WHILE = re.compile(
     r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
 )
@@ -117,8 +112,6 @@ def _descriptions(question: str, free: list[Word], anchors: list[tuple[int, int]
     for found in (
         _possessive(question, free, anchors),
         _relation(question, free, anchors),
-        _compound(question, free, anchors),
-        _same(question, anchors),
     ):
         if found is not None:
             yield found
@@ -190,16 +183,10 @@ def _fronted(question: str, position: int) -> bool:
 def _describe(question: str, start: int, end: int, noun: list[Word], of: str) -> Description | None:
     head = noun[-1]
     phrase = question[noun[0].start : head.end]
-    if (head.lower in _UNRELATIONAL and phrase.lower() != "cast member") or _names_an_event(head.lower):
+    if head.lower in _UNRELATIONAL and phrase.lower() != "cast member":
         return None
     asker = "Who" if is_person_noun(head.text) or head.lower == "member" else "What"
     return Description(start, end, f"{asker} is the {phrase} of {of}?")
-
-
-def _names_an_event(noun: str) -> bool:
-    """Whether a noun stands for a doing, which has no name of its own: `the creation of X`."""
-    plain = type_of_noun(noun) is Wanted.THING and noun not in ORGANISATION_NOUNS
-    return plain and noun.endswith(_EVENT_ENDINGS) and noun not in _NAMED_THINGS
 
 
 def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
@@ -212,12 +199,10 @@ def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -
             continue
         position = len(before) - kind - 1
         noun = _words_back(question, before[:position], before[position].start, until=ARTICLES)
-        count = noun if noun is not None else _bare_noun(before[:position], before[position].start)
-        if not count:
+        if not noun:
             continue
-        group = before[position - count : position]
-        article = noun is not None and position - count - 1 >= 0
-        left = before[position - count - 1].start if article else group[0].start
+        group = before[position - noun : position]
+        left = before[position - noun - 1].start if position > noun else group[0].start
         if _in_clause(question, free, left) and not _is_role(group[-1].text):
             continue
         of = question[before[position].end : end].strip()
@@ -244,38 +229,6 @@ def _end_of_compound(question: str, free: list[Word], start: int, end: int) -> i
     if taken and _fronted(question, start) and not question[taken[-1].end :].strip(" ?"):
         taken.pop()
     return taken[-1].end if taken else end
-
-
-def _same(question: str, anchors: list[tuple[int, int]]) -> Description | None:
-    """`the same county as NAME` as `the county of NAME`, where that is not compared."""
-    for start, end in reversed(anchors):
-        match = _SAME_AS.search(question, 0, start)
-        if match and match[1] not in _UNRELATIONAL and words(question)[0].lower not in AUXILIARIES:
-            asker = "Who" if is_person_noun(match[1]) else "What"
-            return Description(match.start(), end, f"{asker} is the {match[1]} of {question[start:end]}?")
-    return None
-
-
-_ADJECTIVE_ENDINGS = ("an", "ese", "ish", "ern")
-
-
-def _compound(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
-    """`the NAME manufacturer` as `the manufacturer of NAME`."""
-    for start, end in reversed(anchors):
-        article = next((word for word in free if word.end == start - 1 and word.lower == "the"), None)
-        role = next((word for word in free if word.start == end + 1), None)
-        if article is None or role is None or not role.lower.endswith(("er", "or")):
-            continue
-        name = question[start:end]
-        if not is_person_noun(role.text) or role.lower in PERSON_NOUNS | {"emperor"}:
-            continue
-        after = question[role.end : role.end + 3].strip()[:1]
-        if name.lower().endswith(_ADJECTIVE_ENDINGS) or after.isupper() or after in {"#", '"', "“"}:
-            continue
-        found = _describe(question, article.start, role.end, [role], name)
-        if found is not None:
-            return found
-    return None
 
 
 def _in_clause(question: str, free: list[Word], position: int) -> bool:
@@ -309,16 +262,6 @@ def _of_birth(question: str, word: Word) -> bool:
     """`place of birth`, `date of death`, `head of state`: an `of` that belongs to the noun."""
     before = question[: word.start].rstrip().rpartition(" ")[2].lower()
     return before in {"place", "date", "cause", "head", "country", "year"}
-
-
-def _bare_noun(before: list[Word], end: int) -> int:
-    """How many words stand before `end` without an article that name a person or a place: `director of film X`."""
-    if not before or end - before[-1].end > 1:
-        return 0
-    if is_person_noun(before[-1].text) or before[-1].lower in {"birthplace", "hometown"}:
-        return 1
-    pair = " ".join(word.lower for word in before[-2:])
-    return 2 if pair in {"birth place", "home town", "record label", "home country"} else 0
 
 
 _KIN = re.compile(r"(?P<ask>who) (?:is|was) the (?P<kin>[a-z-]+(?: [a-z]+)?) of (?P<of>.+?)\?", re.IGNORECASE)

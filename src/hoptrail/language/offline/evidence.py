@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.lives import life_roles
+from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import Word, content_stems, words
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Span, Unit
 
 
 @dataclass(frozen=True)
@@ -89,45 +89,4 @@ def _page(unit: Unit, settings: OfflineSettings) -> Page:
 
 def _line(unit: Unit, place: int, said: Said) -> Line:
     is_row = said.block is not None and bool(said.block.cells)
-    return Line(
-        said.said if is_row else said.text, said.start, place, unit.title, support_of(unit, said.start, said.end)
-    )
-
-
-def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
-    """The document spans behind characters `start` to `end` of a unit's text.
-
-    Exact for passages and sentences, whose text is their source. A derived unit with one line of text a source gives that
-    line's source; otherwise all its sources.
-    """
-    first = unit.sources[0]
-    if unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and first.end - first.start == len(unit.text):
-        return (Span(first.document, first.start + start, first.start + end),)
-    if unit.text.count("\n") + 1 == len(unit.sources):
-        return (unit.sources[unit.text.count("\n", 0, start)],)
-    return unit.sources
-
-
-_DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
-_DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
-_BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
-
-
-def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
-    """Mentions (by start) of the parenthesis after a name that mean birth or death: `(Oslo, 1 May 1900 – 2 June 1980)`."""
-    left = text.find("(", 0, 120)
-    right = text.find(")", left)
-    inside = [mention for mention in mentions if left < mention.start and mention.end <= right]
-    dates = [mention for mention in inside if mention.shape is Shape.DATE]
-    if left < 0 or not dates:
-        return {}
-    body = text[left:right]
-    if died := _DIED.search(body):
-        turn = left + died.start()
-    elif dash := _DASH.search(text, dates[0].end if len(dates) > 1 else left, dates[-1].start + 1):
-        turn = dash.start()
-    elif _BORN.search(body):
-        turn = right
-    else:
-        return {}
-    return {mention.start: "birth" if mention.start < turn else "death" for mention in inside}
+    return Line(said.said if is_row else said.text, said.start, place, unit.title, said.support)

@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
-from hoptrail.language.offline.evidence import support_of
-from hoptrail.language.offline.groups import Group, groups_of
 from hoptrail.language.offline.listing import belief, item_of, listed
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.groups import Group, groups_of
+from hoptrail.text.statements import Said, statements_of, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, BlockKind, Unit
 
@@ -49,7 +48,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     text, start, end = _around(best.said)
     support = support_of(best.said.unit, start, end)
     for one in earlier:  # what was said before is cited beside what holds now
-        support += support_of(one.said.unit, one.said.start, one.said.end)
+        support += one.said.support
     return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
 
 

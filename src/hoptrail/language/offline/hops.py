@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from hoptrail.language.completing import complete, unresolved
 from hoptrail.language.offline.comparing import Comparison, Verdictor, find_comparison
-from hoptrail.language.offline.completing import complete, unresolved
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
 from hoptrail.language.offline.reading import Found, Reader, same_answer

@@ -1,7 +1,7 @@
 """Questions whose answer must satisfy two conditions: one plain question for each, and the answer that both share.
 
-Three forms: `both A and B` (`Which tram stops at both Foss and Arden?`), two predicates (`Who wrote A and directed B?`), and what
-two have in common (`Which trade do A and B share?`). Each condition must name something; `A and B` without `both` may be one
+Two forms: `both A and B` (`Which tram stops at both Foss and Arden?`), and what two have in common (`Which trade do A and B
+share?`). Each condition must name something; `A and B` without `both` may be one
 title and is left alone. Comparisons of two sides (`Are both A and B ...?`) are in `comparing`.
 """
 
@@ -11,16 +11,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hoptrail.language.offline.clauses import is_relative
 from hoptrail.language.offline.phrases import Token, named_spans, tokens_of
 from hoptrail.language.offline.questions import is_person_noun
-from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import AUXILIARIES, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.values import same_value
 
 _MOST_ANALYSED = 600
 _ASKING = word_set("who what which where when whose")
-_ADVERBS = word_set("also then later once even additionally")
 _COMMON = re.compile(
     r"^(?:what|which) (?P<noun>[a-z]+(?: [a-z]+)?) (?:do|did|does) (?P<sides>.+?) (?:both )?(?:share|have in common)$",
     re.IGNORECASE,
@@ -49,7 +47,7 @@ def find_conditions(question: str) -> tuple[str, ...]:
     tokens = tokens_of(text)
     if not any(token.lower in _ASKING for token in tokens) or tokens[0].lower in AUXILIARIES:
         return ()
-    found = _in_common(text) or _each_of_both(text, tokens) or _two_predicates(text, tokens)
+    found = _in_common(text) or _each_of_both(text, tokens)
     return tuple(f"{one[0].upper()}{one[1:]}?" for one in found)
 
 
@@ -115,69 +113,3 @@ def _joined_names(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
                 return None
             return (place - 1, second)
     return None
-
-
-def _two_predicates(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:
-    """`Who wrote A and directed B?`: the subject with each predicate."""
-    begin = _predicate_start(tokens)
-    if begin is None:
-        return ()
-    for at in range(begin + 1, len(tokens) - 1):
-        second = at + 1 + (tokens[at + 1].lower in _ADVERBS)
-        if tokens[at].lower != "and" or second >= len(tokens) or not _opens_predicate(tokens, second):
-            continue
-        if _in_clause(tokens, begin, at) or not _names(tokens[begin:at]) or not _names(tokens[second:]):
-            continue
-        subject = _subject(text, tokens, begin)
-        borrowed = _borrowed_auxiliary(tokens, begin, second)
-        first = text[tokens[begin].start : tokens[at].start].strip(" ,")
-        return f"{subject} {first}", f"{subject} {borrowed}{text[tokens[second].start :]}"
-    return ()
-
-
-def _predicate_start(tokens: Sequence[Token]) -> int | None:
-    """Where the predicate of the thing asked for starts: after `who`, `which poet`, `who is the poet who`."""
-    if tokens[0].lower not in {"who", "which", "what"}:
-        return None
-    if len(tokens) > 2 and tokens[1].lower in COPULAS and tokens[2].lower in ARTICLES:
-        relative = next((at for at in range(3, min(8, len(tokens))) if is_relative(tokens, at)), None)
-        bare = relative is not None and not any(
-            token.name or token.lower in PREPOSITIONS for token in tokens[3:relative]
-        )
-        return relative + 1 if bare and relative is not None and relative + 1 < len(tokens) else None
-    verb = next((at for at in range(1, min(6, len(tokens))) if _opens_predicate(tokens, at)), None)
-    if verb is None or tokens[verb].lower in {"did", "does", "do"} or any(token.name for token in tokens[1:verb]):
-        return None
-    fronted = verb + 1 < len(tokens) and tokens[verb].lower in AUXILIARIES and tokens[verb + 1].subject and verb > 1
-    return None if fronted and not tokens[verb + 1].lower.startswith(("the", "a")) else verb
-
-
-def _opens_predicate(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a verb stands at `at`, known as one or an `-s` form with its object behind it."""
-    token = tokens[at]
-    third = (
-        token.lower.endswith("s") and not token.lower.endswith("ss") and at + 1 < len(tokens) and tokens[at + 1].subject
-    )
-    return token.verb or third
-
-
-def _in_clause(tokens: Sequence[Token], begin: int, end: int) -> bool:
-    """Whether a relative clause opens between two places: what follows its `and` may belong to it."""
-    return any(is_relative(tokens, at) for at in range(begin + 1, end))
-
-
-def _names(tokens: Sequence[Token]) -> bool:
-    return any(token.name for token in tokens)
-
-
-def _subject(text: str, tokens: Sequence[Token], begin: int) -> str:
-    """The words that ask, `which poet` for `who is the poet who`."""
-    if tokens[1].lower in COPULAS and begin > 3 and tokens[begin - 1].lower in {"who", "that", "which"}:
-        return f"Which {text[tokens[3].start : tokens[begin - 2].end]}"
-    return text[: tokens[begin].start].strip()
-
-
-def _borrowed_auxiliary(tokens: Sequence[Token], begin: int, second: int) -> str:
-    """The auxiliary that the second predicate leaves out: `was founded by A and named after B`."""
-    left_out = tokens[begin].lower in AUXILIARIES and tokens[second].participle and tokens[begin + 1].participle
-    return f"{tokens[begin].text} " if left_out else ""

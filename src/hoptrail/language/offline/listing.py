@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import Similarity, close_statements
-from hoptrail.language.offline.evidence import support_of
-from hoptrail.language.offline.groups import Group, groups_of
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.groups import Group, groups_of
 from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -73,7 +72,7 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
 
 def listed(question: str, said: Sequence[Said], items: tuple[str, ...], kind: AnswerKind, belief: float) -> Reading:
     """Items as an answer that cites the statements they are from."""
-    spans: tuple[Span, ...] = tuple(span for one in said for span in support_of(one.unit, one.start, one.end))
+    spans: tuple[Span, ...] = tuple(span for one in said for span in one.support)
     step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
     return Reading(step.answer, (step,), belief, kind, items)
 

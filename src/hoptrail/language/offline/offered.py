@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import Similarity, close_statements
-from hoptrail.language.offline.evidence import support_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import FUNCTION_WORDS, PREPOSITIONS, word_set
@@ -185,4 +184,4 @@ def _numbers(text: str, offered: Offered) -> list[tuple[float, str]]:
 
 
 def _support(said: Said) -> tuple[Span, ...]:
-    return support_of(said.unit, said.start, said.end)
+    return said.support

@@ -18,8 +18,8 @@ import numpy as np
 
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
+from hoptrail.language.completing import clarify, complete
 from hoptrail.language.offline.claims import claim
-from hoptrail.language.offline.completing import clarify, complete
 from hoptrail.language.offline.concluding import read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explaining import explain, steps

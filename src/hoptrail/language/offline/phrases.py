@@ -26,12 +26,6 @@ from hoptrail.text.words import words
 
 CLAUSE_WORDS = word_set("who that which where whose whom when")
 REFERENCE = re.compile(r"#\d{1,3}")
-_MADE = re.compile(
-    r"\b(?:performer|singer|director|author|writer|composer|songwriter|screenwriter|producer|creator|artist|cast member) "
-    r"(?:of|for) (?:the )?(?:film |song |album |movie |book |novel |play )?$",
-    re.IGNORECASE,
-)
-_TITLE_JOINT = re.compile(r",? (?:(?:for|on|with|to|at|from|through|a|and) )?(?:the )?", re.IGNORECASE)
 _LONGEST_GROUP = 5
 _SUBJECTS = ARTICLES | word_set("he she it they his her its their this these")
 
@@ -80,22 +74,7 @@ def named_spans(question: str) -> list[tuple[int, int]]:
             before = NAMED_AFTER_OF.search(question, 0, mention.start)
             start = before.start() if before else mention.start - quoted
             spans.append((start, mention.end + quoted))
-    return _whole_titles(question, sorted(spans))
-
-
-def _whole_titles(question: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What somebody wrote or directed is named to its end: `the director of Night Boats for Foss` directed one film."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        if (
-            joined
-            and _TITLE_JOINT.fullmatch(question, joined[-1][1], start)
-            and _MADE.search(question, 0, joined[-1][0])
-        ):
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
+    return sorted(spans)
 
 
 def tokens_of(question: str) -> tuple[Token, ...]:

@@ -31,6 +31,10 @@ _LATER = 0.3
 """What a page loses for each doubling of its rank: retrieval knew something too."""
 _ALIKE, _RIVAL = 0.6, 4.0
 """What share of their words two statements of one thing have in common, and how far behind in log odds a later one may be."""
+_IDENTICAL = 0.8
+"""The share of words from which two statements are about one thing whatever else their documents say."""
+_FEWEST = 2
+"""Words of a question that statements have to say before they can contradict each other."""
 _CELL = 4.0
 """Log odds of a cell that fits in every word."""
 
@@ -58,7 +62,7 @@ class Found:
     `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer; `helps` is the
     probability that the page brings the answer nearer, `said` the share of the question's words on it. `is_cell`: a table's
     whole cell. `is_verdict`: a yes or a no of the reader, which no rule gives. `date` (ISO, empty: none) and `stems` are those
-    of the statement.
+    of the statement, `told` the question's words in it, its title and its headings.
     """
 
     answer: str
@@ -71,6 +75,7 @@ class Found:
     is_verdict: bool = False
     date: str = ""
     stems: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
 
     @property
     def confidence(self) -> float:
@@ -103,7 +108,9 @@ class Reader:
         return next(iter(self.ranked(text, avoid)), None)
 
     def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[Found]:
-        """All answers, each once, best first; none to a question that says too little to look for."""
+        """All answers, each once, best first; none to a question that says too little to look for, or to which two documents give
+        different answers in the same words, with no dates to tell which of them holds.
+        """
         question = analyse(text, self._evidence.titles)
         if question is None or not _readable(question):
             return []
@@ -113,6 +120,9 @@ class Reader:
         cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
         spans = self._spans(text, question, avoided, self._readings(text))
         found = _latest_first(sorted(spans, key=lambda one: -one.odds))
+        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
+        if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
+            return []
         if cell:  # what a table says comes before what a text may mean
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
             found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
@@ -169,6 +179,7 @@ class Reader:
                     said=said,
                     date=dated.said.date if dated else "",
                     stems=content_stems(dated.said.said) if dated else frozenset(),
+                    told=asked & content_stems(dated.said.seen) if dated else frozenset(),
                 )
 
     def _verdicts(self, question: Question) -> list[Found]:
@@ -232,10 +243,21 @@ def _latest_first(found: Sequence[Found]) -> list[Found]:
     ]
 
 
-def _of_the_same(one: Found, best: Found) -> bool:
-    """Whether two statements differ in little beside their answers."""
+def _contradicts(one: Found, best: Found, named: frozenset[str]) -> bool:
+    """Whether another document says the same as the best answer's, with another answer, and dates do not tell which holds.
+
+    Both have to be about what is asked: about what it names, in at least two of its words.
+    """
+    dated = bool(one.date and best.date) and one.date != best.date
+    elsewhere = bool(one.support and best.support) and one.support[0].document != best.support[0].document
+    about = one.told >= best.told >= named and len(best.told) >= _FEWEST
+    return elsewhere and not dated and about and _of_the_same(one, best, _IDENTICAL)
+
+
+def _of_the_same(one: Found, best: Found, least: float = _ALIKE) -> bool:
+    """Whether two statements differ in little beside their answers: they share `least` of their other words."""
     shared, either = one.stems & best.stems, one.stems | best.stems
-    alike = len(shared) >= _ALIKE * len(either - content_stems(one.answer) - content_stems(best.answer))
+    alike = len(shared) >= least * len(either - content_stems(one.answer) - content_stems(best.answer))
     return alike and one.odds > best.odds - _RIVAL and not same_answer(one.answer, best.answer)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from hoptrail.language.offline.evidence import life_roles, support_of
+from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import Said, statements_of
@@ -99,7 +99,7 @@ class Sheet:
 
     def support(self, part: Part) -> tuple[Span, ...]:
         """Where the document says it."""
-        return support_of(self.unit, part.said.start, part.said.end)
+        return part.said.support
 
     def closest(self, question: str) -> Part | None:
         """The statement that says most of the question's words; None where there is none."""

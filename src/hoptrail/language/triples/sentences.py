@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hoptrail.language.offline.evidence import Line
 from hoptrail.language.offline.phrases import Token
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.text.lexicon import (
@@ -23,6 +22,7 @@ from hoptrail.text.lexicon import (
     QUESTION_WORDS,
     word_set,
 )
+from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.words import words
@@ -54,7 +54,7 @@ def triples_in(text: str, names: Sequence[str]) -> tuple[Triple, ...]:
     """The triples of one sentence; `names` are known entities, the first of them what the text is about."""
     mentions = [mention for mention in find_mentions(text, names) if _is_argument(mention)]
     about = names[0] if names else ""
-    walk = _Walk(about, Line(text, 0, 0, about, ()).lives)
+    walk = _Walk(about, life_roles(text, find_mentions(text)))
     found: dict[Triple, None] = {}
     for triple in walk.along(text, mentions):
         if folded(triple.subject) != folded(triple.object):

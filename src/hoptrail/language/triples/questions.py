@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from hoptrail.language.offline.phrases import Token, tokens_of
-from hoptrail.language.offline.triples import said, verb_group
+from hoptrail.language.triples.sentences import said, verb_group
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, DEMONYMS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import without_article
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from threading import Lock
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.dependencies import triples_in_parse
 from hoptrail.language.offline.finders import RULES, load_pipeline
-from hoptrail.language.offline.triples import triples_of
 from hoptrail.language.tasks import Fact, Triple
+from hoptrail.language.triples.dependencies import triples_in_parse
+from hoptrail.language.triples.sentences import triples_of
 from hoptrail.text.normal_forms import base_title, squeeze
 
 STATED = "stated"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.triple_finders import open_triple_finder
 from hoptrail.language.tasks import Fact, Triple
+from hoptrail.language.triples.finders import open_triple_finder
 from hoptrail.types import Span
 
 PARSES = {

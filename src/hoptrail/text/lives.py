@@ -1,0 +1,32 @@
+"""Dates and places of a life: the parenthesis after a name, `(Oslo, 1 May 1900 – 2 June 1980)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hoptrail.text.mentions import Mention, Shape
+
+_DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
+_DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
+_BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
+
+
+def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
+    """Mentions (by start) of the parenthesis after a name that mean birth or death: `(Oslo, 1 May 1900 – 2 June 1980)`."""
+    left = text.find("(", 0, 120)
+    right = text.find(")", left)
+    inside = [mention for mention in mentions if left < mention.start and mention.end <= right]
+    dates = [mention for mention in inside if mention.shape is Shape.DATE]
+    if left < 0 or not dates:
+        return {}
+    body = text[left:right]
+    if died := _DIED.search(body):
+        turn = left + died.start()
+    elif dash := _DASH.search(text, dates[0].end if len(dates) > 1 else left, dates[-1].start + 1):
+        turn = dash.start()
+    elif _BORN.search(body):
+        turn = right
+    else:
+        return {}
+    return {mention.start: "birth" if mention.start < turn else "death" for mention in inside}

@@ -1,0 +1,112 @@
+"""Documents that contradict each other: the later one holds where dates tell, else the question is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hoptrail import Index
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.tasks import Read, Reading
+from hoptrail.types import Block, BlockKind, Unit
+from language.offline.scripted_reader import ScriptedReader
+
+MakeUnit = Callable[[str, str], Unit]
+DEPOSIT = "What is the deposit for the rowing boat?"
+BOTH = {DEPOSIT: {"20 euros": 5.0, "35 euros": 4.0}}
+
+
+def read(question: str, *units: Unit, script: dict[str, dict[str, float]] | None = None) -> Reading:
+    reader = ScriptedReader(BOTH if script is None else script)
+    return OfflineLanguage(None, OfflineSettings(), reader).perform(Read(question, units)).value
+
+
+def dated(unit: Unit, date: str) -> Unit:
+    start = unit.sources[0].start
+    block = Block(BlockKind.PARAGRAPH, start, start + len(unit.text), ("Notes",), date=date)
+    return replace(unit, blocks=(block,))
+
+
+@pytest.fixture
+def prices(passage: MakeUnit) -> tuple[Unit, Unit]:
+    return (
+        passage("Leaflet", "The deposit for the rowing boat is 20 euros."),
+        passage("Handbook", "The deposit for the rowing boat is 35 euros."),
+    )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_undated_documents_that_differ_settle_nothing(prices: tuple[Unit, Unit], order: int) -> None:
+    assert read(DEPOSIT, *prices[::order]).answer is None
+
+
+def test_one_of_them_alone_settles_it(prices: tuple[Unit, Unit]) -> None:
+    assert read(DEPOSIT, prices[0]).answer == "20 euros"
+    assert read(DEPOSIT, prices[1]).answer == "35 euros"
+
+
+def test_a_date_on_one_of_them_tells_nothing(prices: tuple[Unit, Unit]) -> None:
+    assert read(DEPOSIT, dated(prices[0], "2024-05-01"), prices[1]).answer is None
+    assert read(DEPOSIT, prices[0], dated(prices[1], "2024-05-01")).answer is None
+
+
+@pytest.mark.parametrize(("one", "other", "answer"), [("2023", "2024", "35 euros"), ("2024", "2023", "20 euros")])
+def test_the_later_one_holds(prices: tuple[Unit, Unit], one: str, other: str, answer: str) -> None:
+    assert read(DEPOSIT, dated(prices[0], one), dated(prices[1], other)).answer == answer
+
+
+def test_documents_that_agree_are_no_contradiction(passage: MakeUnit) -> None:
+    texts = ("The deposit for the rowing boat is 20 euros.", "The deposit for the rowing boat is 20 euros, as ever.")
+    assert read(DEPOSIT, *(passage(str(at), text) for at, text in enumerate(texts))).answer == "20 euros"
+
+
+def test_what_is_said_of_another_thing_is_no_contradiction(passage: MakeUnit) -> None:
+    units = (
+        passage("Leaflet", "The deposit for the rowing boat is 20 euros."),
+        passage("Handbook", "The deposit for the ladder is 35 euros."),
+    )
+    assert read(DEPOSIT, *units).answer == "20 euros"
+
+
+def test_one_document_may_say_two_things(passage: MakeUnit) -> None:
+    unit = passage("Log", "The deposit for the rowing boat is 20 euros. The deposit for the rowing boat is 35 euros.")
+    assert read(DEPOSIT, unit).answer == "20 euros"
+
+
+def test_lines_of_two_documents_that_differ_settle_nothing(passage: MakeUnit) -> None:
+    question = "What is the capacity of the Gull?"
+    one, other = passage("The Gull", "Capacity: 12 persons"), passage("The Gull", "Capacity: 14 persons")
+    script: dict[str, dict[str, float]] = {question: {"12 persons": 5.0}}
+    assert read(question, one, other, script=script).answer is None
+    assert read(question, one, script=script).answer == "12 persons"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_assertion_and_its_denial_settle_nothing(passage: MakeUnit, order: int) -> None:
+    question = "Are dogs allowed in the boathouse?"
+    yes = passage("Leaflet", "Dogs are welcome in the boathouse.")
+    no = passage("Rules", "Dogs are not admitted to the boathouse.")
+    assert read(question, yes, script={}).answer == "yes"
+    assert read(question, no, script={}).answer == "no"
+    assert read(question, *(yes, no)[::order], script={}).answer is None
+    assert read(question, dated(yes, "2023"), dated(no, "2024"), script={}).answer == "no"
+    assert read(question, dated(yes, "2024"), dated(no, "2023"), script={}).answer == "yes"
+
+
+def test_both_are_shown_where_nothing_is_settled(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "leaflet.md").write_text("The deposit for the rowing boat is 20 euros.\n", encoding="utf-8")
+    (folder / "handbook.md").write_text("The deposit for the rowing boat is 35 euros.\n", encoding="utf-8")
+    (folder / "other.md").write_text("The ferry leaves at nine. The slip is behind the shed.\n", encoding="utf-8")
+    index = Index(tmp_path / "index")
+    index.add(folder, "trail")
+    answer = index.ask(DEPOSIT, recipe="trail")
+    assert answer.text is None
+    shown = " ".join(one.text for one in answer.closest)
+    assert "20 euros" in shown
+    assert "35 euros" in shown
