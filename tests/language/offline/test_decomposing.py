@@ -129,6 +129,20 @@ CHAINS = {
         "How long is the Tarn Bridge?",
         "How long is the Ox Bridge?",
     ),
+    "Does Ada Lunt have the same nationality as Piet Korver?": (
+        "What is the nationality of Ada Lunt?",
+        "What is the nationality of Piet Korver?",
+    ),
+    "Was Ada Lunt born in the same town as Piet Korver?": (
+        "Where was Ada Lunt born?",
+        "Where was Piet Korver born?",
+    ),
+    "Do both Night Ferry and The Glass Hen films have the directors from the same country?": (
+        "Who is the director of Night Ferry?",
+        "What is the nationality of #1?",
+        "Who is the director of The Glass Hen?",
+        "What is the nationality of #3?",
+    ),
     "Do Ada Lunt and Piet Korver have the same nationality?": (
         "What is the nationality of Ada Lunt?",
         "What is the nationality of Piet Korver?",
