@@ -49,8 +49,8 @@ def settled(question: Question, evidence: EvidencePages) -> tuple[str, tuple[Spa
     if not anchors or _turned(question):
         return None
     if kind := _kind_asked(question):
-        said = _saying(kind)
-        kinds = (line for page, line in evidence.lines if _says_of(said, anchors[0], page, line))
+        pattern = _saying(kind)
+        kinds = (line for page, line in evidence.lines if _says_of(pattern, anchors[0], page, line))
         return next((("yes", line.support, _ASSERTED) for line in kinds), None)
     asked = question.relations.union(*anchors[1:])
     for page, line in evidence.lines:
