@@ -250,3 +250,20 @@ COUNTRIES = {
     "venezuela": "venezuelan", "vietnam": "vietnamese", "wales": "welsh",
 }  # fmt: skip
 DEMONYMS = {demonym: country for country, demonyms in COUNTRIES.items() for demonym in demonyms.split()}
+
+EARLIER = word_set("first earlier earliest older oldest elder sooner before")
+LATER = word_set("later last latest younger youngest newer newest recently recent after")
+AGES = word_set("older oldest elder younger youngest")
+MORE = word_set(
+    "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
+)
+LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
+"""Words that order two things: by when they were, and by how much of something they have."""
+
+POSITIVES = {
+    "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
+    "higher": "high", "highest": "high", "lower": "high", "lowest": "high", "larger": "large", "largest": "large",
+    "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
+    "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
+}  # fmt: skip
+"""What is asked with `how` to compare two things."""

@@ -129,6 +129,20 @@ CHAINS = {
         "How long is the Tarn Bridge?",
         "How long is the Ox Bridge?",
     ),
+    "Does Ada Lunt have the same nationality as Piet Korver?": (
+        "What is the nationality of Ada Lunt?",
+        "What is the nationality of Piet Korver?",
+    ),
+    "Was Ada Lunt born in the same town as Piet Korver?": (
+        "Where was Ada Lunt born?",
+        "Where was Piet Korver born?",
+    ),
+    "Do both Night Ferry and The Glass Hen films have the directors from the same country?": (
+        "Who is the director of Night Ferry?",
+        "What is the nationality of #1?",
+        "Who is the director of The Glass Hen?",
+        "What is the nationality of #3?",
+    ),
     "Do Ada Lunt and Piet Korver have the same nationality?": (
         "What is the nationality of Ada Lunt?",
         "What is the nationality of Piet Korver?",
@@ -255,3 +269,28 @@ def test_capitals_and_a_question_mark_are_not_needed(question: str) -> None:
 )
 def test_what_does_not_read_as_english_is_not_taken_apart(question: str) -> None:
     assert chain(question, 8) == (question,)
+
+
+def test_a_side_is_given_by_its_whole_name() -> None:
+    plan = make_plan("Which film was released first, Night Ferry or A Hen in Arden?", OfflineSettings())
+    assert plan.conclude(["1950", "1940"]) == "A Hen in Arden"
+    assert plan.conclude(["1930", "1940"]) == "Night Ferry"
+    assert plan.conclude(["1930", None]) is None
+    assert plan.conclude(["1930", "1930"]) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "values", "answer"),
+    [
+        ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Dutch"), "yes"),
+        ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Danish"), "no"),
+        ("Is the Tarn Bridge longer than the Ox Bridge?", ("90 m", "40 m"), "yes"),
+        ("Is the Tarn Bridge longer than the Ox Bridge?", ("40 m", "90 m"), "no"),
+        ("Is the Tarn Bridge longer than the Ox Bridge?", ("long", "90 m"), None),
+        ("Who is older, Ada Lunt or Piet Korver?", ("1850", "1862"), "Ada Lunt"),
+        ("Who is younger, Ada Lunt or Piet Korver?", ("1850", "1862"), "Piet Korver"),
+        ("Who lived longer, Ada Lunt or Piet Korver?", ("1850", "1900", "1862", "1952"), "Piet Korver"),
+    ],
+)
+def test_values_decide(question: str, values: tuple[str, ...], answer: str | None) -> None:
+    assert make_plan(question, OfflineSettings()).conclude(values) == answer

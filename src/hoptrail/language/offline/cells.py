@@ -150,7 +150,9 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     lead = best - rivals[0] if rivals else 1.0
     if lead < _NARROW:
         other = next((one for fit, one in fits if best - fit < _NARROW and _rivals(one, cell)), None)
-        return other and CellFound(cell.value, (*cell.support, *other.support), best, contested=True)
+        if other is None:
+            return None
+        return CellFound(cell.value, (*cell.support, *other.support), best, contested=True)
     return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 

@@ -65,7 +65,7 @@ def _undisputed(verdicts: Sequence[tuple[str, Said]]) -> tuple[str, Said] | None
     first = next(iter(verdicts), None)
     if first is None:
         return None
-    contrary = [one for one in verdicts if one[0] != first[0] and one[1].unit.document != first[1].unit.document]
+    contrary = [one for one in verdicts if one[0] != first[0] and _alike(one[1], first[1])]
     dates = [one[1].date for one in (first, *contrary)]
     if contrary and (not all(dates) or len(set(dates)) < len(dates)):
         return None
@@ -103,6 +103,12 @@ def _denied(clause: Sequence[Word], named: frozenset[str]) -> bool:
 
 def _denies(word: Word) -> bool:
     return word.lower in _DENYING or word.lower.replace("’", "'").endswith("n't")
+
+
+def _alike(one: Said, other: Said) -> bool:
+    """Whether two documents say it in much the same words: half of them."""
+    first, second = content_stems(one.said), content_stems(other.said)
+    return one.unit.document != other.unit.document and 2 * len(first & second) >= len(first | second)
 
 
 def _given(question: str, answer: str, said: Said) -> Reading:

@@ -16,15 +16,21 @@ from itertools import pairwise
 
 from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import (
+    AGES,
     ARTICLES,
     AUXILIARIES,
     COPULAS,
+    EARLIER,
     FUNCTION_WORDS,
+    LATER,
+    LESS,
+    MORE,
     NAMED_AFTER,
     NAMED_AFTER_OF,
     ORDERINGS,
     ORGANISATION_NOUNS,
     PLACE_NOUNS,
+    POSITIVES,
     word_set,
 )
 from hoptrail.text.mentions import Mention, Shape, find_mentions
@@ -89,12 +95,6 @@ class Comparison:
         return self.sides[0] if order < 0 else self.sides[1]
 
 
-_EARLIER = word_set("first earlier earliest older oldest elder sooner before")
-_LATER = word_set("later last latest younger youngest newer newest recently recent after")
-_MORE = word_set(
-    "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
-)
-_LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
 _ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
 _BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*|the [a-z][^,]* or the [a-z][^,]*)$")
 _COMMON = re.compile(r"the [a-z]")
@@ -120,7 +120,7 @@ def _choice(text: str) -> Comparison | None:
     one, _, other = match["sides"].rpartition(joiner)
     sides = (one.strip(" ,"), other.strip())
     ask = match["ask"].strip()
-    ordering = next((word.lower for word in words(ask) if word.lower in _EARLIER | _LATER | _MORE | _LESS), None)
+    ordering = next((word.lower for word in words(ask) if word.lower in EARLIER | LATER | MORE | LESS), None)
     if ordering is None or not all(sides):
         return None
     role = _role(ask)
@@ -149,7 +149,7 @@ def _role(ask: str) -> str:
     lowered = ask.lower()
     match = _WHOSE.search(lowered) or _ROLE.search(lowered)
     role = match.group(1) if match else ""
-    return "" if role in ORDERINGS | _MORE | _LESS else role
+    return "" if role in ORDERINGS | MORE | LESS else role
 
 
 def _attribute(
@@ -160,35 +160,26 @@ def _attribute(
     `things`: the sides have no names but nouns (`the octant`).
     """
     stems = [word.stem for word in words(ask)]
-    early = ordering in _EARLIER
+    early = ordering in EARLIER
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
         by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
-    if ordering in _EARLIER | _LATER or (ordering in {"more", "most"} and "recent" in ask):
-        recent = ordering in _LATER or "recent" in ask
+    if ordering in EARLIER | LATER or (ordering in {"more", "most"} and "recent" in ask):
+        recent = ordering in LATER or "recent" in ask
         return (
             _date_question(ask, stems, ordering, side, person=person, things=things),
         ), Verdictor.LATER if recent or not early else Verdictor.EARLIER
-    by = Verdictor.MORE if ordering in _MORE else Verdictor.LESS
+    by = Verdictor.MORE if ordering in MORE else Verdictor.LESS
     number = _number_question(ask, ordering, side)
     return ((number,) if number else ()), by
 
 
-_AGES = word_set("older oldest elder younger youngest")
-_POSITIVE = {
-    "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
-    "higher": "high", "highest": "high", "lower": "high", "lowest": "high", "larger": "large", "largest": "large",
-    "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
-    "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
-}  # fmt: skip
-
-
 def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool, things: bool) -> str:
-    if "birth" in stems or (ordering in _AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
+    if "birth" in stems or (ordering in AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
         return f"When was {side} born?"
     if "death" in stems:
         return f"When did {side} die?"
-    if ordering in _AGES:
+    if ordering in AGES:
         return f"What is the date of {side}?" if things else f"When was {side} founded?"
     event = _event(ask)
     return f"When was {side} {event}?" if event else f"When did {side} come out?"
@@ -217,11 +208,11 @@ _LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
 def _number_question(ask: str, ordering: str, side: str) -> str:
     """What number is asked of a side; empty where the words say no number of one."""
     lowered = ask.lower()
-    if ordering in _POSITIVE and ordering != "greater":
+    if ordering in POSITIVES and ordering != "greater":
         noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
         if noun is None and any(word.stem == "tak" for word in words(ask)):
-            return f"How {_POSITIVE[ordering]} does {side} take?"
-        return f"What is the {noun['noun']} of {side}?" if noun else f"How {_POSITIVE[ordering]} is {side}?"
+            return f"How {POSITIVES[ordering]} does {side} take?"
+        return f"What is the {noun['noun']} of {side}?" if noun else f"How {POSITIVES[ordering]} is {side}?"
     counted = lowered.partition(f" {ordering} ")[2].strip()
     if counted in _PRICED:
         return f"What is the price of {side}?"
@@ -237,7 +228,7 @@ def _counts(counted: str) -> bool:
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
-_COMPARATIVES = "|".join(sorted(_EARLIER | _LATER | _MORE | _LESS))
+_COMPARATIVES = "|".join(sorted(EARLIER | LATER | MORE | LESS))
 _CLAIM = re.compile(
     rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
     rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
@@ -274,12 +265,12 @@ def _claimed(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[st
     """The questions that give a side's value, and how the values decide; None where what is said has no one value."""
     said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
     recently = (more, noun) == ("more", "recently")
-    if match["order"] or recently or (more in _EARLIER | _LATER and said and not noun):
-        later = match["order"] == "after" or recently or more in _LATER
+    if match["order"] or recently or (more in EARLIER | LATER and said and not noun):
+        later = match["order"] == "after" or recently or more in LATER
         plain = _EVENT.fullmatch(said) and not (later and said in NAMED_AFTER)
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
         return (asked, Verdictor.LATER if later else Verdictor.EARLIER) if plain else None
-    known = {"": not noun and more in _AGES | _POSITIVE.keys(), "live": more in {"longer", "shorter"}}
+    known = {"": not noun and more in AGES | POSITIVES.keys(), "live": more in {"longer", "shorter"}}
     if not known.get(said, said in {"have", "have a"} and noun):
         return None
     return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
@@ -302,9 +293,9 @@ def _pair(text: str) -> Comparison | None:
     if sides is None:
         return None
     first, second = sides
-    rest = squeeze(text[second.end :])
-    lead = text[: first.start]
-    same = _SAME.search(text[: first.start] + text[second.end :])
+    between, lead = text[first.end : second.start], text[: first.start]
+    rest = squeeze(between if _SAME.search(between) else text[second.end :])
+    same = _SAME.search(f"{lead} {rest}")
     role = _pair_role(lead, rest)
     side = "{found}" if role else "{side}"
     leading = _leading(role)
@@ -320,17 +311,20 @@ def _pair(text: str) -> Comparison | None:
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
-    """The two names that `and` joins, each perhaps with a description before it (`the director of film A`)."""
+    """The two names that `and` or `the same ... as` joins, each perhaps described before it (`the director of film A`)."""
     found = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
     for one, other in pairwise(found):
         between = text[one.end : other.start].lower().strip(' ".').split()
-        if between[:1] == ["and"] and len(between) <= 5:
+        joined = between[:1] == ["and"] and len(between) <= 5
+        if joined or (between[-1:] == ["as"] and "same" in between):
             return one, other
     return None
 
 
 _OF = re.compile(r"\b([a-z]+) of (?:the |both )?(?:[a-z]+ )?(?:the )?[\"“]?$")
-_HAVE = re.compile(r"^(?:both )?(?:have|share|has) (?:the |a )?([a-z]+?)s? (?:from|who|that|of|born|with)\b")
+_HAVE = re.compile(
+    r"^(?:[a-z]+ )?(?:both )?(?:have|share|has) (?:the |a )?([a-z]+?)s? (?:from|who|that|of|born|with)\b"
+)
 
 
 def _pair_role(lead: str, rest: str) -> str:

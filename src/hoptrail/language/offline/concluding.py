@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from hoptrail.language.offline.comparing import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import Followed, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
@@ -18,6 +19,7 @@ from hoptrail.language.offline.ruling_out import is_computed, may_answer, share_
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import content_stems
 
 _VERDICT = 0.25
 """The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
@@ -72,7 +74,14 @@ def _at_once(
     if sides:
         named_sides = ((one, next((side for side in sides if same_answer(one.answer, side)), "")) for one in found)
         return [replace(one, answer=side) for one, side in named_sides if side]
-    return [one for one in found if may_answer(one.answer, asked, followed.plan.comparison)]
+    allowed = [one for one in found if may_answer(one.answer, asked, followed.plan.comparison)]
+    return [replace(one, answer=_whole_side(one.answer, followed.plan.comparison)) for one in allowed]
+
+
+def _whole_side(answer: str, comparison: Comparison | None) -> str:
+    """A side of a comparison by its whole name, where the answer is a part of it."""
+    sides = comparison.sides if comparison else ()
+    return next((side for side in sides if content_stems(answer) < content_stems(side)), answer)
 
 
 def _linked(question: str, evidence: EvidencePages, reader: Reader) -> list[Linked]:

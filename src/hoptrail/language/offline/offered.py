@@ -13,22 +13,16 @@ from dataclasses import dataclass
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.dates import dates_said
-from hoptrail.text.lexicon import FUNCTION_WORDS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import AGES, EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
 from hoptrail.text.statements import Said
 from hoptrail.text.values import read_number, with_unit
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span, Unit
 
-_EARLY = word_set("first earlier earliest older oldest elder sooner")
-_LATE = word_set("later latest last younger youngest newer newest")
-_AGES = word_set("older oldest elder younger youngest")
-_MORE = word_set(
-    "more most longer longest dearer higher highest bigger biggest larger largest greater heavier heaviest taller tallest wider "
-    "widest deeper deepest costlier farther"
-)
-_LESS = word_set(
-    "less least cheaper cheapest lower lowest smaller smallest fewer fewest lighter lightest shorter shortest nearer nearest"
-)
+_EARLY = EARLIER - {"before"}
+_LATE = LATER - {"recently", "recent", "after"}
+_MORE = MORE | word_set("dearer costlier heaviest widest deepest")
+_LESS = LESS | word_set("least cheaper cheapest nearest")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
 """Who has been somewhere longer came earlier."""
 _CLOSE = 40
@@ -75,7 +69,7 @@ def find_offered(question: str) -> Offered | None:
     since = _SINCE.search(text.lower()) is not None
     dates = since or ordering in _EARLY | _LATE
     rest = content_stems(left[:start]) - content_stems(ordering)
-    if ordering in _AGES and words(text)[0].lower == "who":
+    if ordering in AGES and words(text)[0].lower == "who":
         rest |= content_stems("born")
     return Offered((one, other), rest, dates, not since and ordering in _LATE | _MORE)
 

@@ -1,0 +1,35 @@
+"""Dates and places of the parenthesis after a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.text.lives import life_roles
+from hoptrail.text.mentions import find_mentions
+
+
+def roles(text: str) -> dict[str, str]:
+    mentions = find_mentions(text)
+    named = {mention.start: mention.text for mention in mentions}
+    return {named[start]: role for start, role in life_roles(text, mentions).items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "birth", "death"),
+    [
+        ("Ida Berg (3 May 1850 – 12 June 1921) was a pilot.", {"3 May 1850"}, {"12 June 1921"}),
+        (
+            "Ida Berg (Dunmere, 3 May 1850 – Arden, 12 June 1921) was a pilot.",
+            {"Dunmere", "3 May 1850"},
+            {"Arden", "12 June 1921"},
+        ),
+        ("Ida Berg (born 3 May 1850) is a pilot.", {"3 May 1850"}, set()),
+        ("Ida Berg (died 12 June 1921) was a pilot.", set(), {"12 June 1921"}),
+        ("The Gull (3 May 1850) is a boat.", set(), set()),
+        ("Ida Berg was born on 3 May 1850.", set(), set()),
+    ],
+)
+def test_what_stands_before_the_turn_is_of_the_birth(text: str, birth: set[str], death: set[str]) -> None:
+    found = roles(text)
+    assert {name for name, role in found.items() if role == "birth"} == birth
+    assert {name for name, role in found.items() if role == "death"} == death
