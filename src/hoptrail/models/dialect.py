@@ -27,8 +27,8 @@ PENALTY = 0.5
 """On words said before, in plain text: models that write no JSON often do not end either, and this ends them. Endpoints document
 .1 to 1 for that.
 """
-_TOLD = frozenset(OPTIONAL) - {"n"}
-"""Those whose absence changes replies. Without `n` each reply is asked for by itself."""
+_WARNED = frozenset(OPTIONAL) - {"n"}
+"""Those whose absence changes replies, so that a warning says it. Without `n` each reply is asked for by itself."""
 LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 LIMITS = ("maxLength", "maxItems")
 """What a schema can do without: endpoints whose models end by themselves refuse it, those that decode by a grammar honour it."""
@@ -48,7 +48,7 @@ class Accepted:
     unlimited: frozenset[Rung] = frozenset()
 
     def as_json(self) -> str:
-        """The same as text, of which `from_json` makes it again."""
+        """Text that `from_json` reads."""
         content = {"output": self.output, "refused": sorted(self.refused), "unlimited": sorted(self.unlimited)}
         return json.dumps(content, sort_keys=True)
 
@@ -80,7 +80,7 @@ class Dialect:
             output = accepted.output if self._settles else self._accepted.output
             self._accepted = replace(accepted, output=output)
             self._recalled = True
-        if left_out := accepted.refused & _TOLD:
+        if left_out := accepted.refused & _WARNED:
             _log.warning("the endpoint has refused %s before, which is left out", " and ".join(sorted(left_out)))
 
     def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Dialect:
         if self._other_output(words, body):
             return True
         named = {name for name in OPTIONAL if name in body and _names(name, words)}
-        if new := self._refuses(named) & _TOLD:
+        if new := self._refuses(named) & _WARNED:
             _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)
         if "logprobs" in body and not named:  # it may be them, and nothing is lost with them
             _log.info(_WITHOUT_LOGPROBS, words)
