@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -296,6 +296,11 @@ class Index:
         """What is in the index."""
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
+
+    def sources_of(self, documents: Collection[str]) -> dict[str, str]:
+        """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
+        with self._shared.reading() as snapshot:
+            return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
 
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.
