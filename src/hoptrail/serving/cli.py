@@ -138,7 +138,7 @@ def index(
     """Add or update documents; resumable; only what changed is done again."""
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
-    folder = folder or found_or_new(estimate=estimate)
+    folder = folder or found_or_new(Path.cwd(), estimate=estimate)
     refuse_documents(folder)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not Snapshot.exists(folder):
