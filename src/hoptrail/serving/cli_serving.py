@@ -94,7 +94,7 @@ def _indexes(alone: list[str], listed: list[str], settings: Path | None, languag
     pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in listed)]
     if not pairs or not all(name and where for name, where in pairs):
         raise UsageError(
-            "name what to serve: `hoptrail serve FOLDER` for one folder of documents or one index, or `--workspace NAME=INDEX` for "
+            "name what to serve: `hoptrail serve FOLDER` for a folder of documents or an index, or `--workspace NAME=INDEX` for "
             "each of several. INDEX is a folder or the address of a published index."
         )
     if len({name for name, _ in pairs}) < len(pairs):
