@@ -87,6 +87,14 @@ class Index:
         self.settings = settings or Settings()
         self._shared = SharedSnapshot(self.folder)
 
+    def __repr__(self) -> str:
+        return f"<Index at {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        from hoptrail.notebook import contents_html
+
+        return contents_html(str(self.folder), None if self.is_empty else self.contents())
+
     is_read_only = False
     """Whether nothing can be added to it or removed from it."""
 
