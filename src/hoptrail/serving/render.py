@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -56,7 +57,7 @@ def render_answer(answer: Answer, sources: Mapping[str, str] | None = None) -> R
     return Group(*_conclusion(answer, sources), *_settling(answer, sources), Text(), tree, footer)
 
 
-def _settling(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
+def _settling(answer: Answer, sources: Mapping[str, str]) -> list[RenderableType]:
     """The statement that an answer was read off, and where it stands: of the last hop's, the one that holds the answer."""
     if answer.text is None or not answer.evidence:
         return []
@@ -64,7 +65,7 @@ def _settling(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
     item = next((one for one in last if answer.text.casefold() in one.text.casefold()), last[0])
     sentence = plain(item.text)
     sentence.highlight_words([plain(answer.text).plain], "bold green", case_sensitive=False)
-    return [Text.assemble("  ", sentence), Text.assemble("  ", _source(item, sources))]
+    return [Padding(sentence, (0, 0, 0, 2)), Padding(_source(item, sources), (0, 0, 0, 2))]
 
 
 def _source(item: Evidence | Statement, sources: Mapping[str, str]) -> Text:
