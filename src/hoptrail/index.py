@@ -91,9 +91,10 @@ class Index:
         return f"<Index at {self.folder}>"
 
     def _repr_html_(self) -> str:
-        from hoptrail.notebook import contents_html
+        from hoptrail.notebook import documents_html
 
-        return contents_html(str(self.folder), None if self.is_empty else self.contents())
+        documents = () if self.is_empty else self.contents().documents
+        return documents_html(str(self.folder), [(one.title, one.passages, one.sources[0]) for one in documents])
 
     is_read_only = False
     """Whether nothing can be added to it or removed from it."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hoptrail.index import Contents
     from hoptrail.types import Answer, Evidence, Hop, Statement
 
 SHOWN_DOCUMENTS = 10
@@ -25,20 +25,18 @@ def answer_html(answer: Answer) -> str:
     return f"<div><p>{escape(answer.question)}</p>{head}<ol>{hops}</ol></div>"
 
 
-def contents_html(folder: str, contents: Contents | None) -> str:
-    """Where an index is, and the first of its documents."""
-    if contents is None:
+def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> str:
+    """Where an index is, and the first of its documents: title, number of passages, source."""
+    if not documents:
         return f"<p>An index at {escape(folder)}, empty.</p>"
     rows = "".join(
-        f"<tr><td>{escape(one.title)}</td><td>{one.passages}</td><td>{escape(one.sources[0])}</td></tr>"
-        for one in contents.documents[:SHOWN_DOCUMENTS]
+        f"<tr><td>{escape(title)}</td><td>{passages}</td><td>{escape(source)}</td></tr>"
+        for title, passages, source in documents[:SHOWN_DOCUMENTS]
     )
-    hidden = len(contents.documents) - SHOWN_DOCUMENTS
+    hidden = len(documents) - SHOWN_DOCUMENTS
     more = f"<p>and {hidden:,} more</p>" if hidden > 0 else ""
     head = "<tr><th>title</th><th>passages</th><th>source</th></tr>"
-    return (
-        f"<p>An index at {escape(folder)}: {len(contents.documents):,} documents.</p><table>{head}{rows}</table>{more}"
-    )
+    return f"<p>An index at {escape(folder)}: {len(documents):,} documents.</p><table>{head}{rows}</table>{more}"
 
 
 def _sure(answer: Answer) -> str:

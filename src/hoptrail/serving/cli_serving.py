@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from pathlib import Path
 from threading import Timer
 from typing import Annotated
@@ -126,6 +125,8 @@ def _index_documents(index: Index, where: str, recipes: list[str]) -> None:
 def _open_page(host: str, port: int) -> None:
     """Show the page to who sits before it, once the server listens."""
     if sys.stderr.isatty() and port:
+        import webbrowser
+
         shown = Timer(OPEN_SECONDS, webbrowser.open, [f"http://{host}:{port}"])
         shown.daemon = True
         shown.start()
