@@ -22,6 +22,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.notebook import documents_html
 from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
@@ -78,8 +79,7 @@ def contents_of(snapshot: Snapshot) -> Contents:
 class Index:
     """One index with settings. Opening it reads nothing; every call sees the last committed state.
 
-    `folder` also holds the replies that were paid for.
-    Any number of processes and threads may read while one writes.
+    `folder` also holds the replies that were paid for. Any number of processes and threads may read while one writes.
     """
 
     def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
@@ -91,10 +91,8 @@ class Index:
         return f"<Index at {self.folder}>"
 
     def _repr_html_(self) -> str:
-        from hoptrail.notebook import documents_html
-
-        documents = () if self.is_empty else self.contents().documents
-        return documents_html(str(self.folder), [(one.title, one.passages, one.sources[0]) for one in documents])
+        found = () if self.is_empty else self.contents().documents
+        return documents_html(str(self.folder), [(one.title, one.passages, one.sources[0]) for one in found])
 
     is_read_only = False
     """Whether nothing can be added to it or removed from it."""
