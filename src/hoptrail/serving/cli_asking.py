@@ -76,7 +76,7 @@ def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
 
 
 def _show(index: Index, answer: Answer) -> None:
-    shown = {item.document for item in (*answer.evidence, *answer.closest)}
+    shown = {item.document for item in answer.evidence} | {item.document for item in answer.closest}
     console_of().print(render.render_answer(answer, index.sources_of(shown)))
 
 
