@@ -50,7 +50,7 @@ HEAVY += [
 """Imported where they are used, so that importing stays fast."""
 
 ORDER = [
-    {"types", "errors"},
+    {"types", "errors", "notebook"},
     {"text"},
     {"exhaustion", "fingerprints", "replacing"},
     {"executing"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.notebook import documents_html
 from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
@@ -78,14 +79,20 @@ def contents_of(snapshot: Snapshot) -> Contents:
 class Index:
     """One index with settings. Opening it reads nothing; every call sees the last committed state.
 
-    `folder` also holds the replies that were paid for.
-    Any number of processes and threads may read while one writes.
+    `folder` also holds the replies that were paid for. Any number of processes and threads may read while one writes.
     """
 
     def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
         self.folder = index_folder(where)
         self.settings = settings or Settings()
         self._shared = SharedSnapshot(self.folder)
+
+    def __repr__(self) -> str:
+        return f"<Index at {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        found = () if self.is_empty else self.contents().documents
+        return documents_html(str(self.folder), [(one.title, one.passages, one.sources[0]) for one in found])
 
     is_read_only = False
     """Whether nothing can be added to it or removed from it."""
@@ -296,6 +303,11 @@ class Index:
         """What is in the index."""
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
+
+    def sources_of(self, documents: Collection[str]) -> dict[str, str]:
+        """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
+        with self._shared.reading() as snapshot:
+            return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
 
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.

@@ -402,6 +402,16 @@ class Answer:
         """The confidence in words: sure, likely or unsure; empty where the recipe does not say."""
         return "" if self.confidence is None else certainty(self.confidence)
 
+    def __repr__(self) -> str:
+        said = "not settled" if self.text is None else repr(self.text)
+        sure = "" if self.confidence is None else f", {self.certainty} ({self.confidence:.2f})"
+        return f"<Answer {said}{sure}, {len(self.trail)} hops, {len(self.evidence)} citations>"
+
+    def _repr_html_(self) -> str:
+        from hoptrail.notebook import answer_html
+
+        return answer_html(self)
+
     @property
     def failed(self) -> bool:
         """Whether it abstains and a language task failed on the way: then that says nothing of the documents."""

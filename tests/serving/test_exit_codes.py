@@ -147,7 +147,8 @@ def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, tmp_path: Path, tin
 WRONG: list[tuple[list[str], str]] = [
     ([], "Usage"),
     (["wonder"], "wonder"),
-    (["ask"], "QUESTION"),
+    (["ask"], "there is no index of this folder or of one above it"),
+    (["ask", "--json", "--index", "INDEX"], "--json answers one question"),
     (["ask", "Who?"], "--index"),
     (["ask", "Who?", "--index", "INDEX", "--wonder"], "--wonder"),
     (["ask", "", "--index", "INDEX"], "the question is empty"),

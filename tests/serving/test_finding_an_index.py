@@ -104,3 +104,19 @@ def test_the_folder_of_an_index_is_never_documents(hoptrail: Hoptrail, notes: Pa
     assert hoptrail("index", notes / ".hoptrail").code == 4
     hoptrail("index", ".")
     assert [one["title"] for one in hoptrail("show", "--json").json["documents"]] == ["isk"]
+
+
+def test_a_folder_of_documents_is_indexed_before_it_is_served(
+    hoptrail: Hoptrail, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("hoptrail.serving.server.running.serve_app", lambda *given: served.append(given))
+    monkeypatch.chdir(notes.parent)
+    ended = hoptrail("serve", "notes")
+    assert ended.code == 0, ended.err
+    assert "1 documents added" in ended.err
+    assert len(served) == 1
+    assert names(notes) == [".hoptrail", "below", "isk.txt"]
+    monkeypatch.chdir(notes)
+    assert hoptrail("serve").code == 0
+    assert len(served) == 2

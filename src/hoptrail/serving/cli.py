@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
@@ -17,6 +18,7 @@ from hoptrail.exhaustion import exhausted
 from hoptrail.language.opening import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
+    cli_asking,
     cli_comparing,
     cli_corpus,
     cli_evaluation,
@@ -57,8 +59,30 @@ from hoptrail.store.snapshot import Snapshot
 INTERRUPTED = 130
 """What the command-line library ends with when a command that does not watch for signals is interrupted."""
 
+DAILY, EVALUATION, RESEARCH, UPKEEP = "Every day", "Evaluation", "Research", "Upkeep"
+"""What the help groups commands under, in this order."""
+
+
+class Grouped(TyperGroup):
+    """Lists commands under the headings that they were entered with."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One list a heading, in the order in which commands were entered."""
+        named = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        for heading in (DAILY, EVALUATION, RESEARCH, UPKEEP):
+            rows = [
+                (name, command.get_short_help_str(formatter.width))
+                for name, command in named
+                if getattr(command, "rich_help_panel", None) == heading
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="hoptrail",
+    cls=Grouped,
     help="Answers questions whose answer is spread over several documents, and shows the trail.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -84,7 +108,7 @@ def program(
     """Answers questions whose answer is spread over several documents, and shows the trail."""
 
 
-@app.command()
+@app.command(rich_help_panel=DAILY)
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
     folder: Annotated[
@@ -114,7 +138,7 @@ def index(
     """Add or update documents; resumable; only what changed is done again."""
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
-    folder = folder or found_or_new(estimate=estimate)
+    folder = folder or found_or_new(Path.cwd(), estimate=estimate)
     refuse_documents(folder)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     if not sources and not Snapshot.exists(folder):
@@ -135,7 +159,7 @@ def index(
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
 
-@app.command()
+@app.command(rich_help_panel=DAILY)
 def remove(
     documents: Annotated[
         list[str], typer.Argument(metavar="DOCUMENT...", help="An id, or the path or title read under.")
@@ -148,26 +172,10 @@ def remove(
         console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
 
 
-@app.command()
-def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    folder: IndexFolder,
-    recipe: RecipeName = None,
-    language: LanguageName = None,
-    as_json: AsJson = False,
-    settings: SettingsFile = None,
-) -> None:
-    """Answer a question and show the trail."""
-    answer = open_index(folder, settings).ask(question, recipe, language)
-    if as_json:
-        print_json(contract.answer_json(answer))
-    else:
-        console_of().print(render.render_answer(answer))
-    if answer.failed:
-        raise typer.Exit(FAILED)
+app.command(rich_help_panel=DAILY)(cli_asking.ask)
 
 
-@app.command()
+@app.command(rich_help_panel=DAILY)
 def search(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
     folder: IndexFolder,
@@ -185,7 +193,7 @@ def search(
         console_of().print(render.render_ranking(ranking))
 
 
-@app.command()
+@app.command(rich_help_panel=DAILY)
 def show(folder: IndexFolder, as_json: AsJson = False, settings: SettingsFile = None) -> None:
     """What is in an index: documents, units, links, structures, cost."""
     contents = open_index(folder, settings).contents()
@@ -195,14 +203,14 @@ def show(folder: IndexFolder, as_json: AsJson = False, settings: SettingsFile = 
         console_of().print(render.render_contents(contents))
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
 def verify(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Compare every file of an index with its checksum."""
     count = open_index(folder, settings).verify()
     console_of(error=True).print(f"{count} files are as they were written.")
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
 def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Rebuild what is damaged in an index from its stored documents."""
     with watching() as watcher:
@@ -214,23 +222,23 @@ def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
     console_of(error=True).print(f"{len(damaged)} damaged files; {left if unfinished else 'the index is whole'}.")
 
 
-app.command()(cli_evaluation.evaluate)
-app.command()(cli_evaluation.score)
-app.command()(cli_comparing.compare)
-app.command()(cli_comparing.errors)
-app.command()(cli_reproducing.reproduce)
-app.add_typer(cli_comparing.trail, name="trail")
-app.add_typer(cli_evaluation.probe, name="probe")
-app.add_typer(cli_corpus.corpus, name="corpus")
-app.command()(cli_explaining.explain_triples)
-app.command()(cli_publishing.publish)
-app.command()(cli_publishing.backup)
-app.command()(cli_publishing.restore)
-app.command()(cli_serving.serve)
-app.command()(cli_mcp.mcp)
+app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
+app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
+app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
+app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
+app.command(rich_help_panel=RESEARCH)(cli_reproducing.reproduce)
+app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
+app.add_typer(cli_evaluation.probe, name="probe", rich_help_panel=RESEARCH)
+app.add_typer(cli_corpus.corpus, name="corpus", rich_help_panel=RESEARCH)
+app.command(rich_help_panel=RESEARCH)(cli_explaining.explain_triples)
+app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)
+app.command(rich_help_panel=UPKEEP)(cli_publishing.backup)
+app.command(rich_help_panel=UPKEEP)(cli_publishing.restore)
+app.command(rich_help_panel=DAILY)(cli_serving.serve)
+app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
 
 
-@app.command()
+@app.command(rich_help_panel=RESEARCH)
 def recipes(as_json: AsJson = False) -> None:
     """The recipes, and the structures each needs."""
     from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, presets_of, recipe_settings
@@ -253,7 +261,7 @@ def recipes(as_json: AsJson = False) -> None:
             print(f"{row['name']:{width}} {row['description']}")  # noqa: T201
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
 def replies(
     folder: IndexFolder,
     out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="Where to write the recording.")],
@@ -269,10 +277,10 @@ def replies(
     console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 
 
-app.command()(cli_evaluation.distil)
+app.command(rich_help_panel=RESEARCH)(cli_evaluation.distil)
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
 def doctor(
     folder: Annotated[
         Path | None,
@@ -293,7 +301,7 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
 def settings(settings: SettingsFile = None) -> None:
     """Every setting with the value in force, as the TOML that sets it."""
     from hoptrail.settings import to_toml

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from threading import Timer
 from typing import Annotated
 
 import typer
@@ -10,14 +12,31 @@ import typer
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
-from hoptrail.serving.options import LanguageName, SettingsFile, named, open_index, settings_with
+from hoptrail.serving.options import (
+    LanguageName,
+    SettingsFile,
+    console_of,
+    found_or_new,
+    named,
+    open_index,
+    settings_with,
+    watching,
+)
+from hoptrail.serving.render import render_indexing
+from hoptrail.store.finding import find_index, other_file
 from hoptrail.store.place import index_folder
+
+OPEN_SECONDS = 1.0
+"""After which a server listens."""
 
 
 def serve(
     where: Annotated[
         str | None,
-        typer.Argument(metavar="INDEX", help="A folder, or the address of a published index: s3://BUCKET/PATH."),
+        typer.Argument(
+            metavar="FOLDER",
+            help="A folder of documents, which is indexed first; the folder of an index; or the address of a published one.",
+        ),
     ] = None,
     folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as an option.")] = None,
     workspaces: Annotated[
@@ -47,7 +66,13 @@ def serve(
     from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.workspaces import Workspace
 
-    indexes = _indexes([one for one in (where, folder) if one is not None], workspaces or [], settings, language)
+    alone = [one for one in (where, folder) if one is not None]
+    if not alone and not workspaces and (found := find_index()) is not None:
+        alone = [str(found)]
+    indexes = _indexes(alone, workspaces or [], settings, language)
+    if where is not None and _is_documents(where):
+        _index_documents(indexes["main"], where, named(recipes))
+        _open_page(host, port)
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
@@ -68,8 +93,8 @@ def _indexes(alone: list[str], listed: list[str], settings: Path | None, languag
     pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in listed)]
     if not pairs or not all(name and where for name, where in pairs):
         raise UsageError(
-            "name what to serve: `hoptrail serve INDEX` for one index, or `--workspace NAME=INDEX` for each of several. INDEX "
-            "is a folder or the address of a published index."
+            "name what to serve: `hoptrail serve FOLDER` for a folder of documents or an index, or `--workspace NAME=INDEX` for "
+            "each of several. INDEX is a folder or the address of a published index."
         )
     if len({name for name, _ in pairs}) < len(pairs):
         raise UsageError("two workspaces have the same name (an index without a name is called main).")
@@ -78,7 +103,30 @@ def _indexes(alone: list[str], listed: list[str], settings: Path | None, languag
 
 def _opened(where: str, settings: Path | None, language: str | None) -> Index:
     if not is_address(where):
-        return open_index(index_folder(where), settings, language)
+        place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
+        return open_index(place, settings, language)
     from hoptrail.serving.server.published import PublishedIndex, folder_of
 
     return PublishedIndex(where, settings_with(settings, language, folder_of(Address.of(where))))
+
+
+def _is_documents(where: str) -> bool:
+    """Whether this is a folder with files and without an index."""
+    return not is_address(where) and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
+
+
+def _index_documents(index: Index, where: str, recipes: list[str]) -> None:
+    """What changed in a folder since it was indexed, or all of it, before it is served."""
+    with watching() as watcher:
+        report = index.add([Path(where).expanduser()], recipes, watcher)
+    console_of(error=True).print(render_indexing(report), soft_wrap=True)
+
+
+def _open_page(host: str, port: int) -> None:
+    """Show the page to who sits before it, once the server listens."""
+    if sys.stderr.isatty() and port:
+        import webbrowser
+
+        shown = Timer(OPEN_SECONDS, webbrowser.open, [f"http://{host}:{port}"])
+        shown.daemon = True
+        shown.start()

@@ -76,19 +76,18 @@ def open_index(
     return Index(folder, settings_with(settings_file, language, folder, rehearsed=rehearsed))
 
 
-def found_or_new(*, estimate: bool = False) -> Path:
-    """The index of the current folder or of one above it; else a new one, of which it is said where it is made. An estimate
-    makes nothing.
+def found_or_new(folder: Path, *, estimate: bool = False) -> Path:
+    """The index of a folder or of one above it; else a new one, of which it is said where it is made. An estimate makes
+    nothing.
     """
-    found = find_index()
+    folder = folder.expanduser()
+    found = find_index(folder)
     if found is not None:
         return index_folder(found)
-    new = new_index(Path.cwd())
+    new = new_index(folder)
     if not estimate:
         because = f", because {new.why}" if new.why else ""
-        console_of(error=True).print(
-            plain(f"The index of this folder is made in {new.folder}{because}."), soft_wrap=True
-        )
+        console_of(error=True).print(plain(f"The index is made in {new.folder}{because}."), soft_wrap=True)
         make_index_folder(new.folder)
     return new.folder
 

@@ -6,11 +6,13 @@ Everything that comes from documents or models is text here, never markup, and s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -43,17 +45,46 @@ def plain(text: str, style: str = "") -> Text:
     return Text(" ".join(printable.split()), style=style)
 
 
-def render_answer(answer: Answer) -> RenderableType:
+def render_answer(answer: Answer, sources: Mapping[str, str] | None = None) -> RenderableType:
+    """The answer, the statement it stands on with its place, then the trail. `sources` are paths by document id."""
+    sources = sources or {}
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(tree, *_conclusion(answer), footer)
+    return Group(*_conclusion(answer, sources), *_settling(answer, sources), Text(), tree, footer)
 
 
-def _conclusion(answer: Answer) -> list[Text]:
+def _settling(answer: Answer, sources: Mapping[str, str]) -> list[RenderableType]:
+    """The statement that an answer was read off, and where it stands: of the last hop's, the one that holds the answer."""
+    if answer.text is None or not answer.evidence:
+        return []
+    last = [item for item in answer.evidence if item.hop == answer.evidence[-1].hop]
+    item = next((one for one in last if answer.text.casefold() in one.text.casefold()), last[0])
+    sentence = plain(item.text)
+    sentence.highlight_words([plain(answer.text).plain], "bold green", case_sensitive=False)
+    return [Padding(sentence, (0, 0, 0, 2)), Padding(_source(item, sources), (0, 0, 0, 2))]
+
+
+def _source(item: Evidence | Statement, sources: Mapping[str, str]) -> Text:
+    """The file that something stands in, as a link where the terminal has links, and the line or page."""
+    source = sources.get(item.document, "")
+    path = Path(source.partition("#")[0] if not Path(source).exists() else source)
+    shown = plain(_from_here(source) or item.title)
+    if path.is_absolute():
+        shown.stylize(Style(link=path.as_uri()))
+    return Text.assemble(shown, plain(f", {item.place}" if item.place else ""), style="dim")
+
+
+def _from_here(source: str) -> str:
+    """A path as it is typed in the current folder, if it is below that."""
+    here = f"{Path.cwd().as_posix()}/"
+    return source.removeprefix(here)
+
+
+def _conclusion(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
     """The answer with how sure it is, one line an item; or that there is none, with the closest statements."""
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
@@ -64,21 +95,20 @@ def _conclusion(answer: Answer) -> list[Text]:
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         return [Text.assemble(("Answer:", "bold"), (sure, "dim")), *items]
     if answer.failed:
-        return [Text(FAILED, style="red"), *map(_closest, answer.closest)]
+        return [Text(FAILED, style="red"), *(_closest(item, sources) for item in answer.closest)]
     if not answer.closest:
         return [Text(NOTHING_FOUND, style="yellow")]
-    return [Text(UNSETTLED, style="yellow"), *map(_closest, answer.closest)]
+    return [Text(UNSETTLED, style="yellow"), *(_closest(item, sources) for item in answer.closest)]
 
 
-def _closest(statement: Statement) -> Text:
-    """A statement under its title and headings, with its place in the file and in the document; each row or item on a line."""
+def _closest(statement: Statement, sources: Mapping[str, str]) -> Text:
+    """A statement under its title and headings, with the file it stands in and where; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
-    where = f"  {statement.place}  " if statement.place else "  "
-    span = f"{statement.document} {statement.start}–{statement.end}"
     return Text.assemble(
         ("  ", ""),
         plain(" > ".join(filter(None, above)), "magenta"),
-        (f"{where}{span}", "dim"),
+        "  ",
+        _source(statement, sources),
         *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
     )
 

@@ -94,14 +94,18 @@ def make_index_folder(folder: Path) -> None:
 
 def refuse_documents(folder: Path) -> None:
     """Raises: UsageError: the folder holds something, and no index: files of one would lie among others."""
-    if not folder.is_dir() or (folder / DATABASE).exists():
-        return
-    other = next((name for name in sorted(child.name for child in folder.iterdir()) if not _KEPT.fullmatch(name)), None)
-    if other is not None:
+    if (other := other_file(folder)) is not None:
         raise UsageError(
             f"{folder} holds files (such as {other}) and no index. Name a new or an empty folder, as in --index "
             f"{folder / NAME}; or leave --index out."
         )
+
+
+def other_file(folder: Path) -> str | None:
+    """The name of something in a folder that is no index, and that an index would not have put there."""
+    if not folder.is_dir() or (folder / DATABASE).exists():
+        return None
+    return next((name for name in sorted(child.name for child in folder.iterdir()) if not _KEPT.fullmatch(name)), None)
 
 
 def _elsewhere(folder: Path) -> Path:

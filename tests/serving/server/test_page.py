@@ -214,6 +214,24 @@ def test_an_abstention_and_an_error_are_said_plainly(page: Page) -> None:
 
 
 @with_browser
+def test_a_document_is_rendered_and_an_answer_outlives_a_reload(page: Page) -> None:
+    page.get_by_role("link", name="Documents").click()
+    drop(
+        page, {"fees.md": b"# Fees\n\nWe ask **little**:\n\n- one\n- two\n\n| year | fee |\n|---|---|\n| 2024 | 3 |\n"}
+    )
+    page.get_by_role("button", name=re.compile("^Fees")).click()
+    assert page.locator("#reader-text th").all_inner_texts() == ["year", "fee"]
+    assert page.locator("#reader-text li").all_inner_texts() == ["one", "two"]
+    assert "**" not in page.locator("#reader-text").inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Ask", exact=True).click()
+    ask(page, QUESTION)
+    page.reload()
+    page.locator(".answer .text", has_text="Isk").wait_for()
+    assert page.get_by_label("Your question").input_value() == QUESTION
+
+
+@with_browser
 def test_hostile_text_stays_text(page: Page) -> None:
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     title = f"{hostile} & \"quotes\" 'single' </title>"

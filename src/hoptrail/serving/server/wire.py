@@ -16,7 +16,7 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
-from hoptrail.types import Document, Evidence, Hop
+from hoptrail.types import Block, Document, Evidence, Hop
 
 UPLOADS = "uploads"
 """The folder of an index in which uploads wait to be indexed."""
@@ -96,14 +96,29 @@ def summary_json(document: DocumentSummary) -> Json:
 
 
 def document_json(document: Document) -> Json:
-    """`sentences` are the end offsets of sentences, in code points like all offsets."""
+    """`sentences` are the end offsets of sentences, in code points like all offsets; `blocks` the structure, as it tiles the
+    text: rows have cells, and what is known of where it stands in the file is its place.
+    """
     return {
         "id": document.id,
         "title": document.title,
         "text": document.text,
         "sentences": list(document.sentence_ends),
+        "blocks": [_block_json(block) for block in document.blocks],
         **_origin_json(document.sources),
         "notes": list(document.notes),
+    }
+
+
+def _block_json(block: Block) -> Json:
+    return {
+        "kind": block.kind.value,
+        "start": block.start,
+        "end": block.end,
+        "level": block.level,
+        "ordered": block.ordered,
+        "place": block.place,
+        "cells": [{"start": cell.start, "end": cell.end} for cell in block.cells],
     }
 
 

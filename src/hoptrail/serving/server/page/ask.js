@@ -3,7 +3,7 @@
 import { ask, get } from "./api.js";
 import { h, say } from "./dom.js";
 import { dropZone } from "./documents.js";
-import { remember } from "./history.js";
+import { current, lastShown, remember } from "./history.js";
 import { TrailView } from "./trail.js";
 
 const NONE = "";
@@ -14,13 +14,17 @@ export function askView(state, watch) {
   const runs = h("div", { class: "runs" });
   const field = h("textarea", { id: "question", rows: "2", maxlength: "8000", required: true, placeholder: "Which river flows through the town where…" });
   const first = choice(state.recipes, false), second = choice(state.recipes, true);
+  const about = h("p", { class: "about", id: "about" });
+  const tell = () => { about.textContent = state.recipes.recipes.find((one) => one.name === first.value)?.description ?? ""; };
+  first.setAttribute("aria-describedby", "about");
+  first.addEventListener("change", tell);
   const button = h("button", { type: "submit", class: "main" }, "Ask");
   const stop = h("button", { type: "button", class: "stop", hidden: true }, "Stop");
   const form = h("form", { class: "question", onsubmit: (event) => { event.preventDefault(); begin(); } },
     h("label", { for: "question", class: "unseen" }, "Your question"), field,
     h("div", { class: "row" },
       h("label", {}, h("span", {}, "Recipe"), first), h("label", {}, h("span", {}, "beside"), second),
-      h("span", { class: "push" }), stop, button));
+      h("span", { class: "push" }), stop, button, about));
   const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, runs);
 
   field.addEventListener("keydown", (event) => {
@@ -28,6 +32,7 @@ export function askView(state, watch) {
   });
   field.addEventListener("input", () => grow(field));
   restore(first, second);
+  tell();
 
   let under = null;
   async function begin() {
@@ -47,7 +52,7 @@ export function askView(state, watch) {
     if (under !== own) return;
     stop.hidden = true;
     const known = answers.filter(Boolean);
-    if (known.length) remember(question, known);
+    if (known.length) { remember(question, known); current(question, known); }
   }
 
   async function show() {
@@ -62,6 +67,7 @@ export function askView(state, watch) {
   view.open = (entry) => {
     under?.abort();
     under = new AbortController();
+    current(entry.question, entry.answers);
     field.value = entry.question;
     grow(field);
     runs.classList.toggle("two", entry.answers.length > 1);
@@ -71,6 +77,8 @@ export function askView(state, watch) {
     grow(field);
     (runs.querySelector(".run") ? view.querySelector("h1") : field).focus();
   };
+  const left = lastShown();
+  if (left) view.open(left);
   show();
   return view;
 }

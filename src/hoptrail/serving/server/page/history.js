@@ -29,6 +29,24 @@ export function remember(question, answers) {
   }
 }
 
+const shown = () => `hoptrail-shown-${session.workspace ?? ""}`;
+
+/** What this tab shows now, so that a reload shows it again. */
+export function current(question, answers) {
+  try {
+    sessionStorage.setItem(shown(), JSON.stringify({ question, answers }));
+  } catch { /* no room: it will be in the history */ }
+}
+
+export function lastShown() {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(shown()) ?? "null");
+    return Array.isArray(found?.answers) && found.answers.length ? found : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The view; `show(entry)` opens one. */
 export function historyView(show) {
   const view = h("div", { class: "narrow" });
@@ -40,7 +58,7 @@ export function historyView(show) {
       entries.length
         ? h("ul", { class: "history" }, entries.map((entry) => line(entry, show)))
         : h("div", { class: "empty" }, h("p", {}, "Nothing was asked here yet."), h("a", { class: "button", href: "#ask" }, "Ask something")),
-      entries.length > 0 && h("button", { type: "button", class: "quiet", onclick: () => { localStorage.removeItem(place()); draw(); view.querySelector("h1").focus(); } }, "Forget all"));
+      entries.length > 0 && h("button", { type: "button", class: "quiet", onclick: () => { localStorage.removeItem(place()); sessionStorage.removeItem(shown()); draw(); view.querySelector("h1").focus(); } }, "Forget all"));
   };
   draw();
   return view;

@@ -1,7 +1,7 @@
 // A trail as it grows: hops one after the other, then the answer with its citations, and the picture of the evidence.
 
 import { documentOf } from "./api.js";
-import { count, h, seconds } from "./dom.js";
+import { count, h, say, seconds } from "./dom.js";
 import { picture } from "./picture.js";
 import { openAt } from "./reader.js";
 import { completed, surroundings } from "./words.js";
@@ -52,7 +52,7 @@ export class TrailView {
     this.open = null;
     this.status.textContent = summary(answer);
     this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited));
-    const drawn = answer.evidence.length ? picture(answer) : null;
+    const drawn = answer.trail.length > 1 && answer.evidence.length ? picture(answer) : null;
     if (drawn) this.element.append(drawn);
   }
 
@@ -116,13 +116,40 @@ function numbered(evidence) {
 function answerView(answer, cited) {
   const seen = new Set();
   const citations = answer.evidence.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
+  const last = citations.filter((item) => item.hop === answer.evidence.at(-1)?.hop).slice(0, 2);
   return h("div", { class: "answer" },
     h("p", { class: "label" }, answer.confidence === null ? "Answer" : `Answer · ${certainty(answer.confidence)}`),
+    last.length > 0 && h("div", { class: "settling" }, last.map((item) => quote(item, answer.evidence, cited))),
     answer.items.length > 1 && h(answer.kind === "steps" ? "ol" : "ul", {}, answer.items.map((item) => h("li", {}, item))),
     h("p", { class: "text" }, answer.items.length > 1 ? "" : answer.answer, " ", citations.map((item) =>
       h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
         "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item)))))),
-    citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."));
+    citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."),
+    h("div", { class: "actions" }, copying(answer)));
+}
+
+/** A button that copies an answer as Markdown: question, answer, every citation with where it stands. */
+function copying(answer) {
+  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(asMarkdown(answer));
+      button.textContent = "Copied";
+      say("Copied as Markdown.");
+    } catch {
+      button.textContent = "The browser does not allow copying";
+    }
+  } }, "Copy as Markdown");
+  return button;
+}
+
+/** An answer with its citations, or what is closest where there is none, as Markdown. */
+export function asMarkdown(answer) {
+  const line = (text) => text.replace(/\s+/g, " ").trim().replace(/([\\`*_[\]<>])/g, "\\$1");
+  const settled = answer.abstained ? "Not settled. Closest:" : answer.items.length > 1
+    ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
+  const shown = answer.abstained ? answer.closest : answer.evidence;
+  const quotes = shown.map((item) => `> ${line(item.text)}  \n> — ${line(item.title || "Untitled")}, characters ${item.start}–${item.end}`);
+  return [`# ${line(answer.question)}`, settled, ...quotes].join("\n\n") + "\n";
 }
 
 const certainty = (confidence) => confidence >= 0.8 ? "sure" : confidence >= 0.5 ? "likely" : "unsure";

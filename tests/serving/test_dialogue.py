@@ -1,0 +1,95 @@
+"""`hoptrail ask` without a question: a dialogue whose questions follow on from the answer before; and how answers look."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from command import Hoptrail
+from hoptrail.language.following import stand_alone
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.serving.render import render_answer
+from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
+
+DESIGNER = "Who designed the Candlerock Lighthouse?"
+RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
+
+
+def answered(question: str, *hops: tuple[str, str]) -> Answer:
+    trail = Trail(tuple(Hop(asked, asked, (), answer, Verdict.ANSWERED) for asked, answer in hops))
+    return Answer(question, hops[-1][1], "trail", "offline", (), trail)
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "expected"),
+    [
+        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "and when was she born?", "When was Ilse Marrow born?"),
+        (
+            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Where was she born?", "Tarnwick")),
+            "Where did she live?",
+            "Where did Ilse Marrow live?",
+        ),
+        (
+            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Which river is it?", "River Lathe")),
+            "How long is it?",
+            "How long is River Lathe?",
+        ),
+        (
+            answered("When was Ilse Marrow born?", ("When was Ilse Marrow born?", "2 June 1832")),
+            "And where was she born?",
+            "Where was Ilse Marrow born?",
+        ),
+        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "Where is Tarnwick?", "Where is Tarnwick?"),
+        (None, "and when was she born?", "and when was she born?"),
+    ],
+)
+def test_a_follow_up_stands_alone_by_the_trail_before(before: Answer | None, question: str, expected: str) -> None:
+    assert stand_alone(question, before, OfflineLanguage()) == expected
+
+
+def test_a_dialogue_answers_line_after_line(hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{DESIGNER}\n\nand where was she born?\n{'x' * 9000}\n"))
+    ended = hoptrail("ask", "--index", harbour)
+    assert ended.code == 0
+    assert "Answer: Ilse Marrow" in ended.out
+    assert "Asked: Where was Ilse Marrow born?" in ended.out
+    assert "Answer: Tarnwick" in ended.out
+    assert "hoptrail: " in ended.err, "the question that is too long is refused, and ends nothing"
+
+
+def test_a_dialogue_has_no_json(hoptrail: Hoptrail, harbour: Path) -> None:
+    assert hoptrail("ask", "--json", "--index", harbour).code == 2
+
+
+def shown(answer: Answer, sources: dict[str, str], *, terminal: bool) -> str:
+    out = io.StringIO()
+    Console(width=100, file=out, force_terminal=terminal, color_system="standard" if terminal else None).print(
+        render_answer(answer, sources)
+    )
+    return out.getvalue()
+
+
+def test_the_source_is_a_link_on_a_terminal_alone(tmp_path: Path) -> None:
+    evidence = Evidence("d1", "Fees", 0, 11, "It costs 3.", "p1", Kind.PASSAGE, 0, "page 7")
+    hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
+    answer = Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))
+    file = tmp_path / "fees 2026.pdf"
+    on_terminal = shown(answer, {"d1": str(file)}, terminal=True)
+    assert f";{file.as_uri()}\x1b\\" in on_terminal
+    piped = shown(answer, {"d1": str(file)}, terminal=False)
+    assert "\x1b" not in piped
+    first = piped.split("hop 1")[0]
+    assert first.index("Answer: 3") < first.index("It costs 3.") < first.index("page 7")
+
+
+def test_help_groups_commands(hoptrail: Hoptrail) -> None:
+    shown = hoptrail("--help").out
+    places = [shown.index(heading) for heading in ("Every day:", "Evaluation:", "Research:", "Upkeep:")]
+    assert places == sorted(places)
+    assert places[0] < shown.index("  ask ") < places[1]
+    assert places[3] < shown.index("  verify ")
+    assert "--install-completion" in shown

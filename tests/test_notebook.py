@@ -1,0 +1,33 @@
+"""What a notebook shows: short, with the trail, and nothing of a document taken for markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hoptrail import Index
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
+
+HOP = Hop("Who built it?", "Who built the bridge?", (), "Orla Finch", Verdict.ANSWERED)
+CITED = Evidence("d", "The <Bridge>", 0, 30, "It was built by orla finch & son.", "u", Kind.PASSAGE, 0, "line 3")
+ANSWER = Answer("Who built it?", "Orla Finch", "trail", "offline", (CITED,), Trail((HOP,)), confidence=0.9)
+
+
+def test_an_answer_is_a_line_and_in_a_notebook_its_trail() -> None:
+    assert repr(ANSWER) == "<Answer 'Orla Finch', sure (0.90), 1 hops, 1 citations>"
+    shown = ANSWER._repr_html_()
+    assert "<strong>Orla Finch</strong> (sure, confidence 0.90)" in shown
+    assert "Who built the bridge? → Orla Finch" in shown
+    assert "built by <mark>orla finch</mark> &amp; son. <em>The &lt;Bridge&gt;, line 3</em>" in shown
+
+
+def test_what_is_not_settled_shows_the_closest() -> None:
+    closest = Statement("d", "Fees", 0, 5, "It <i>costs</i> 3.", "It <i>costs</i> 3.", "u")
+    answer = Answer("What?", None, "trail", "offline", kind=AnswerKind.NONE, closest=(closest,))
+    assert repr(answer) == "<Answer not settled, 0 hops, 0 citations>"
+    assert "<li>It &lt;i&gt;costs&lt;/i&gt; 3. <em>Fees</em></li>" in answer._repr_html_()
+
+
+def test_an_index_says_where_it_is(tmp_path: Path) -> None:
+    index = Index(tmp_path / "<b>")
+    assert repr(index) == f"<Index at {tmp_path / '<b>'}>"
+    assert "&lt;b&gt;, empty" in index._repr_html_()
