@@ -16,7 +16,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of as files_in
 from hoptrail.errors import DocumentError, IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
-from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
@@ -33,6 +33,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, Kind, Ranking, Usage
 
 T = TypeVar("T")
@@ -109,6 +110,7 @@ class Index:
         on: Executor = HERE,
         limits: ReadingLimits | None = None,
         keep_lines: bool = False,
+        sync: bool | None = None,
     ) -> IndexingReport:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
@@ -117,7 +119,8 @@ class Index:
         recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
         process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
         settings, for sources that have passed these before. Documents whose lines a JSONL file no longer has go, unless
-        `keep_lines` says otherwise.
+        `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is named go as well;
+        without it the report's `gone` says how many files those are. The default is the setting `sync`.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
@@ -139,6 +142,7 @@ class Index:
             performer,
             on,
             keep_lines=keep_lines,
+            sync=self.settings.sync if sync is None else sync,
         )
         self._forget_replies()
         return report

@@ -81,6 +81,11 @@ class Documents:
         """Those with a source that starts so, by rising id."""
         return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
 
+    def sources_under(self, start: str) -> Iterator[str]:
+        """The sources that start so, in order, as a stream."""
+        sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
+        return (source for (source,) in self._database.each(sql, start))
+
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """Those with one of these titles, letter by letter, by rising id."""
         if not titles:

@@ -33,12 +33,15 @@ _PAGES = (b"%!PS", b"%!FontType")
 class Findings:
     """What reading finds out beside documents and failures. `notes` say what was decided; `left_out` are files, as source
     strings, that are of no form that is read and are not text. `whole` are the JSONL files that were read to their end without a
-    failure: what was read from them before is there now, or gone.
+    failure: what was read from them before is there now, or gone. `seen` are all files that were found, as source strings,
+    whether they could be read or not; `closed` are places that could not be looked into, so what is there is not known.
     """
 
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     whole: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    closed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,15 @@ def contents_of(sources: Sequence[str | Path], limits: ReadingLimits, findings: 
         named = Path(source).is_file()
         for found in files_of(Path(source)):
             if isinstance(found, DocumentError):
+                findings.closed.append(found.source)
                 yield found
             elif isinstance(found, LeftOut):
+                findings.seen.update(map(shown, found.files))
                 findings.notes += _left_out(found)
             elif isinstance(found, Unfollowed):
                 findings.notes.append(f"{found.source} {found.reason}")
             else:
+                findings.seen.add(shown(found))
                 yield from _in_file(found, named, limits, findings)
 
 

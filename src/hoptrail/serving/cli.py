@@ -94,6 +94,9 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make anew what another language has made in this index.")
     ] = False,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Forget documents whose files are no longer in the folders named.")
+    ] = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
     ] = False,
@@ -118,7 +121,7 @@ def index(
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
-            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
         console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)

@@ -17,11 +17,11 @@ from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
 from hoptrail.index import Contents
-from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.store.register import Withdrawn
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -148,6 +148,10 @@ def render_contents(contents: Contents) -> RenderableType:
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
+    if report.updated:
+        line += f", {report.updated:,} updated"
+    if report.moved:
+        line += f", {report.moved:,} moved"
     if report.removed:
         line += f", {report.removed:,} removed because their place no longer holds them"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
@@ -158,6 +162,13 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
+    if report.gone:
+        files = (
+            "1 file is gone; --sync forgets it"
+            if report.gone == 1
+            else f"{report.gone:,} files are gone; --sync forgets them"
+        )
+        return Group(*lines, render_shortfalls(report, verbose=verbose), Text(files))
     return Group(*lines, render_shortfalls(report, verbose=verbose))
 
 
