@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from hoptrail.corpus.writer import writing_to
+from hoptrail.documents.contents import FileContent
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
+from hoptrail.indexing import Watcher, update_index
 from hoptrail.settings import Settings
+from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport
 from test_indexing import Desk, counts, lines, stopping_after, write
 from world import FACTS
@@ -173,3 +183,129 @@ def test_counts_add_up(desk: Desk, world: Path) -> None:
     write(world / "Isk.txt", "The Isk dried up.")
     assert counts(report := desk.index(world)) == (1, 5, 0, 7)
     assert told(report) == {"added": 1, "updated": 1}
+
+
+# --- files that are known again
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that are parsed."""
+    from hoptrail.documents import reading
+
+    names: list[str] = []
+    before = reading._from_file
+
+    def counting(file: FileContent, *rest: object) -> object:
+        names.append(file.path.name)
+        return before(file, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading, "_from_file", counting)
+    return names
+
+
+def aged(world: Path) -> None:
+    """As if the files had been written long before they were read, so that their times can be relied on."""
+    for file in world.iterdir():
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+
+
+@pytest.fixture
+def old_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read an hour after they were written."""
+    from hoptrail.documents import marks
+
+    now = marks.time.time_ns
+    monkeypatch.setattr(marks, "time", SimpleNamespace(time_ns=lambda: now() + 3_600_000_000_000))
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_unchanged_files_are_neither_opened_nor_parsed(
+    desk: Desk, world: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoptrail.documents import contents
+
+    desk.index(world)
+    parsed.clear()
+    write(world / "Isk.txt", "The Isk dried up.")
+    opened: list[str] = []
+    before = contents._read_bytes
+    monkeypatch.setattr(contents, "_read_bytes", lambda path, size: (opened.append(path.name), before(path, size))[1])
+    report = desk.index(world)
+    assert (told(report), report.unchanged) == ({"updated": 1}, 5)
+    assert parsed == ["Isk.txt"]
+    assert set(opened) == {"Isk.txt"}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_a_file_with_another_time_is_compared_and_not_parsed(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    parsed.clear()
+    aged(world)
+    report = desk.index(world)
+    assert (told(report), report.unchanged) == ({}, 6)
+    assert parsed == []
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_a_change_of_equal_size_under_a_time_that_was_set_back_is_seen(desk: Desk, world: Path) -> None:
+    aged(world)
+    desk.index(world)
+    text = (world / "Isk.txt").read_text()
+    write(world / "Isk.txt", text.replace("Hills", "Moors"))
+    os.utime(world / "Isk.txt", (1_000_000_000, 1_000_000_000))
+    assert told(desk.index(world)) == {"updated": 1}
+    assert (desk.finds("Hills"), desk.finds("Moors")) == ([], ["Isk"])
+
+
+def test_a_change_right_after_reading_is_seen_whatever_the_times_say(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two writes within one tick of a clock leave the same times."""
+    from hoptrail.documents import contents, marks
+
+    fixed = time.time_ns()
+    for module in (contents, marks):
+        monkeypatch.setattr(module, "times_of", lambda path: (path.stat().st_size, fixed, fixed))
+    desk.index(world)
+    text = (world / "Isk.txt").read_text()
+    write(world / "Isk.txt", text.replace("Hills", "Moors"))
+    assert told(desk.index(world)) == {"updated": 1}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_other_limits_and_rebuilding_read_all_again(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    parsed.clear()
+    structures = [structures_by_name(PassageLimits())["passages"]]
+    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher())
+    assert len(parsed) == 6
+    parsed.clear()
+    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher(), reread=True)
+    assert len(parsed) == 6
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_what_is_removed_leaves_no_path_behind_and_is_read_again(desk: Desk, world: Path) -> None:
+    write(world / "copy.txt", FACTS["Isk"])
+    desk.index(world)
+    desk.remove(world / "copy.txt")
+    desk.remove("Lindeth")
+    with sqlite3.connect(desk.folder / "index.sqlite") as database:
+        paths = [Path(path).name for (path,) in database.execute("SELECT path FROM files")]
+    assert sorted(paths) == sorted(f"{name}.txt" for name in FACTS if name != "Lindeth")
+    assert told(desk.index(world)) == {"added": 1}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_an_index_from_before_files_were_known_again_learns_them(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    with writing_to(desk.folder) as writer:
+        writer._database.run("DROP TABLE files")
+        writer.commit()
+    parsed.clear()
+    assert told(desk.index(world)) == {}
+    assert len(parsed) == 6
+    parsed.clear()
+    assert told(desk.index(world)) == {}
+    assert parsed == []

@@ -115,7 +115,8 @@ class Index:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before. Where no
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before, and files that
+        look unchanged are read again. Where no
         recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
         process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
         settings, for sources that have passed these before. Documents whose lines a JSONL file no longer has go, unless
@@ -143,6 +144,7 @@ class Index:
             on,
             keep_lines=keep_lines,
             sync=self.settings.sync if sync is None else sync,
+            reread=rebuild,
         )
         self._forget_replies()
         return report

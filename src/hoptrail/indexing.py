@@ -65,11 +65,12 @@ def update_index(
     *,
     keep_lines: bool = False,
     sync: bool = False,
+    reread: bool = False,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
 
     Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
-    are no longer in a folder among `sources` go, too.
+    are no longer in a folder among `sources` go, too. With `reread`, files that look unchanged are read again.
 
     What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
@@ -95,13 +96,13 @@ def update_index(
             executor,
         )
         with _spending(workshop, started) as spent:
-            report = read_all(sources, limits, workshop, keep_lines=keep_lines, sync=sync)
+            report = read_all(sources, limits, workshop, keep_lines=keep_lines, sync=sync, reread=reread)
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(spent(), settled)
         elif writer.committed:
-            if settled != writer.head.settled:
+            if settled != writer.head.settled or writer.has_files:
                 writer.settle(settled)
             writer.clean()  # where a run before was stopped between its commit and that
         report.documents = writer.snapshot().register.count()

@@ -5,17 +5,22 @@ What is no longer there is forgotten after all has been read, and only where not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail.documents.marks import FileMark, nothing_known
 from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import batched
+from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.store.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.structures.building import Workshop
-from hoptrail.types import Document, Usage
+from hoptrail.types import Document, Usage, content_id
+
+MANY = 1000
+"""Files whose bytes had to be compared, whose times are noted even if nothing else is written."""
 
 
 @dataclass(slots=True)
@@ -41,12 +46,26 @@ class IndexingReport:
 
 
 def read_all(
-    sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop, *, keep_lines: bool, sync: bool
+    sources: Sequence[str | Path],
+    limits: ReadingLimits,
+    workshop: Workshop,
+    *,
+    keep_lines: bool,
+    sync: bool,
+    reread: bool,
 ) -> IndexingReport:
-    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
-    report, findings = IndexingReport(), Findings()
-    register = Register(workshop.writer)
-    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings), report)
+    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
+
+    Files that are as they were when they were last read, in the same way, are not read; with `reread` all are.
+    """
+    report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
+    register = Register(workshop.writer, findings, reading)
+
+    def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
+        return workshop.writer.snapshot().view.documents.files(paths, reading)
+
+    which = nothing_known if reread or keep_lines else known
+    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
     for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
         entered = register.enter(documents)
         report.added += entered.added
@@ -71,9 +90,17 @@ def read_all(
         if folders.isdisjoint(folder.parents):
             _forget_gone(folder, register, workshop, findings, report, sync=sync)
     report.removed = register.withdrawn
+    report.unchanged += findings.unchanged
+    if len(findings.compared) >= MANY or report.added or report.updated or report.removed:
+        workshop.writer.put_files(findings.compared, reading)
     report.notes += findings.notes
     report.left_out = findings.left_out
     return report
+
+
+def _way_of_reading(limits: ReadingLimits) -> str:
+    """What the document in a file hangs on beside the file. Not covered: other packages."""
+    return content_id("", fingerprint(limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text"))
 
 
 def _clear(sources: Iterable[str], register: Register, workshop: Workshop) -> None:
@@ -96,7 +123,7 @@ def _forget_gone(
     """Count what is no longer in a folder, and with `sync` forget it. Comes after all reading, so that what has moved is known.
     An empty folder forgets nothing: it may be where a disk is not mounted.
     """
-    gone = register.gone(shown(folder), findings)
+    gone = register.gone(shown(folder))
     moved = register.moved(gone)
     report.moved += moved
     report.unchanged -= moved

@@ -92,7 +92,7 @@ def index(
     ] = None,
     language: LanguageName = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make anew what another language has made in this index.")
+        bool, typer.Option("--rebuild", help="Read all files again, and make anew what another language has made.")
     ] = False,
     sync: Annotated[
         bool, typer.Option("--sync", help="Forget documents whose files are no longer in the folders named.")

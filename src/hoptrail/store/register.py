@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hoptrail.corpus.texts import DocumentEntry
 from hoptrail.documents.contents import Findings
+from hoptrail.documents.marks import FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
@@ -45,8 +46,12 @@ class Entered:
 class Register:
     """For one run of reading. Changes are gathered and written together."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, findings: Findings | None = None, reading: str = "") -> None:
+        """`findings` of what is read, and in which way it is read: so that the files are known again."""
         self._writer = writer
+        self._findings, self._reading = findings or Findings(), reading
+        self._marks: dict[str, FileMark] = {}
+        """Of files whose documents are noted."""
         self._read: set[str] = set()
         """Sources that were read in this run."""
         self._noted = _Noted()
@@ -70,6 +75,8 @@ class Register:
                 repeated.append(source)
                 continue
             self._read.add(source)
+            if mark := self._findings.marks.pop(source, None):
+                self._marks[source] = mark
             stood = noted.at(source)
             is_new = noted.enter(document)
             if is_new:
@@ -85,16 +92,16 @@ class Register:
         unchanged = len(documents) - added - updated - len(repeated)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
 
-    def gone(self, folder: str, findings: Findings) -> list[str]:
+    def gone(self, folder: str) -> list[str]:
         """The sources in a folder, given as a source string, whose files are no longer there. Of places that could not be looked
         into nothing is known.
         """
-        closed = tuple(f"{place}/" for place in findings.closed)
+        closed = tuple(f"{place}/" for place in self._findings.closed)
         start = f"{folder.rstrip('/')}/"
         return [
             source
             for source in self._writer.snapshot().view.documents.sources_under(start)
-            if not _is_in(source, findings.seen) and not f"{source}/".startswith(closed)
+            if not _is_in(source, self._findings.seen) and not f"{source}/".startswith(closed)
         ]
 
     def moved(self, sources: Sequence[str]) -> int:
@@ -128,6 +135,8 @@ class Register:
         After it, every source has one document, so that this is a state that may be committed.
         """
         gone = self._noted.write(self._writer, keep=True)
+        self._writer.put_files(self._marks, self._reading)
+        self._marks = {}
         self.withdrawn += len(gone - self._replaced)
         self._noted, self._replaced = _Noted(), set()
         return len(gone)
