@@ -17,7 +17,10 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher, update_index
+from hoptrail.serving.contract import contents_json
+from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
+from hoptrail.structures import declaring
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport
 from test_indexing import Desk, counts, lines, stopping_after, write
@@ -215,8 +218,7 @@ def old_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read an hour after they were written."""
     from hoptrail.documents import marks
 
-    now = marks.time.time_ns
-    monkeypatch.setattr(marks, "time", SimpleNamespace(time_ns=lambda: now() + 3_600_000_000_000))
+    monkeypatch.setattr(marks, "time", SimpleNamespace(time_ns=lambda: time.time_ns() + 3_600_000_000_000))
 
 
 @pytest.mark.usefixtures("old_clock")
@@ -230,7 +232,12 @@ def test_unchanged_files_are_neither_opened_nor_parsed(
     write(world / "Isk.txt", "The Isk dried up.")
     opened: list[str] = []
     before = contents._read_bytes
-    monkeypatch.setattr(contents, "_read_bytes", lambda path, size: (opened.append(path.name), before(path, size))[1])
+
+    def reading(path: Path, size: int) -> bytes:
+        opened.append(path.name)
+        return before(path, size)
+
+    monkeypatch.setattr(contents, "_read_bytes", reading)
     report = desk.index(world)
     assert (told(report), report.unchanged) == ({"updated": 1}, 5)
     assert parsed == ["Isk.txt"]
@@ -309,3 +316,32 @@ def test_an_index_from_before_files_were_known_again_learns_them(desk: Desk, wor
     parsed.clear()
     assert told(desk.index(world)) == {}
     assert parsed == []
+
+
+# --- while a run goes on
+
+
+def test_what_can_be_found_is_said_while_indexing_has_not_ended(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 2)
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(2))
+    index = Index(desk.folder)
+    contents = contents_json(index.contents())
+    assert (contents["whole"], contents["searchable"]) == (False, 2)
+    say_unfinished(index)
+    assert "indexing has not ended: 2 of 6 documents can be found so far" in capsys.readouterr().err
+    desk.index(world)
+    assert contents_json(index.contents())["whole"] is True
+    say_unfinished(index)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    (world / "Isk.txt").unlink()
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(1), sync=True)
+    listed = contents_json(Index(desk.folder).contents())["documents"]
+    assert [document["source"] for document in listed if document["title"] == "Isk"] == [""]

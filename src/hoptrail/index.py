@@ -51,7 +51,9 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in an index. `usage` is what building it has cost."""
+    """What is in an index. `usage` is what building it has cost. Where the last run has not ended (`whole` is False), only
+    `searchable` documents are found yet.
+    """
 
     format: int
     encoder: EncoderIdentity
@@ -60,6 +62,8 @@ class Contents:
     links: dict[str, int]
     structures: tuple[str, ...]
     usage: Usage
+    whole: bool = True
+    searchable: int = 0
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
@@ -72,7 +76,8 @@ def contents_of(snapshot: Snapshot) -> Contents:
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
     links = snapshot.graph.count()
     return Contents(
-        FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
+        *(FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent),
+        *(head.whole, len(passages)),
     )
 
 

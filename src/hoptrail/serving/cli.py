@@ -44,6 +44,7 @@ from hoptrail.serving.options import (
     named,
     open_index,
     print_json,
+    say_unfinished,
     watching,
     without_failed_tasks_logged,
 )
@@ -150,7 +151,9 @@ def ask(
     settings: SettingsFile = None,
 ) -> None:
     """Answer a question and show the trail."""
-    answer = open_index(folder, settings).ask(question, recipe, language)
+    opened = open_index(folder, settings)
+    answer = opened.ask(question, recipe, language)
+    say_unfinished(opened)
     if as_json:
         print_json(contract.answer_json(answer))
     else:
@@ -171,6 +174,7 @@ def search(
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
     ranking = opened.search(question, recipe, limit)
+    say_unfinished(opened)
     if as_json:
         print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))
     else:
