@@ -1,4 +1,4 @@
-"""Kills and fails `hoptrail index`, an update, `remove` and `repair` at their write operations: is the same command then enough?
+"""Kills and fails `hoptrail index`, an update, a sync, `remove` and `repair` at their writes: is the same command then enough?
 
     python -m benchmarks.kills [--trials N] [--seed N] [--out FILE.json]
 

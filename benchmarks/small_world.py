@@ -96,6 +96,14 @@ def _write_without_secret(world: Path, index: Path) -> None:
     _write(LATER)(world, index)
 
 
+def _rename_and_delete(world: Path, _: Path) -> None:
+    """One file has another name, one is gone, one says something else."""
+    renamed, deleted, edited = sorted(title for title in TEXTS if title != REMOVED)[:3]
+    (world / f"{renamed}.txt").rename(world / "renamed.txt")
+    (world / f"{deleted}.txt").unlink()
+    (world / f"{edited}.txt").write_text(f"{edited} is a mill near Delia.", encoding="utf-8")
+
+
 def _harm_arrays(_: Path, index: Path) -> None:
     """One array is altered, one is missing, and one file does not belong."""
     first, second = sorted((index / ARRAYS).iterdir())[:2]
@@ -135,6 +143,13 @@ STEPS = (
         gone=True,
     ),
     Step("update after", _write_without_secret, _index, gone=True, starts_with_removed=True),
+    Step(
+        "sync",
+        _rename_and_delete,
+        lambda world, index: [*_index(world, index), "--sync"],
+        gone=True,
+        starts_with_removed=True,
+    ),
     Step(
         "repair arrays",
         _harm_arrays,

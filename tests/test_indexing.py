@@ -13,11 +13,12 @@ import pytest
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.indexing import IndexingReport, Watcher, remove_documents, update_index
+from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import declaring
 from hoptrail.structures.building import Report, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
 from world import FACTS, Counting
 
@@ -35,10 +36,12 @@ class Desk:
         limits: PassageLimits | None = None,
         watcher: Watcher | None = None,
         names: Sequence[str] = ("passages",),
+        sync: bool = False,
     ) -> IndexingReport:
         known = structures_by_name(limits or PassageLimits())
         structures = [known[name] for name in names]
-        return update_index(self.folder, sources, self.encoder, structures, ReadingLimits(), watcher or Watcher())
+        reading = ReadingLimits()
+        return update_index(self.folder, sources, self.encoder, structures, reading, watcher or Watcher(), sync=sync)
 
     def remove(self, *names: object) -> list[str]:
         structures = [structures_by_name(PassageLimits())["passages"]]
@@ -119,7 +122,8 @@ def test_a_changed_file_takes_the_old_facts_with_it(desk: Desk, world: Path) -> 
     desk.index(world)
     assert "Isk" in desk.finds("Hills")
     write(world / "Isk.txt", "The Isk is a river. It rises in a bog.")
-    assert counts(desk.index(world)) == (1, 5, 1, 6)
+    report = desk.index(world)
+    assert (report.updated, counts(report)) == (1, (0, 5, 0, 6))
     assert desk.finds("Hills") == []
     assert desk.finds("bog") == ["Isk"]
     assert [path for path, content in desk.bytes().items() if b"Grey Hills" in content] == []
@@ -139,12 +143,13 @@ def test_changed_lines_of_a_jsonl_file(desk: Desk, tmp_path: Path) -> None:
     file = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.", three="Gamma.")
     assert counts(desk.index(file)) == (3, 0, 0, 3)
     lines(file, one="Alpha.", two="Delta.", three="Gamma.")
-    assert counts(desk.index(file)) == (1, 2, 1, 3)
+    report = desk.index(file)
+    assert (report.updated, counts(report)) == (1, (0, 2, 0, 3))
     assert desk.finds("beta delta") == ["Two"]
 
 
 def test_lines_taken_out_of_a_jsonl_file_go(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.indexing.BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr("hoptrail.syncing.BATCH_DOCUMENTS", 2)
     letters = {name: f"The letter {name}." for name in "abcdef"}
     file, other = lines(tmp_path / "all#1.jsonl", **letters), lines(tmp_path / "other.jsonl", a=letters["a"], z="Last.")
     assert counts(desk.index(file, other)) == (7, 1, 0, 7)
@@ -215,7 +220,8 @@ def test_one_of_two_equal_files_changes(desk: Desk, tmp_path: Path) -> None:
     write(tmp_path / "world/b.md", "# Isk\n\nA river.")
     desk.index(tmp_path / "world")
     write(tmp_path / "world/b.md", "# Arrow\n\nA brook.")
-    assert counts(desk.index(tmp_path / "world")) == (1, 1, 0, 2)
+    report = desk.index(tmp_path / "world")
+    assert (report.updated, counts(report)) == (1, (0, 1, 0, 2))
     assert desk.sources() == [["a.md"], ["b.md"]]
     assert desk.finds("river brook") == ["Arrow", "Isk"]
 
@@ -233,7 +239,8 @@ def test_a_renamed_file_keeps_its_document_and_encodes_nothing(desk: Desk, world
     desk.index(world)
     (world / "Isk.txt").rename(world / "River.txt")
     desk.encoder.texts.clear()
-    assert counts(desk.index(world)) == (0, 6, 0, 6)
+    report = desk.index(world)
+    assert (report.moved, report.gone, counts(report)) == (1, 1, (0, 5, 0, 6))
     assert desk.encoder.texts == []
     assert ["Isk.txt", "River.txt"] in desk.sources()
     desk.remove(world / "Isk.txt")

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     __version__: str
     from hoptrail.errors import DocumentError, HoptrailError, UsageError
     from hoptrail.index import Contents, Index
-    from hoptrail.indexing import IndexingReport, Watcher
+    from hoptrail.indexing import Watcher
     from hoptrail.settings import Settings, load_settings
+    from hoptrail.syncing import IndexingReport
     from hoptrail.types import (
         Answer,
         Document,
@@ -73,7 +74,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "UsageError",
 ]
 
-_HOMES = ("types", "errors", "settings", "indexing", "index")
+_HOMES = ("types", "errors", "settings", "syncing", "indexing", "index")
 """Where the names above are defined; what comes first needs least."""
 
 

@@ -16,7 +16,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of as files_in
 from hoptrail.errors import DocumentError, IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
-from hoptrail.indexing import IndexingReport, Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, EncoderIdentity
@@ -34,6 +34,7 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, Kind, Ranking, Usage
 
 T = TypeVar("T")
@@ -51,7 +52,9 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in an index. `usage` is what building it has cost."""
+    """What is in an index. `usage` is what building it has cost. Where the last run has not ended (`whole` is False), only
+    `searchable` documents are found yet.
+    """
 
     format: int
     encoder: EncoderIdentity
@@ -60,6 +63,8 @@ class Contents:
     links: dict[str, int]
     structures: tuple[str, ...]
     usage: Usage
+    whole: bool = True
+    searchable: int = 0
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
@@ -72,7 +77,8 @@ def contents_of(snapshot: Snapshot) -> Contents:
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
     links = snapshot.graph.count()
     return Contents(
-        FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent
+        *(FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent),
+        *(head.whole, len(passages)),
     )
 
 
@@ -116,15 +122,18 @@ class Index:
         on: Executor = HERE,
         limits: ReadingLimits | None = None,
         keep_lines: bool = False,
+        sync: bool | None = None,
     ) -> IndexingReport:
         """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before. Where no
+        a language are made by that of the settings; with `rebuild`, also where another one has made them before, and files that
+        look unchanged are read again. Where no
         recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
         process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
         settings, for sources that have passed these before. Documents whose lines a JSONL file no longer has go, unless
-        `keep_lines` says otherwise.
+        `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is named go as well;
+        without it the report's `gone` says how many files those are. The default is the setting `sync`.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
@@ -146,6 +155,8 @@ class Index:
             performer,
             on,
             keep_lines=keep_lines,
+            sync=self.settings.sync if sync is None else sync,
+            reread=rebuild,
         )
         self._forget_replies()
         return report

@@ -9,29 +9,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus.repairing import repair
-from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, EndpointRefused, Interrupted, MadeByAnother, UsageError
-from hoptrail.executing.executor import HERE, Executor, batched
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
+from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.register import (
-    BATCH_CHARACTERS,
-    BATCH_DOCUMENTS,
-    Register,
-    Withdrawn,
-    removal_mark,
-    remove_unsourced,
-    withdraw,
-)
+from hoptrail.store.register import Withdrawn, removal_mark, remove_unsourced, withdraw
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, tell_nobody
 from hoptrail.structures.declaring import Structure
-from hoptrail.types import Document, Usage, content_id
+from hoptrail.syncing import IndexingReport, read_all
+from hoptrail.types import Usage, content_id
 
 
 def never() -> bool:
@@ -46,23 +39,6 @@ class Watcher:
     report: Report = report_nothing
     stopped: Callable[[], bool] = never
     spent: Callable[[Usage], None] = tell_nobody
-
-
-@dataclass(slots=True)
-class IndexingReport:
-    """What a run did. `removed` documents had been read from these sources before, which no longer hold them; `failures` could
-    not be read, and the rest went on; `left_out` are files that are no documents (pictures, programs). `notes` say what was
-    decided or could not be done; `usage` is what language tasks cost.
-    """
-
-    added: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    documents: int = 0
-    failures: list[DocumentError] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +64,13 @@ def update_index(
     executor: Executor = HERE,
     *,
     keep_lines: bool = False,
+    sync: bool = False,
+    reread: bool = False,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
 
-    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise.
+    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
+    are no longer in a folder among `sources` go, too. With `reread`, files that look unchanged are read again.
 
     What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
@@ -117,13 +96,13 @@ def update_index(
             executor,
         )
         with _spending(workshop, started) as spent:
-            report = _read_all(sources, limits, workshop, keep_lines=keep_lines)
+            report = read_all(sources, limits, workshop, keep_lines=keep_lines, sync=sync, reread=reread)
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(spent(), settled)
         elif writer.committed:
-            if settled != writer.head.settled:
+            if settled != writer.head.settled or writer.has_files:
                 writer.settle(settled)
             writer.clean()  # where a run before was stopped between its commit and that
         report.documents = writer.snapshot().register.count()
@@ -294,48 +273,6 @@ def repair_index(
             if writer.changed:
                 writer.publish(spent())
     return list(repaired.files)
-
-
-def _read_all(
-    sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop, *, keep_lines: bool
-) -> IndexingReport:
-    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
-    report, findings = IndexingReport(), Findings()
-    register = Register(workshop.writer)
-    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings), report)
-    for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
-        entered = register.enter(documents)
-        report.added += len(entered.new)
-        report.unchanged += entered.unchanged
-        report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
-        report.failures += [
-            DocumentError(source, "another document before it has the same id; the first one is kept")
-            for source in entered.repeated
-        ]
-        workshop.report("reading", report.added + report.unchanged, 0)
-        changed, characters = register.waiting
-        if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-            report.removed += register.write()
-            workshop.pause()
-    report.removed += register.write()
-    workshop.pause()
-    whole = set[str]() if keep_lines else findings.whole
-    for gone in batched(register.unread(whole), BATCH_DOCUMENTS):
-        register.clear(gone)
-        report.removed += register.write()
-        workshop.pause()
-    report.notes += findings.notes
-    report.left_out = findings.left_out
-    return report
-
-
-def _tell_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
-    """The documents; what could not be read goes into the report."""
-    for item in items:
-        if isinstance(item, DocumentError):
-            report.failures.append(item)
-        else:
-            yield item
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from hoptrail.errors import BudgetExhausted
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.executing.on_ray import RayExecutor
 from hoptrail.index import Index
-from hoptrail.indexing import IndexingReport, Performer, Watcher, update_index
+from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language import performing
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
@@ -29,6 +29,7 @@ from hoptrail.settings import Settings
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import declaring, encoding, nearest, passages
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
 
 pytestmark = pytest.mark.ray

@@ -20,7 +20,7 @@ import apsw
 
 from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, readers_of, refuse_old_index, writer_of
-from hoptrail.corpus.schema import APPLICATION, FORMAT, TABLES
+from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
 from hoptrail.errors import (
     HoptrailError,
     IndexBusy,
@@ -114,11 +114,15 @@ class Database:
         self._connection.execute(_CACHE)
         self.begin()
         if self.one("PRAGMA user_version") == (0,) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
-            self._connection.execute(TABLES)
+            self._connection.execute(TABLES + FILES)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}")
             self.commit()
             self.begin()
         self.check_format()
+        if not self.rows("SELECT 1 FROM sqlite_schema WHERE name = 'files'"):
+            self._connection.execute(FILES)
+            self.commit()
+            self.begin()
 
     def rows(self, sql: str, *values: apsw.Binding) -> list[Row]:
         """All that a query finds."""

@@ -121,3 +121,17 @@ CREATE TABLE postings ( -- by segment first, so that a segment is merged or remo
     PRIMARY KEY (segment, term)
 ) WITHOUT ROWID;
 """
+
+FILES = """
+CREATE TABLE files ( -- how a file is known again whose document is there
+    path TEXT PRIMARY KEY,
+    document INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    modified INTEGER NOT NULL, -- nanoseconds; 0 where times cannot be relied on
+    changed INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    reading TEXT NOT NULL -- by which limits and code it was read
+) WITHOUT ROWID;
+CREATE INDEX files_document ON files (document);
+"""
+"""Added to an index that has none: without it every file is read again."""

@@ -13,6 +13,7 @@ from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database, text_array
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.segments import Family, Segments
+from hoptrail.documents.marks import FileMark
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Document, Kind, Unit
 
@@ -80,6 +81,23 @@ class Documents:
     def under(self, start: str) -> list[DocumentEntry]:
         """Those with a source that starts so, by rising id."""
         return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
+
+    def sources_under(self, start: str) -> Iterator[str]:
+        """The sources that start so, in order, as a stream."""
+        sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
+        return (source for (source,) in self._database.each(sql, start))
+
+    def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
+        """How those of some files are known again that were read in a certain way and whose document still stands there."""
+        if not paths:
+            return {}
+        found = self._database.rows(
+            "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
+            "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
+            "WHERE f.reading = ?",
+            *(text_array(paths), reading),
+        )
+        return {path: FileMark(*mark) for path, *mark in found}
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """Those with one of these titles, letter by letter, by rising id."""

@@ -13,6 +13,7 @@ from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.postings import PostingWriter
 from hoptrail.corpus.segments import Array, Family, SegmentWriter
 from hoptrail.corpus.texts import Texts
+from hoptrail.documents.marks import FileMark
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Unit
 
@@ -61,6 +62,18 @@ class UnitWriter:
                 "INSERT INTO sources (source, document) VALUES (?, ?)",
                 [(source, number) for source in dict.fromkeys(document.sources)],
             )
+            self._database.run(
+                "DELETE FROM files WHERE document = ?1 AND path NOT IN (SELECT source FROM sources WHERE document = ?1)",
+                number,
+            )
+
+    def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
+        """How files are known again at which a document stands."""
+        self._database.run_each(
+            "INSERT OR REPLACE INTO files (path, document, size, modified, changed, digest, reading) "
+            "SELECT ?1, document, ?2, ?3, ?4, ?5, ?6 FROM sources WHERE source = ?1",
+            [(path, one.size, one.modified, one.changed, one.digest, reading) for path, one in files.items()],
+        )
 
     def remove_documents(self, ids: Collection[str]) -> Numbers:
         """The units that went with them."""
@@ -68,7 +81,12 @@ class UnitWriter:
         touched = self._texts.within(ids)
         self.remove(touched)
         for id_ in ids:
-            for table, column in (("blocks", "document"), ("sources", "document"), ("documents", "number")):
+            for table, column in (
+                ("blocks", "document"),
+                ("sources", "document"),
+                ("files", "document"),
+                ("documents", "number"),
+            ):
                 self._database.run(
                     f"DELETE FROM {table} WHERE {column} = (SELECT number FROM documents WHERE id = ?)", id_
                 )

@@ -22,6 +22,7 @@ from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.state import State, count_commit, is_unclean, mark_unclean, write_state
 from hoptrail.corpus.units import UnitWriter
+from hoptrail.documents.marks import FileMark
 from hoptrail.errors import IndexBusy
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
@@ -78,6 +79,10 @@ class Writer:
     def put_documents(self, documents: Iterable[Document]) -> None:
         """Add documents; one that is there already has the new sources (its text cannot be another)."""
         self._units.put_documents(documents)
+
+    def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
+        """How files are known again at which a document stands, and in which way they were read."""
+        self._units.put_files(files, reading)
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""

@@ -9,7 +9,7 @@ import gzip
 import io
 import time
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,14 +17,18 @@ from pathlib import Path
 from hoptrail.documents.forms import ENDINGS, JSON, JSONL, TEXT, Form, form_of, true_form
 from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.marks import FileMark, Known, mark_of, nothing_known, times_of
 from hoptrail.documents.text import Unreadable, decode
 from hoptrail.documents.walking import LeftOut, Unfollowed, files_of, shown
 from hoptrail.errors import DocumentError
+from hoptrail.executing.executor import batched
 
 GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
 _BEGINNING = 8192
 """Bytes of a file under an unknown name that tell whether it is worth reading as text."""
+_TOGETHER = 1000
+"""Files that are looked up together."""
 _PAGES = (b"%!PS", b"%!FontType")
 """How PostScript begins: programs that draw, in which words are cut up."""
 
@@ -33,12 +37,20 @@ _PAGES = (b"%!PS", b"%!FontType")
 class Findings:
     """What reading finds out beside documents and failures. `notes` say what was decided; `left_out` are files, as source
     strings, that are of no form that is read and are not text. `whole` are the JSONL files that were read to their end without a
-    failure: what was read from them before is there now, or gone.
+    failure: what was read from them before is there now, or gone. `seen` are all files that were found, as source strings,
+    whether they could be read or not; `closed` are places that could not be looked into, so what is there is not known.
+    `unchanged` files hold what was read from them before; of those whose bytes had to be compared, and of those that were read,
+    `compared` and `marks` have the marks.
     """
 
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     whole: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    closed: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    compared: dict[str, FileMark] = field(default_factory=dict)
+    marks: dict[str, FileMark] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +98,40 @@ def is_readable(path: Path) -> bool:
     return form_of(without_packing(path)) is not None or _begins_as_text(path)
 
 
-def contents_of(sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings) -> Iterator[Content]:
-    """The contents of files and folders in the order of `sources`, errors in the place of what could not be read."""
+def contents_of(
+    sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known = nothing_known
+) -> Iterator[Content]:
+    """The contents of files and folders in the order of `sources`, errors in the place of what could not be read; nothing of
+    files that are `known` and unchanged.
+    """
     for source in sources:
         named = Path(source).is_file()
-        for found in files_of(Path(source)):
-            if isinstance(found, DocumentError):
-                yield found
-            elif isinstance(found, LeftOut):
-                findings.notes += _left_out(found)
-            elif isinstance(found, Unfollowed):
-                findings.notes.append(f"{found.source} {found.reason}")
-            else:
-                yield from _in_file(found, named, limits, findings)
+        for some in batched(files_of(Path(source)), _TOGETHER):
+            marks = known([shown(found) for found in some if isinstance(found, Path)])
+            for found in some:
+                if isinstance(found, DocumentError):
+                    findings.closed.append(found.source)
+                    yield found
+                elif isinstance(found, LeftOut):
+                    findings.seen.update(map(shown, found.files))
+                    findings.notes += _left_out(found)
+                elif isinstance(found, Unfollowed):
+                    findings.notes.append(f"{found.source} {found.reason}")
+                else:
+                    yield from _changed(found, named, limits, findings, marks)
+
+
+def _changed(
+    path: Path, named: bool, limits: ReadingLimits, findings: Findings, marks: Mapping[str, FileMark]
+) -> Iterator[Content]:
+    """What is in a file, unless it is as it was."""
+    source = shown(path)
+    findings.seen.add(source)
+    mark = marks.get(source)
+    if mark is not None and mark.has_times_of(path):
+        findings.unchanged += 1
+    else:
+        yield from _in_file(path, named, limits, findings, mark)
 
 
 def _left_out(found: LeftOut) -> list[str]:
@@ -108,7 +141,9 @@ def _left_out(found: LeftOut) -> list[str]:
     return [f"{folder}: a data folder, of which {found.corpus.name} is read; {what} left out"] if number else []
 
 
-def _in_file(path: Path, named: bool, limits: ReadingLimits, findings: Findings) -> Iterator[Content]:
+def _in_file(
+    path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
+) -> Iterator[Content]:
     """`named`: by the user, who wants to know why it was not read; in a folder a file that is no document is left out."""
     form = form_of(without_packing(path))
     try:
@@ -120,27 +155,37 @@ def _in_file(path: Path, named: bool, limits: ReadingLimits, findings: Findings)
             if (yield from _in_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
-            yield _whole_file(path, form, limits)
+            content = _whole_file(path, form, limits, findings)
+            now = findings.marks.get(shown(path))
+            if mark is not None and now is not None and now.digest == mark.digest:
+                findings.compared[shown(path)] = findings.marks.pop(shown(path))
+                findings.unchanged += 1
+            else:
+                yield content
     except Unreadable as refusal:
         yield DocumentError(shown(path), str(refusal))
     except OSError as error:
         yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
 
 
-def read_again(path: Path, limits: ReadingLimits) -> FileContent | DocumentError:
+def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
     """The content of a file that gave one before."""
     try:
-        return _whole_file(path, form_of(without_packing(path)), limits)
+        return _whole_file(path, form_of(without_packing(path)), limits, findings)
     except Unreadable as refusal:
         return DocumentError(shown(path), str(refusal))
     except OSError as error:
         return DocumentError(shown(path), f"could not be read ({error.strerror or error})")
 
 
-def _whole_file(path: Path, form: Form | None, limits: ReadingLimits) -> FileContent:
+def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
     """A file whose name tells no form is text; one of JSON lines that is read as a whole holds records."""
     largest = limits.file if form is not None and form.packed else limits.text
+    times = times_of(path)
     data = snapshot(path, largest)
+    findings.marks.pop(shown(path), None)
+    if times == times_of(path):
+        findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _unpacked(data, largest, limits)
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()

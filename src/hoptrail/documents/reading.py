@@ -31,6 +31,7 @@ from hoptrail.documents.doubts import doubts
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
 from hoptrail.documents.jsonl import tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.marks import Known, nothing_known
 from hoptrail.documents.parsing import Parsing, TookTooLong
 from hoptrail.documents.plain import parse_plain, plain_blocks
 from hoptrail.documents.text import Unreadable, cleaned
@@ -70,15 +71,18 @@ def read_sources(
     limits: ReadingLimits = DEFAULT_LIMITS,
     executor: Executor = HERE,
     findings: Findings | None = None,
+    known: Known = nothing_known,
 ) -> Iterator[Document | DocumentError]:
     """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
     Files whose parsing takes long come after all others, in the same order.
 
     A stream: one document is held at a time, or, where `executor` is another process, the batches under way there. The source
     of a document is its resolved path, for a line of a JSONL file `path#id` (or `path#line-N`). Documents with the same content
-    are yielded each with its own source. `findings` are complete when the stream has ended.
+    are yielded each with its own source, nothing of files that are `known` and unchanged. `findings` are complete when the
+    stream has ended.
     """
-    contents: Iterator[Content] = contents_of(sources, limits, findings or Findings())
+    findings = findings or Findings()
+    contents: Iterator[Content] = contents_of(sources, limits, findings, known)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
         slow: list[_Slow] = []
@@ -87,7 +91,7 @@ def read_sources(
                 slow.append(result)
             else:
                 yield result
-        contents = (read_again(one.path, limits) for one in slow)
+        contents = (read_again(one.path, limits, findings) for one in slow)
 
 
 def _results(

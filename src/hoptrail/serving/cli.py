@@ -47,6 +47,7 @@ from hoptrail.serving.options import (
     named,
     open_index,
     print_json,
+    say_unfinished,
     watching,
     without_failed_tasks_logged,
 )
@@ -125,7 +126,10 @@ def index(
     ] = None,
     language: LanguageName = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make anew what another language has made in this index.")
+        bool, typer.Option("--rebuild", help="Read all files again, and make anew what another language has made.")
+    ] = False,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Forget documents whose files are no longer in the folders named.")
     ] = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
@@ -153,7 +157,7 @@ def index(
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
-            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor)
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
         console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
@@ -187,6 +191,7 @@ def search(
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
     ranking = opened.search(question, recipe, limit)
+    say_unfinished(opened)
     if as_json:
         print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))
     else:

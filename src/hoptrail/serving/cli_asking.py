@@ -25,6 +25,7 @@ from hoptrail.serving.options import (
     console_of,
     open_index,
     print_json,
+    say_unfinished,
 )
 from hoptrail.types import Answer
 
@@ -51,6 +52,7 @@ def ask(
         _dialogue(index, recipe, language)
         return
     answer = index.ask(question, recipe, language)
+    say_unfinished(index)
     if as_json:
         print_json(contract.answer_json(answer))
     else:

@@ -62,7 +62,9 @@ def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
 
 
 def contents_json(contents: Contents) -> Json:
-    """`source` is the first place a document was read from, `sources` all of them."""
+    """`source` is the first place a document was read from, `sources` all of them; empty for one that goes when a run
+    that was stopped ends. Where that is so, `whole` is false, and `searchable` documents are found.
+    """
     return {
         "format": contents.format,
         "encoder": {
@@ -74,7 +76,7 @@ def contents_json(contents: Contents) -> Json:
             {
                 "id": document.id,
                 "title": document.title,
-                "source": document.sources[0],
+                "source": next(iter(document.sources), ""),
                 "passages": document.passages,
                 "sources": list(document.sources),
             }
@@ -84,6 +86,8 @@ def contents_json(contents: Contents) -> Json:
         "links": contents.links,
         "structures": list(contents.structures),
         "usage": _usage_json(contents.usage),
+        "whole": contents.whole,
+        "searchable": contents.searchable,
     }
 
 

@@ -21,10 +21,12 @@ from hoptrail.language.opening import CHAT, LanguageContext, open_language
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
-from hoptrail.serving.render import plain
+from hoptrail.serving.render import plain, unfinished
 from hoptrail.settings import Settings, load_settings
 from hoptrail.store.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.store.place import index_folder
+from hoptrail.store.snapshot import Snapshot
+from hoptrail.types import Kind
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 """What the process ends with when it is not simply done (0); the last: done but some documents could not be read."""
@@ -135,6 +137,15 @@ def without_failed_tasks_logged() -> Iterator[None]:
         yield
     finally:
         log.setLevel(before)
+
+
+def say_unfinished(index: Index) -> None:
+    """On standard error, where the last indexing run has not ended: what can be found by now."""
+    with Snapshot.open(index.folder) as snapshot:
+        if snapshot.head.whole:
+            return
+        searchable, documents = len(snapshot.table.count_by_document(Kind.PASSAGE)), snapshot.register.count()
+    console_of(error=True).print(unfinished(searchable, documents), soft_wrap=True)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:

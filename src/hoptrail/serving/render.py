@@ -19,11 +19,11 @@ from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
 from hoptrail.index import Contents
-from hoptrail.indexing import IndexingReport
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.store.register import Withdrawn
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def render_contents(contents: Contents) -> RenderableType:
         ("links", links),
         ("cost", cost),
         ("documents", f"{len(contents.documents):,}"),
+        *([] if contents.whole else [("state", unfinished(contents.searchable, len(contents.documents)))]),
     ):
         summary.add_row(Text(name, style="bold"), plain(value))
     documents = Table(box=None, pad_edge=False)
@@ -182,8 +183,17 @@ def render_contents(contents: Contents) -> RenderableType:
     return Group(summary, documents, more)
 
 
+def unfinished(searchable: int, documents: int) -> str:
+    """What is said of an index whose last run has not ended."""
+    return f"indexing has not ended: {searchable:,} of {documents:,} documents can be found so far"
+
+
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
+    if report.updated:
+        line += f", {report.updated:,} updated"
+    if report.moved:
+        line += f", {report.moved:,} moved"
     if report.removed:
         line += f", {report.removed:,} removed because their place no longer holds them"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
@@ -194,6 +204,13 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
+    if report.gone:
+        files = (
+            "1 file is gone; --sync forgets it"
+            if report.gone == 1
+            else f"{report.gone:,} files are gone; --sync forgets them"
+        )
+        return Group(*lines, render_shortfalls(report, verbose=verbose), Text(files))
     return Group(*lines, render_shortfalls(report, verbose=verbose))
 
 

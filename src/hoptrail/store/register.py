@@ -8,11 +8,14 @@ file that are no longer in it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus.texts import DocumentEntry
+from hoptrail.documents.contents import Findings
+from hoptrail.documents.marks import FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
@@ -30,6 +33,11 @@ class Entered:
     """What became of documents that were read."""
 
     new: tuple[Document, ...]
+    """Those that are not stored yet."""
+    added: int
+    """How many of the new stand where nothing stood."""
+    updated: int
+    """How many stand where another one stood."""
     unchanged: int
     repeated: tuple[str, ...]
     """Sources that had given another document before, in the same run; that one is kept."""
@@ -38,11 +46,21 @@ class Entered:
 class Register:
     """For one run of reading. Changes are gathered and written together."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, findings: Findings | None = None, reading: str = "") -> None:
+        """`findings` of what is read, and in which way it is read: so that the files are known again."""
         self._writer = writer
+        self._findings, self._reading = findings or Findings(), reading
+        self._marks: dict[str, FileMark] = {}
+        """Of files whose documents are noted."""
         self._read: set[str] = set()
         """Sources that were read in this run."""
         self._noted = _Noted()
+        self._replaced: set[str] = set()
+        """Documents in whose place another was read, and of which that is still to be written."""
+        self.withdrawn = 0
+        """How many documents have lost their last source, and none was read in their place."""
+        self._gained: set[str] = set()
+        """Documents that were stored and have been read at a further source."""
 
     def enter(self, documents: Sequence[Document]) -> Entered:
         """Note that each of these documents, and no other, now stands at its sources, for `write`."""
@@ -50,16 +68,45 @@ class Register:
         self._look_up(documents)
         new: list[Document] = []
         repeated: list[str] = []
+        added = updated = 0
         for document in documents:
             source = document.sources[0]
             if source in self._read and not noted.stands(document.id, source):
                 repeated.append(source)
                 continue
             self._read.add(source)
-            if noted.enter(document):
+            if mark := self._findings.marks.pop(source, None):
+                self._marks[source] = mark
+            stood = noted.at(source)
+            is_new = noted.enter(document)
+            if is_new:
                 new.append(document)
+            if not stood:
+                added += is_new
+                if not is_new:
+                    self._gained.add(document.id)
+            elif document.id not in stood:
+                updated += 1
+                self._replaced.update(stood)
         noted.forget_unchanged()
-        return Entered(tuple(new), len(documents) - len(new) - len(repeated), tuple(repeated))
+        unchanged = len(documents) - added - updated - len(repeated)
+        return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
+
+    def gone(self, folder: str) -> list[str]:
+        """The sources in a folder, given as a source string, whose files are no longer there. Of places that could not be looked
+        into nothing is known.
+        """
+        closed = tuple(f"{place}/" for place in self._findings.closed)
+        start = f"{folder.rstrip('/')}/"
+        return [
+            source
+            for source in self._writer.snapshot().view.documents.sources_under(start)
+            if not _is_in(source, self._findings.seen) and not f"{source}/".startswith(closed)
+        ]
+
+    def moved(self, sources: Sequence[str]) -> int:
+        """How many of the documents at these sources have been read at a further one in this run."""
+        return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
 
     def unread(self, files: Collection[str]) -> Iterator[str]:
         """The sources of lines that these JSONL files have had, but not in this run."""
@@ -73,6 +120,7 @@ class Register:
         """Note that nothing stands at these sources any more, for `write`."""
         self._noted.remember(self._writer.snapshot().register.at(sources))
         for source in sources:
+            self._replaced.difference_update(self._noted.at(source))
             self._noted.clear(source)
 
     @property
@@ -86,9 +134,12 @@ class Register:
 
         After it, every source has one document, so that this is a state that may be committed.
         """
-        removed = self._noted.write(self._writer, keep=True)
-        self._noted = _Noted()
-        return removed
+        gone = self._noted.write(self._writer, keep=True)
+        self._writer.put_files(self._marks, self._reading)
+        self._marks = {}
+        self.withdrawn += len(gone - self._replaced)
+        self._noted, self._replaced = _Noted(), set()
+        return len(gone)
 
     def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""
@@ -184,8 +235,12 @@ class _Noted:
         """Whether all that stands at a source is known."""
         return source in self._documents_at
 
+    def at(self, source: str) -> tuple[str, ...]:
+        """Ids of the documents at a source."""
+        return self._documents_at.get(source, ())
+
     def stands(self, document: str, source: str) -> bool:
-        return document in self._documents_at.get(source, ())
+        return document in self.at(source)
 
     def forget_unchanged(self) -> None:
         """Of what stands as it is written nothing need be held."""
@@ -222,8 +277,8 @@ class _Noted:
         for document in self._documents_at.get(source, ()):
             self.withdraw(document, source)
 
-    def write(self, writer: Writer, *, keep: bool = False) -> int:
-        """Write new documents and all that has been noted; how many documents have no source left. They go, unless they are to
+    def write(self, writer: Writer, *, keep: bool = False) -> set[str]:
+        """Write new documents and all that has been noted; the documents that have no source left. They go, unless they are to
         be kept for now.
         """
         writer.put_documents(self._as_noted(self.new.values()))
@@ -238,10 +293,28 @@ class _Noted:
                 writer.put_documents(self._as_noted(some))
         if gone and not keep:
             writer.remove_documents(gone)
-        return len(gone)
+        return gone
 
     def _as_noted(self, documents: Iterable[Document]) -> list[Document]:
         return [replace(document, sources=self._entries[document.id].sources) for document in documents]
+
+
+_LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
+"""How the source of a line of a JSONL file begins."""
+
+
+def file_of(source: str) -> str:
+    """The file that a source is in, or is."""
+    found = _LINES.match(source)
+    return found[1] if found else source
+
+
+def _is_in(source: str, files: Collection[str]) -> bool:
+    """Whether a source is one of these files, or a line of one; names may hold the mark that stands before a line."""
+    if source in files:
+        return True
+    parts = source.split("#")
+    return any("#".join(parts[:number]) in files for number in range(1, len(parts)))
 
 
 def _places(snapshot: Snapshot, given: str) -> list[tuple[DocumentEntry, str]]:

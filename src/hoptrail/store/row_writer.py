@@ -14,6 +14,7 @@ from hoptrail.corpus import writer as corpus
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import Numbers, numbers_of
+from hoptrail.documents.marks import FileMark
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
@@ -82,6 +83,8 @@ class RowWriter:
         self.scratch = Scratch()
         self.followed = Followed(whole=whole)
         self.dirty = False
+        self.has_files = False
+        """Whether it was written how files are known again."""
         self.remaking = False
         """Whether units that their structures make again have gone: readers are not to see the state in between."""
         self._inner = inner
@@ -98,6 +101,12 @@ class RowWriter:
             self._inner.put_documents(documents)
             self.followed.note(came={document.id for document in documents} - known)
             self.dirty = True
+
+    def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
+        """How files are known again: no news for readers."""
+        if files:
+            self._inner.put_files(files, reading)
+            self.has_files = True
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add or replace units; `vectors` has one row a unit. What was found in a unit that is replaced stays."""

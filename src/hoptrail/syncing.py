@@ -1,0 +1,148 @@
+"""Bringing the documents of an index in step with their sources: what is new, updated, moved or gone.
+
+What is no longer there is forgotten after all has been read, and only where nothing hindered looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hoptrail.documents.marks import FileMark, nothing_known
+from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
+from hoptrail.documents.walking import shown
+from hoptrail.errors import DocumentError
+from hoptrail.executing.executor import batched
+from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.store.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
+from hoptrail.structures.building import Workshop
+from hoptrail.types import Document, Usage, content_id
+
+MANY = 1000
+"""Files whose bytes had to be compared, whose times are noted even if nothing else is written."""
+
+
+@dataclass(slots=True)
+class IndexingReport:
+    """What a run did. `updated` documents were read where another one had been, `moved` ones had been read before from a file
+    that is no longer there. `removed` documents had been read from these sources before, which no longer hold them. `gone` files
+    are no longer in their folder, and their documents are still in the index. `failures` could not be read, and the rest went on;
+    `left_out` are files that are no documents (pictures, programs). `notes` say what was decided or could not be done; `usage` is
+    what language tasks cost.
+    """
+
+    added: int = 0
+    updated: int = 0
+    moved: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    gone: int = 0
+    documents: int = 0
+    failures: list[DocumentError] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+
+def read_all(
+    sources: Sequence[str | Path],
+    limits: ReadingLimits,
+    workshop: Workshop,
+    *,
+    keep_lines: bool,
+    sync: bool,
+    reread: bool,
+) -> IndexingReport:
+    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
+
+    Files that are as they were when they were last read, in the same way, are not read; with `reread` all are.
+    """
+    report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
+    register = Register(workshop.writer, findings, reading)
+
+    def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
+        return workshop.writer.snapshot().view.documents.files(paths, reading)
+
+    which = nothing_known if reread or keep_lines else known
+    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
+    for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
+        entered = register.enter(documents)
+        report.added += entered.added
+        report.updated += entered.updated
+        report.unchanged += entered.unchanged
+        report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
+        report.failures += [
+            DocumentError(source, "another document before it has the same id; the first one is kept")
+            for source in entered.repeated
+        ]
+        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
+        changed, characters = register.waiting
+        if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
+            register.write()
+            workshop.pause()
+    register.write()
+    workshop.pause()
+    whole = set[str]() if keep_lines else findings.whole
+    _clear(register.unread(whole), register, workshop)
+    folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
+    for folder in sorted(folders):
+        if folders.isdisjoint(folder.parents):
+            _forget_gone(folder, register, workshop, findings, report, sync=sync)
+    report.removed = register.withdrawn
+    report.unchanged += findings.unchanged
+    if len(findings.compared) >= MANY or report.added or report.updated or report.removed:
+        workshop.writer.put_files(findings.compared, reading)
+    report.notes += findings.notes
+    report.left_out = findings.left_out
+    return report
+
+
+def _way_of_reading(limits: ReadingLimits) -> str:
+    """What the document in a file hangs on beside the file. Not covered: other packages."""
+    return content_id("", fingerprint(limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text"))
+
+
+def _clear(sources: Iterable[str], register: Register, workshop: Workshop) -> None:
+    """Note that nothing stands at these sources any more."""
+    for some in batched(sources, BATCH_DOCUMENTS):
+        register.clear(some)
+        register.write()
+        workshop.pause()
+
+
+def _forget_gone(
+    folder: Path,
+    register: Register,
+    workshop: Workshop,
+    findings: Findings,
+    report: IndexingReport,
+    *,
+    sync: bool,
+) -> None:
+    """Count what is no longer in a folder, and with `sync` forget it. Comes after all reading, so that what has moved is known.
+    An empty folder forgets nothing: it may be where a disk is not mounted.
+    """
+    gone = register.gone(shown(folder))
+    moved = register.moved(gone)
+    report.moved += moved
+    report.unchanged -= moved
+    files = len({file_of(one) for one in gone})
+    if gone and sync and not any(folder.iterdir()):
+        findings.notes.append(
+            f"{shown(folder)}: is empty, so the {files:,} files that were read from it are not forgotten: a disk may not "
+            f"be mounted. `hoptrail remove` forgets documents by name"
+        )
+    elif gone and sync:
+        _clear(gone, register, workshop)
+    else:
+        report.gone += files
+
+
+def _tell_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
+    """The documents; what could not be read goes into the report."""
+    for item in items:
+        if isinstance(item, DocumentError):
+            report.failures.append(item)
+        else:
+            yield item

@@ -1,0 +1,347 @@
+"""A folder kept in step: what is gone is forgotten where that is asked for, and never because it could not be looked at."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hoptrail.corpus.writer import writing_to
+from hoptrail.documents.contents import FileContent
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import DocumentError, Interrupted
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher, update_index
+from hoptrail.serving.contract import contents_json
+from hoptrail.serving.options import say_unfinished
+from hoptrail.settings import Settings
+from hoptrail.structures import declaring
+from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.syncing import IndexingReport
+from test_indexing import Desk, counts, lines, stopping_after, write
+from world import FACTS
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "index")
+
+
+def told(report: IndexingReport) -> dict[str, int]:
+    """The counts of a run that are not zero, but for what was unchanged."""
+    names = ("added", "updated", "moved", "removed", "gone")
+    return {name: getattr(report, name) for name in names if getattr(report, name)}
+
+
+def test_what_is_gone_is_counted_and_forgotten_only_when_asked_for(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    (world / "Isk.txt").unlink()
+    (world / "Lindeth.txt").unlink()
+    report = desk.index(world)
+    assert (told(report), report.documents) == ({"gone": 2}, 6)
+    assert desk.finds("Hills") == ["Isk"]
+    report = desk.index(world, sync=True)
+    assert (told(report), report.documents) == ({"removed": 2}, 4)
+    assert desk.finds("Hills") == []
+    assert [path for path, content in desk.bytes().items() if b"Grey Hills" in content] == []
+    assert told(desk.index(world, sync=True)) == {}
+
+
+def test_a_renamed_file_is_moved_and_encodes_nothing(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    desk.encoder.texts.clear()
+    (world / "more").mkdir()
+    (world / "Isk.txt").rename(world / "more/River.txt")
+    report = desk.index(world, sync=True)
+    assert (told(report), report.unchanged, report.documents) == ({"moved": 1}, 5, 6)
+    assert ["River.txt"] in desk.sources()
+    assert desk.encoder.texts == []
+
+
+def test_a_copy_that_goes_takes_only_its_path(desk: Desk, world: Path) -> None:
+    write(world / "copy.txt", FACTS["Isk"])
+    desk.index(world)
+    (world / "copy.txt").unlink()
+    report = desk.index(world, sync=True)
+    assert (told(report), report.documents) == ({}, 6)
+    assert ["Isk.txt"] in desk.sources()
+
+
+def test_a_jsonl_file_that_is_gone_is_one_file_and_takes_its_lines(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "world"
+    lines(folder / "odd#name.jsonl", one="Alpha.", two="Beta.")
+    lines(folder / "stays.jsonl", three="Gamma.")
+    desk.index(folder)
+    assert told(desk.index(folder)) == {}
+    (folder / "odd#name.jsonl").unlink()
+    assert told(desk.index(folder)) == {"gone": 1}
+    report = desk.index(folder, sync=True)
+    assert (told(report), report.documents) == ({"removed": 2}, 1)
+
+
+def test_only_the_folder_that_is_named_is_kept_in_step(desk: Desk, world: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "world-2/Arrow.txt", "The Arrow is a brook.")
+    desk.index(world, other.parent)
+    other.unlink()
+    write(other.parent / "Bow.txt", "The Bow is a lake.")
+    assert told(desk.index(world, sync=True)) == {}
+    assert told(desk.index(other.parent / "Bow.txt", sync=True)) == {"added": 1}
+    assert told(desk.index(tmp_path / "world-2", world, world, sync=True)) == {"removed": 1}
+
+
+def test_an_empty_folder_forgets_nothing_and_says_so(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    for file in list(world.iterdir()):
+        file.unlink()
+    report = desk.index(world, sync=True)
+    assert (told(report), report.documents) == ({}, 6)
+    assert "a disk may not be mounted" in report.notes[0]
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_named_and_not_forgotten(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoptrail.documents import contents
+
+    desk.index(world)
+    before = contents._in_file
+
+    def vanishing(path: Path, *rest: object) -> object:
+        if path.name == "Isk.txt":
+            path.unlink()
+        return before(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(contents, "_in_file", vanishing)
+    report = desk.index(world, sync=True)
+    assert [Path(failure.source).name for failure in report.failures] == ["Isk.txt"]
+    assert (told(report), report.documents) == ({}, 6)
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_nothing_of_it_is_forgotten(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may list everything, so the refusal comes from the listing itself."""
+    from hoptrail.documents import walking
+
+    write(world / "closed/Arrow.txt", "The Arrow is a brook.")
+    desk.index(world)
+    (world / "Isk.txt").unlink()
+    before = walking._children
+
+    def refusing(folder: Path) -> list[Path]:
+        if folder.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return before(folder)
+
+    monkeypatch.setattr(walking, "_children", refusing)
+    report = desk.index(world, sync=True)
+    assert [(Path(failure.source).name, type(failure)) for failure in report.failures] == [("closed", DocumentError)]
+    assert (told(report), report.documents) == ({"removed": 1}, 6)
+    assert desk.finds("brook") == ["Arrow"]
+
+
+def test_a_link_out_of_the_folder_is_not_followed(desk: Desk, world: Path, tmp_path: Path) -> None:
+    write(tmp_path / "outside/Arrow.txt", "The Arrow is a brook.")
+    (world / "link").symlink_to(tmp_path / "outside")
+    report = desk.index(world, sync=True)
+    assert (told(report), report.documents) == ({"added": 6}, 6)
+    assert "leads out of the folder" in report.notes[0]
+
+
+@pytest.mark.parametrize("calls", range(5))
+def test_wherever_a_sync_stops_the_same_again_ends_well(desk: Desk, world: Path, calls: int) -> None:
+    desk.index(world)
+    (world / "Isk.txt").unlink()
+    (world / "Lindeth.txt").rename(world / "Linden.txt")
+    write(world / "Dunmere.txt", "Dunmere is a handful of huts.")
+    try:
+        desk.index(world, watcher=stopping_after(calls), sync=True)
+    except Interrupted:
+        desk.index(world, sync=True)
+    assert told(desk.index(world, sync=True)) == {}
+    assert (desk.finds("Hills"), desk.finds("flows")) == ([], ["Lindeth", "Wrenmouth"])
+    assert desk.finds("huts") == ["Dunmere"]
+    assert sorted(source for sources in desk.sources() for source in sources) == sorted(
+        file.name for file in world.iterdir()
+    )
+
+
+def test_the_setting_is_the_default_of_the_word(world: Path, tmp_path: Path) -> None:
+    write(world / "Gone.txt", "The Arrow is a brook.")
+    Index(tmp_path / "i", Settings(encoder="minilm")).add(world, "bm25")
+    (world / "Gone.txt").unlink()
+    kept = Index(tmp_path / "i", Settings(sync=True))
+    assert told(kept.add(world, "bm25", sync=False)) == {"gone": 1}
+    assert told(kept.add(world, "bm25")) == {"removed": 1}
+
+
+def test_counts_add_up(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    write(world / "New.txt", "A new one.")
+    write(world / "Isk.txt", "The Isk dried up.")
+    assert counts(report := desk.index(world)) == (1, 5, 0, 7)
+    assert told(report) == {"added": 1, "updated": 1}
+
+
+# --- files that are known again
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that are parsed."""
+    from hoptrail.documents import reading
+
+    names: list[str] = []
+    before = reading._from_file
+
+    def counting(file: FileContent, *rest: object) -> object:
+        names.append(file.path.name)
+        return before(file, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading, "_from_file", counting)
+    return names
+
+
+def aged(world: Path) -> None:
+    """As if the files had been written long before they were read, so that their times can be relied on."""
+    for file in world.iterdir():
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+
+
+@pytest.fixture
+def old_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read an hour after they were written."""
+    from hoptrail.documents import marks
+
+    monkeypatch.setattr(marks, "time", SimpleNamespace(time_ns=lambda: time.time_ns() + 3_600_000_000_000))
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_unchanged_files_are_neither_opened_nor_parsed(
+    desk: Desk, world: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoptrail.documents import contents
+
+    desk.index(world)
+    parsed.clear()
+    write(world / "Isk.txt", "The Isk dried up.")
+    opened: list[str] = []
+    before = contents._read_bytes
+
+    def reading(path: Path, size: int) -> bytes:
+        opened.append(path.name)
+        return before(path, size)
+
+    monkeypatch.setattr(contents, "_read_bytes", reading)
+    report = desk.index(world)
+    assert (told(report), report.unchanged) == ({"updated": 1}, 5)
+    assert parsed == ["Isk.txt"]
+    assert set(opened) == {"Isk.txt"}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_a_file_with_another_time_is_compared_and_not_parsed(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    parsed.clear()
+    aged(world)
+    report = desk.index(world)
+    assert (told(report), report.unchanged) == ({}, 6)
+    assert parsed == []
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_a_change_of_equal_size_under_a_time_that_was_set_back_is_seen(desk: Desk, world: Path) -> None:
+    aged(world)
+    desk.index(world)
+    text = (world / "Isk.txt").read_text()
+    write(world / "Isk.txt", text.replace("Hills", "Moors"))
+    os.utime(world / "Isk.txt", (1_000_000_000, 1_000_000_000))
+    assert told(desk.index(world)) == {"updated": 1}
+    assert (desk.finds("Hills"), desk.finds("Moors")) == ([], ["Isk"])
+
+
+def test_a_change_right_after_reading_is_seen_whatever_the_times_say(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two writes within one tick of a clock leave the same times."""
+    from hoptrail.documents import contents, marks
+
+    fixed = time.time_ns()
+    for module in (contents, marks):
+        monkeypatch.setattr(module, "times_of", lambda path: (path.stat().st_size, fixed, fixed))
+    desk.index(world)
+    text = (world / "Isk.txt").read_text()
+    write(world / "Isk.txt", text.replace("Hills", "Moors"))
+    assert told(desk.index(world)) == {"updated": 1}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_other_limits_and_rebuilding_read_all_again(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    parsed.clear()
+    structures = [structures_by_name(PassageLimits())["passages"]]
+    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher())
+    assert len(parsed) == 6
+    parsed.clear()
+    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher(), reread=True)
+    assert len(parsed) == 6
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_what_is_removed_leaves_no_path_behind_and_is_read_again(desk: Desk, world: Path) -> None:
+    write(world / "copy.txt", FACTS["Isk"])
+    desk.index(world)
+    desk.remove(world / "copy.txt")
+    desk.remove("Lindeth")
+    with sqlite3.connect(desk.folder / "index.sqlite") as database:
+        paths = [Path(path).name for (path,) in database.execute("SELECT path FROM files")]
+    assert sorted(paths) == sorted(f"{name}.txt" for name in FACTS if name != "Lindeth")
+    assert told(desk.index(world)) == {"added": 1}
+
+
+@pytest.mark.usefixtures("old_clock")
+def test_an_index_from_before_files_were_known_again_learns_them(desk: Desk, world: Path, parsed: list[str]) -> None:
+    desk.index(world)
+    with writing_to(desk.folder) as writer:
+        writer._database.run("DROP TABLE files")
+        writer.commit()
+    parsed.clear()
+    assert told(desk.index(world)) == {}
+    assert len(parsed) == 6
+    parsed.clear()
+    assert told(desk.index(world)) == {}
+    assert parsed == []
+
+
+# --- while a run goes on
+
+
+def test_what_can_be_found_is_said_while_indexing_has_not_ended(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 2)
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(2))
+    index = Index(desk.folder)
+    contents = contents_json(index.contents())
+    assert (contents["whole"], contents["searchable"]) == (False, 2)
+    say_unfinished(index)
+    assert "indexing has not ended: 2 of 6 documents can be found so far" in capsys.readouterr().err
+    desk.index(world)
+    assert contents_json(index.contents())["whole"] is True
+    say_unfinished(index)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Path) -> None:
+    desk.index(world)
+    (world / "Isk.txt").unlink()
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(1), sync=True)
+    listed = contents_json(Index(desk.folder).contents())["documents"]
+    assert [document["source"] for document in listed if document["title"] == "Isk"] == [""]
