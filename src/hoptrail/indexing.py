@@ -117,7 +117,7 @@ def update_index(
             executor,
         )
         with _spending(workshop, started) as spent:
-            report = _read_all(sources, limits, workshop, keep_lines=keep_lines)
+            report = _read_all(where, sources, limits, workshop, keep_lines=keep_lines)
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -297,11 +297,11 @@ def repair_index(
 
 
 def _read_all(
-    sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop, *, keep_lines: bool
+    where: Path, sources: Sequence[str | Path], limits: ReadingLimits, workshop: Workshop, *, keep_lines: bool
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold."""
     report, findings = IndexingReport(), Findings()
-    register = Register(workshop.writer)
+    register = Register(workshop.writer, where)
     read = _tell_failures(read_sources(sources, limits, workshop.executor, findings), report)
     for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
         entered = register.enter(documents)
