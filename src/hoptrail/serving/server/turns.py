@@ -15,8 +15,9 @@ from threading import Condition
 from types import TracebackType
 from typing import Self
 
-PATIENCE = 0.5
-"""Seconds after which a turn may be taken over."""
+PATIENCE = 5.0
+"""Seconds after which a turn may be taken over; long enough that it does not happen to ordinary searches on a busy machine, where
+questions beside each other only slow each other down."""
 
 
 class Turns:
