@@ -370,7 +370,11 @@ def test_a_pronoun_is_rewritten_before_anything_is_searched(corpus: Corpus) -> N
 
 def test_a_pronoun_that_cannot_be_rewritten_fails_its_hop_openly(corpus: Corpus) -> None:
     put = "Where was she born?"
-    replies = [*chain(Reading(None))[:2], (Decompose, Decomposition((put,))), (Complete, Failure("no name to put"))]
+    replies: Script = [
+        *chain(Reading(None))[:2],
+        (Decompose, Decomposition((put,))),
+        (Complete, Failure("no name to put")),
+    ]
     recipe, tasks = trail(corpus, [(Read, Reading(None)), *replies, (Read, Reading(None))])
     answer = recipe.answer(QUESTION)
     assert answer.abstained

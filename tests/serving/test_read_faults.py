@@ -85,7 +85,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     """The library; an index, which each trial copies; and its documents, one of which has changed since."""
     ground = tmp_path_factory.mktemp("reads")
     source = Path(__file__).with_name("read_faults.c")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", ground / "reads.so", source, "-ldl"], check=True)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", str(ground / "reads.so"), str(source), "-ldl"], check=True)
     (ground / "world").mkdir()
     for title, text in FACTS.items():
         (ground / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
