@@ -97,7 +97,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
 
 
 def hoptrail(ground: Path, *arguments: str) -> None:
-    command = [EXECUTABLE, *arguments, *AT]
+    command = [str(EXECUTABLE), *arguments, *AT]
     ended = subprocess.run(command, cwd=ground, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
