@@ -1,10 +1,11 @@
 """How much a busy key slows another: times of one client's questions alone, and beside many clients of another key.
 
-    python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--verb search|ask] [--recipe NAME] [--out FILE.json]
+    python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--turns N] [--verb search|ask] [--recipe NAME]
 
 INDEX is copied for two workspaces with a key each, served by a process of its own, and once more so by another. The busy key's
 clients live in a third process and ask again as soon as they are answered or refused: first the other server, which shows what
-the machine's load alone does, then the same one. Language of the rules.
+the machine's load alone does, then the same one. These
+come in turns, so that other work on the machine falls on all alike. Language of the rules.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -42,6 +43,22 @@ class Times:
     refused: int
     p50: float
     p99: float
+
+
+@dataclass
+class Taken:
+    """Seconds that requests took, and their status codes."""
+
+    seconds: list[float] = field(default_factory=list)
+    codes: Counter[int] = field(default_factory=Counter)
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(self.seconds + other.seconds, self.codes + other.codes)
+
+    def times(self, beside: str) -> Times:
+        requests = len(self.seconds)
+        p50, p99 = median(self.seconds), percentile(self.seconds, 0.99)
+        return Times(beside, requests, requests - self.codes[200], 1000 * p50, 1000 * p99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,9 @@ def main() -> None:
     options.add_argument("index", type=Path)
     options.add_argument("--clients", type=int, default=100)
     options.add_argument("--requests", type=int, default=100)
+    options.add_argument(
+        "--turns", type=int, default=3, help="how often each comes; the requests are shared among them"
+    )
     options.add_argument("--verb", choices=("search", "ask"), default="search")
     options.add_argument("--recipe", default="hybrid")
     arguments = options.parse_args()
@@ -77,11 +97,18 @@ def main() -> None:
     ):
         other = Asked(port, arguments.verb, arguments.recipe, KEYS["other"])
         for one in (other, busy(other, port), busy(other, elsewhere)):
-            timed(one, 5, "")
-        rows = [timed(other, arguments.requests, "nobody")]
-        for where, name in ((elsewhere, "clients of another server"), (port, "clients of this server")):
-            with crowd(busy(other, where), arguments.clients):
-                rows.append(timed(other, arguments.requests, f"{arguments.clients} {name}"))
+            timed(one, 5)
+        told = {
+            "nobody": None,
+            f"{arguments.clients} clients of another server": busy(other, elsewhere),
+            f"{arguments.clients} clients of this server": busy(other, port),
+        }
+        taken = {beside: Taken() for beside in told}
+        for _ in range(arguments.turns):
+            for beside, asking in told.items():
+                with crowd(asking, arguments.clients) if asking else nullcontext():
+                    taken[beside] += timed(other, arguments.requests // arguments.turns)
+        rows = [one.times(beside) for beside, one in taken.items()]
     print_table(
         ("beside", "requests", "refused", "p50 ms", "p99 ms"),
         [(one.beside, one.requests, one.refused, f"{one.p50:.0f}", f"{one.p99:.0f}") for one in rows],
@@ -140,14 +167,14 @@ def served(index: Path, ground: Path) -> Iterator[int]:
             process.kill()
 
 
-def timed(asked: Asked, requests: int, beside: str) -> Times:
-    seconds, codes = [], Counter[int]()
+def timed(asked: Asked, requests: int) -> Taken:
+    taken = Taken()
     with asked.client() as client:
         for number in range(requests):
             begun = time.perf_counter()
-            codes[asked.ask(client, number)] += 1
-            seconds.append(time.perf_counter() - begun)
-    return Times(beside, requests, requests - codes[200], 1000 * median(seconds), 1000 * percentile(seconds, 0.99))
+            taken.codes[asked.ask(client, number)] += 1
+            taken.seconds.append(time.perf_counter() - begun)
+    return taken
 
 
 def keep_asking(asked: Asked, clients: int, stop: multiprocessing.synchronize.Event) -> None:

@@ -100,12 +100,9 @@ Check = Callable[[Path, Results, bool], str]
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a command did to a disk. From the operation `acknowledged` on its outcome must last. States are laid out in `place`:
-    an upload's source is where the index was.
-    """
+    """What a command did to a disk. From the operation `acknowledged` on its outcome must last."""
 
     name: str
-    place: Path
     disk: Disk
     operations: list[Operation]
     acknowledged: int
@@ -159,8 +156,8 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
                         continue
                     seen.add(mark)
                     results.states[f"{one.name}: {kind}"] += 1
-                    _lay_out(state, one.place)
-                    if what := one.check(one.place, results, ended):
+                    _lay_out(state, ground / "cut")
+                    if what := one.check(ground / "cut", results, ended):
                         after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
                         results.failures.append(
                             Failure(one.name, number, after.replace(str(ground), ""), kind, seed, what)
@@ -182,9 +179,7 @@ def _record(ground: Path) -> Iterator[Recorded]:
             sys.exit(f"{step.name} ended with {ended.code}: {ended.said}")
         after = look(folder / "index")
         operations = list(read_log(ground / "log"))
-        yield Recorded(
-            step.name, ground / "cut", disk, operations, len(operations), partial(_look, step, Expected(before, after))
-        )
+        yield Recorded(step.name, disk, operations, len(operations), partial(_look, step, Expected(before, after)))
         before = dict(after.documents)
 
 
@@ -201,7 +196,7 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
         marks = [
             number for number, one in enumerate(operations, 1) if one.kind == "o" and one.path.endswith(ACKNOWLEDGED)
         ]
-        yield Recorded(told.name, folder, disk, operations, marks[0], partial(_look_served, before, after))
+        yield Recorded(told.name, disk, operations, marks[0], partial(_look_served, before, after))
         before = after
 
 

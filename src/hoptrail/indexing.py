@@ -96,7 +96,7 @@ def update_index(
             executor,
         )
         with _spending(workshop, started) as spent:
-            report = read_all(sources, limits, workshop, keep_lines=keep_lines, sync=sync, reread=reread)
+            report = read_all(where, sources, limits, workshop, keep_lines=keep_lines, sync=sync, reread=reread)
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:

@@ -46,6 +46,7 @@ class IndexingReport:
 
 
 def read_all(
+    where: Path,
     sources: Sequence[str | Path],
     limits: ReadingLimits,
     workshop: Workshop,
@@ -56,10 +57,10 @@ def read_all(
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
-    Files that are as they were when they were last read, in the same way, are not read; with `reread` all are.
+    `where` is the index folder. Files that are as they were when they were last read, in the same way, are not read; with `reread` all are.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
-    register = Register(workshop.writer, findings, reading)
+    register = Register(workshop.writer, where, findings, reading)
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
         return workshop.writer.snapshot().view.documents.files(paths, reading)

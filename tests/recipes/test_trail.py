@@ -355,3 +355,29 @@ def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
 def test_impossible_settings_of_the_chain_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"at least|lies between"):
         ChainSettings(**settings)
+
+
+def test_a_pronoun_is_rewritten_before_anything_is_searched(corpus: Corpus) -> None:
+    """The hop shows the sub-question as it was put and as it was asked; nothing is read for "she"."""
+    put = "Where was she born?"
+    replies = chain(Reading("the Grey Hills", confidence=0.9))
+    replies[2:3] = [(Decompose, Decomposition((put,))), (Complete, ASKED[1])]
+    recipe, tasks = trail(corpus, [(Read, Reading(None)), *replies])
+    hop = recipe.answer(QUESTION).trail.hops[1]
+    assert (hop.question, hop.asked, hop.verdict) == (put, ASKED[1], Verdict.ANSWERED)
+    assert put not in [task.question for task in tasks if isinstance(task, Read)]
+
+
+def test_a_pronoun_that_cannot_be_rewritten_fails_its_hop_openly(corpus: Corpus) -> None:
+    put = "Where was she born?"
+    replies: Script = [
+        *chain(Reading(None))[:2],
+        (Decompose, Decomposition((put,))),
+        (Complete, Failure("no name to put")),
+    ]
+    recipe, tasks = trail(corpus, [(Read, Reading(None)), *replies, (Read, Reading(None))])
+    answer = recipe.answer(QUESTION)
+    assert answer.abstained
+    assert [hop.verdict for hop in answer.trail][:2] == [Verdict.ANSWERED, Verdict.FAILED]
+    assert answer.trail.hops[0].answer == "Orla Finch"
+    assert put not in [task.question for task in tasks if isinstance(task, Read)]

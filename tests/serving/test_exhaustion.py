@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -89,3 +91,20 @@ def test_a_server_without_threads_says_so_and_loses_nothing(tmp_path: Path, monk
         job = client.post("/api/documents", json=[{"title": "Bittern", "text": "The bittern booms."}]).json()
         assert ended(client, job)["state"] == "done"
         assert [one["title"] for one in client.get("/api/documents").json()["documents"]] == ["Bittern"]
+
+
+def test_a_document_that_takes_too_much_memory_costs_only_itself(world: Path, tiny: Path, tmp_path: Path) -> None:
+    """12 MB of empty lists, in a process that may have little more than what it needs for the others."""
+    (world / "lists.json").write_bytes(b"[" + b"[]," * 4_000_000 + b"[]]")
+    settings = tmp_path / "settings.toml"
+    settings.write_text(tiny.read_text() + "[reading]\nparsing_memory = 200_000_000\n")
+    at = ("--index", tmp_path / "index", "--settings", settings)
+    code, error = run("index", world, *at, limit=limited("RLIMIT_AS", 1500 * MIB))
+    assert code == 4, error
+    assert re.search(r"lists\.json.*bytes\s+of\s+memory", error, re.DOTALL)
+    assert "Traceback" not in error
+    shown = subprocess.run([EXECUTABLE, "show", *at, "--json"], capture_output=True, text=True, check=True)
+    titles = {one["title"] for one in json.loads(shown.stdout)["documents"]}
+    assert titles == {path.stem for path in world.iterdir()} - {"lists"}
+    code, error = run("verify", *at, limit=limited("RLIMIT_AS", 1500 * MIB))
+    assert code == 0, error

@@ -34,7 +34,7 @@ def at(document: Document, *sources: str) -> Document:
 
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    run = Register(writer)
+    run = Register(writer, Path("index"))
     return len(run.enter(documents).new), run.write()
 
 
@@ -111,7 +111,7 @@ def test_two_files_that_swap_their_texts(writer: Writer) -> None:
 
 
 def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> None:
-    run = Register(writer)
+    run = Register(writer, Path("index"))
     assert len(run.enter([at(OLD, "/a")]).new) == 1
     entered = run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")])
     assert (entered.new, entered.unchanged) == ((at(NEW, "/c"),), 2)
@@ -126,7 +126,7 @@ def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> No
 @pytest.mark.parametrize("batches", [1, 2])
 def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer: Writer, batches: int) -> None:
     enter(writer, at(make_document("", "It stood there before."), "/a"))
-    run, read = Register(writer), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
+    run, read = Register(writer, Path("index")), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
     entered = [run.enter(read)] if batches == 1 else [run.enter(read[:1]), run.enter(read[1:])]
     assert [source for part in entered for source in part.repeated] == ["/a"]
     run.write()
@@ -137,7 +137,7 @@ def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer:
 
 
 def test_a_text_that_went_may_come_back(writer: Writer) -> None:
-    run = Register(writer)
+    run = Register(writer, Path("index"))
     run.enter([at(OLD, "/a")])
     run.write()
     assert [entry.id for entry in withdraw(writer, ["/a"])] == [OLD.id]
@@ -167,7 +167,7 @@ def test_whatever_happens_each_place_holds_what_was_last_read_there(
         for run in runs:
             expected |= run
             read = [at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()]
-            register = Register(writer)
+            register = Register(writer, Path("index"))
             for number, start in enumerate(range(0, len(read), size), start=1):
                 register.enter(read[start : start + size])
                 if number % every == 0:
@@ -235,3 +235,16 @@ def test_a_name_that_fits_nothing_is_refused(writer: Writer, name: str) -> None:
     enter(writer, at(OLD, "/w/isk.txt"))
     with pytest.raises(UsageError, match="there is no document"):
         named(writer, name)
+
+
+def test_an_upload_is_known_by_its_path_within_the_index(writer: Writer) -> None:
+    """Earlier versions noted whole paths; what stands there gives way, and what is not an upload keeps its whole path."""
+    whole, inner = f"{shown(Path('index').resolve())}/uploads/n1.jsonl#birds", "uploads/n1.jsonl#birds"
+    writer.put_documents([at(OLD, whole)])
+    assert enter(
+        writer, at(NEW, whole), at(make_document("Ure", "It is old."), "/elsewhere/uploads/n1.jsonl#birds")
+    ) == (2, 1)
+    remove_unsourced(writer)
+    assert stored(writer) == {NEW.text: (inner,), "It is old.": ("/elsewhere/uploads/n1.jsonl#birds",)}
+    assert enter(writer, at(NEW, whole)) == (0, 0)
+    assert stored(writer)[NEW.text] == (inner,)

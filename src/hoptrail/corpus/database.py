@@ -43,6 +43,9 @@ _CHECKSUM = 8
 _READ_AHEAD = 1024
 """Rows of a stream that are fetched at a time."""
 
+_READ_THROUGH = 1 << 20
+"""Bytes that are read at a time to see whether the disk gives all of a file."""
+
 _SETTINGS = """
 PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
 PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;
@@ -334,7 +337,17 @@ def still_read(folder: Path) -> StillRead:
     )
 
 
-def _damaged(folder: Path, error: Exception) -> IndexDamaged:
+def _damaged(folder: Path, error: Exception) -> HoptrailError:
+    """SQLite also says so where the disk refused a read, so the file is read through to tell one from the other."""
+    try:
+        with (folder / DATABASE).open("rb", buffering=0) as file:
+            while file.read(_READ_THROUGH):
+                pass
+    except OSError as refused:
+        return StorageError(
+            f"{folder} cannot be read: {refused.strerror or refused}. The disk refuses; once it can be read again, run the same "
+            f"command again, or restore a backup."
+        )
     return IndexDamaged(f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`.")
 
 

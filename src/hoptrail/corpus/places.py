@@ -11,6 +11,8 @@ from hoptrail.errors import IndexMismatch, StorageError
 DATABASE = "index.sqlite"
 JOBS = "jobs.sqlite"
 """The journal of a server's jobs."""
+UPLOADS = "uploads"
+"""The folder of an index in which a server's uploads wait to be indexed."""
 
 _OLD_INDEX = "head.lance"
 """What version 0.1 kept in the folder of an index."""

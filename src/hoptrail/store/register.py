@@ -3,6 +3,8 @@
 The same content at two sources is one document with two sources. A source holds one document at a time: when something else
 is read there, the document before loses that source, and a document that has lost its last source goes. So do lines of a JSONL
 file that are no longer in it.
+
+The source of an upload is its path within the index folder, so that a folder that was moved or restored still knows it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.texts import DocumentEntry
 from hoptrail.documents.contents import Findings
 from hoptrail.documents.marks import FileMark
@@ -44,11 +47,12 @@ class Entered:
 
 
 class Register:
-    """For one run of reading. Changes are gathered and written together."""
+    """For one run of reading. Changes are gathered and written together. `index` is the index folder."""
 
-    def __init__(self, writer: Writer, findings: Findings | None = None, reading: str = "") -> None:
+    def __init__(self, writer: Writer, index: Path, findings: Findings | None = None, reading: str = "") -> None:
         """`findings` of what is read, and in which way it is read: so that the files are known again."""
         self._writer = writer
+        self._home = f"{shown(index.resolve())}/"
         self._findings, self._reading = findings or Findings(), reading
         self._marks: dict[str, FileMark] = {}
         """Of files whose documents are noted."""
@@ -65,6 +69,7 @@ class Register:
     def enter(self, documents: Sequence[Document]) -> Entered:
         """Note that each of these documents, and no other, now stands at its sources, for `write`."""
         noted = self._noted
+        documents = self._uploads_within(documents)
         self._look_up(documents)
         new: list[Document] = []
         repeated: list[str] = []
@@ -107,6 +112,19 @@ class Register:
     def moved(self, sources: Sequence[str]) -> int:
         """How many of the documents at these sources have been read at a further one in this run."""
         return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
+
+    def _uploads_within(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents; uploads with their paths within the index folder. Earlier versions noted whole paths: what stands there
+        gives way.
+        """
+        uploads = f"{self._home}{UPLOADS}/"
+        self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
+        return [
+            replace(document, sources=tuple(source.removeprefix(self._home) for source in document.sources))
+            if document.sources[0].startswith(uploads)
+            else document
+            for document in documents
+        ]
 
     def unread(self, files: Collection[str]) -> Iterator[str]:
         """The sources of lines that these JSONL files have had, but not in this run."""

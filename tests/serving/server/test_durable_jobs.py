@@ -10,6 +10,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server.app import create_app
 from hoptrail.store.snapshot import Snapshot
 from serving.server.processes import over, serving
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
@@ -251,3 +252,17 @@ def test_a_living_server_keeps_its_jobs(make_app: MakeApp) -> None:
             assert len(states(other)) == 1
         held.go.set()
         assert [ended(client, {"id": job})["state"] for job in (working, waiting)] == ["done", "done"]
+
+
+def test_an_index_that_was_moved_knows_its_uploads(make_app: MakeApp, tmp_path: Path) -> None:
+    """The new version of an upload takes the place of the old one, wherever the index folder is now."""
+    with client_of(make_app()) as client:
+        upload(client, ("birds.txt", b"The avocet wades."))
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "north").rename(moved)
+    with client_of(create_app([workspace("north", moved)], warm=False)) as client:
+        upload(client, ("birds.txt", b"The bittern booms."))
+        assert titles(client) == {*FACTS, "birds"}
+        found = [one for one in client.get("/api/documents").json()["documents"] if one["title"] == "birds"]
+        assert [(one["sources"], one["uploaded"]) for one in found] == [(["birds.txt"], True)]
+    assert not files_with(moved, b"avocet")

@@ -24,6 +24,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.running import server_config
+from hoptrail.serving.server.turns import Turns
 from hoptrail.types import Ranking
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
 from serving.server.test_jobs import Held, texts
@@ -116,6 +117,63 @@ def test_a_busy_key_goes_before_another_twice_at_the_most(
         answers = {code for one in busy for code in one.result()}
     assert answers == {200, 429}, "it was busy"
     assert median(before) <= 2, before
+
+
+def test_a_long_search_holds_up_nobody_for_long() -> None:
+    """Neither another client's questions nor the next one of the same; a third of the same waits."""
+    turns, ends = Turns(patience=0.05), threading.Event()
+    begun: list[str] = []
+
+    def long(name: str, client: str) -> None:
+        with turns.of(client):
+            begun.append(name)
+            assert ends.wait(60)
+
+    def waits_for(*names: str) -> None:
+        until = time.monotonic() + 60
+        while sorted(begun) != sorted(names):
+            assert time.monotonic() < until, begun
+            time.sleep(0.005)
+
+    with ThreadPoolExecutor(4) as threads:
+        try:
+            threads.submit(long, "first", "busy")
+            waits_for("first")
+            threads.submit(long, "second", "busy")
+            waits_for("first", "second")
+            third = threads.submit(long, "third", "busy")
+            time.sleep(0.3)
+            assert begun == ["first", "second"]
+            threads.submit(long, "another's", "other")
+            waits_for("first", "second", "another's")
+            assert not third.done()
+        finally:
+            ends.set()
+        third.result(60)
+    with turns.of("other") as turn:  # nothing is left of all that
+        turn.offer()
+
+
+def test_a_turn_that_is_offered_goes_to_who_has_had_none_for_longest() -> None:
+    turns, order = Turns(patience=60), []
+
+    def ask(client: str) -> None:
+        with turns.of(client):
+            order.append(client)
+
+    with ThreadPoolExecutor(4) as threads:
+        with turns.of("busy") as turn:
+            waiting = [threads.submit(ask, client) for client in ("busy", "busy", "other")]
+            until = time.monotonic() + 60
+            while sum(map(len, turns._waiting.values())) < 3:
+                assert time.monotonic() < until
+                time.sleep(0.005)
+            turn.offer()
+            order.append("the first again")
+        for one in waiting:
+            one.result(60)
+    assert order[0] == "other"
+    assert sorted(order) == ["busy", "busy", "other", "the first again"]
 
 
 def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp, keys: Keys) -> None:

@@ -101,15 +101,15 @@ class Desk:
         self.check(client)
         if self._closed:
             raise stopping()
-        takes_turns = computes and bool(client)
-        patience = Patience(self._limits.ask_seconds, (lambda: self._turns.offer(client)) if takes_turns else None)
+        turn = self._turns.of(client) if computes and client else None
+        patience = Patience(self._limits.ask_seconds, turn.offer if turn else None)
 
         def begin() -> T:
             if patience.is_over:
                 raise Interrupted("nobody waits for this any longer.")
-            if not takes_turns:
+            if not turn:
                 return work(patience)
-            with self._turns.of(client):
+            with turn:
                 return work(patience)
 
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()

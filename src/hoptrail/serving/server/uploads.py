@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
+from hoptrail.corpus.places import UPLOADS
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
 from hoptrail.documents.contents import ending_of, is_readable, without_packing
@@ -30,7 +31,7 @@ from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.claims import LOCK, Claims
 from hoptrail.serving.server.refusals import Refusal, too_large
-from hoptrail.serving.server.wire import UPLOADS, shown
+from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 
@@ -178,8 +179,8 @@ class Uploads:
 
     def lost(self, upload: Upload, failures: Iterable[DocumentError]) -> str:
         """Why the JSON lines of an upload were not indexed, if that is among `failures`; else nothing."""
-        place = walking.shown(self.prepared(upload).resolve())
-        return next((_told(failure) for failure in failures if failure.source.startswith(place)), "")
+        place = f"{UPLOADS}/{self.prepared(upload).name}"
+        return next((_told(failure) for failure in failures if place in failure.source), "")
 
     def discard(self, uploads: Iterable[Upload]) -> None:
         """Clear away what is kept of uploads."""

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.corpus.places import UPLOADS
 from hoptrail.errors import UsageError
 from hoptrail.index import Contents, DocumentSummary
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
@@ -18,9 +19,7 @@ from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.types import Block, Document, Evidence, Hop
 
-UPLOADS = "uploads"
-"""The folder of an index in which uploads wait to be indexed."""
-_UPLOADED = re.compile(rf".*/{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
+_UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
