@@ -12,10 +12,6 @@ FILE, CLASS, METHODS, FUNCTION, PARAMETERS = 400, 250, 15, 40, 8
 """Lines of a file, of a class, methods of a class, lines of a function, parameters of a function."""
 
 EXCEPTIONS = {
-    "corpus/database.py:Database: methods": 21,
-    "corpus/units.py:UnitWriter: lines of the class": 260,
-    "corpus/units.py:UnitWriter: methods": 21,
-    "corpus/writer.py:Writer: methods": 26,
     "documents/rst.py:_Reader: methods": 16,
     "index.py:Index: lines of the class": 306,
     "index.py:Index: methods": 26,
@@ -28,15 +24,12 @@ EXCEPTIONS = {
     "models/onnx_runtime.py:OnnxOperations: methods": 17,
     "models/remembered.py:RememberedReplies: methods": 18,
     "recipes/rethinking.py:Rethinking: methods": 16,
-    "retrieval/entity_graph.py:EntityGraph: methods": 19,
-    "retrieval/triple_index.py:TripleSpace: methods": 17,
     "serving/cli.py:index: parameters": 10,
     "serving/cli_evaluation.py:evaluate: lines of the function": 63,
     "serving/cli_evaluation.py:evaluate: parameters": 12,
     "serving/cli_serving.py:serve: lines of the function": 45,
     "serving/cli_serving.py:serve: parameters": 11,
     "serving/server/app.py:create_app: lines of the function": 60,
-    "structures/tree_grove.py:Grove: methods": 19,
     "types.py: lines": 408,
 }
 """What was over a limit when these were introduced, and by how much."""

@@ -75,13 +75,13 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
             new = {(draw.randint(1, 30), draw.randint(1, 30)): draw.random() for _ in range(draw.choice([1, 5, 20]))}
             new = {ends: weight for ends, weight in new.items() if standing.issuperset(ends)}
             if new:
-                writer.put_links("EC", edges(*((*ends, weight) for ends, weight in new.items())))
+                writer.links.put("EC", edges(*((*ends, weight) for ends, weight in new.items())))
             table |= new
             if turn % 5 == 4:
                 gone = draw.sample(sorted(standing), 2)
                 writer.remove_units(numbers_of(gone))
                 standing -= set(gone)
-                writer.remove_links("EC", numbers_of([3]))
+                writer.links.remove("EC", numbers_of([3]))
                 table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
             writer.commit()
     links = sorted((*ends, weight) for ends, weight in table.items())
@@ -95,7 +95,7 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
         assert found.count() == {"EC": len(links)}
         assert told(found.all("none")) == told(found.leaving("EC", numbers_of([77]))) == []
     with writing_to(tmp_path) as writer:
-        writer.remove_links("EC")
+        writer.links.remove("EC")
         assert writer.snapshot().links.count() == {}
 
 
@@ -103,7 +103,7 @@ def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tm
     documents = made(3)
     with writing_to(tmp_path) as writer:
         first, second, third = add(writer, documents)
-        writer.put_links("EC", edges((first, second, 1.0), (second, third, 0.5)))
+        writer.links.put("EC", edges((first, second, 1.0), (second, third, 0.5)))
         writer.commit()
         writer.remove_documents([documents[1].id])
         assert add(writer, documents[1:2]) == [second]
@@ -121,7 +121,7 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
         standing = set(range(1, 31))
         for turn in range(12):
             new = {(draw.choice(VOCABULARY) + "é", draw.choice(sorted(standing))) for _ in range(4)}
-            writer.put_names("title", sorted(new))
+            writer.names.put("title", sorted(new))
             table |= new
             if turn % 4 == 3:
                 gone = draw.sample(sorted(standing), 6)
@@ -142,7 +142,7 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
         assert snapshot.names.kinds() == ["title"]
         assert not len(snapshot.names.of("entity"))
     with writing_to(tmp_path) as writer:
-        writer.remove_names("title")
+        writer.names.drop("title")
         assert writer.snapshot().names.kinds() == []
 
 
@@ -167,7 +167,7 @@ def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, mo
     with Snapshot.open(tmp_path) as before, writing_to(tmp_path) as writer:
         numbers = before.texts.origins(Kind.PASSAGE).numbers
         writer.remove_units(numbers[:5])
-        writer._unclean = False  # nobody waits for the reader, whose files are taken away at once
+        writer._cleaning.due = False  # nobody waits for the reader, whose files are taken away at once
         writer.commit()
         writer._segments.sweep()
         assert len(before.vectors.of(Kind.PASSAGE, numbers)) == 10

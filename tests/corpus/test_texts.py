@@ -83,7 +83,7 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
     found = Extraction(("Isk", "Wrenmouth"), (fact, replace(fact, triple=None)))
     with writing_to(tmp_path) as writer:
         first, second = add(writer, made(2))
-        writer.put_extractions({first: found, second: Extraction((), ())})
+        writer.extractions.put({first: found, second: Extraction((), ())})
         writer.commit()
         assert dict(writer.snapshot().texts.extractions()) == {first: found, second: Extraction((), ())}
         writer.remove_units(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))

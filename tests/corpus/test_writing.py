@@ -81,8 +81,8 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
     with writing_to(tmp_path) as writer:
         number = add(writer, [secret, *made(20)])[0]
         writer.put_units([sentence_of(secret)], vectors_of([sentence_of(secret)]))
-        writer.put_names("title", [("zyzzyva", number), ("other", number + 1)])
-        writer.put_extractions({number: Extraction(("zyzzyva",), ())})
+        writer.names.put("title", [("zyzzyva", number), ("other", number + 1)])
+        writer.extractions.put({number: Extraction(("zyzzyva",), ())})
         writer.commit()
         assert len(files_with(tmp_path, "zyzzyva")) >= 2 - bool(small)
         writer.remove_documents([secret.id])
@@ -135,7 +135,7 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
         with writing_to(tmp_path / name) as writer:
             for seed in range(9):
                 numbers = add(writer, made(4, seed))
-                writer.put_names("title", ((f"n{number}", number) for number in numbers))
+                writer.names.put("title", ((f"n{number}", number) for number in numbers))
                 if seed % 3 == 2:
                     writer.remove_documents([document.id for document in made(4, seed - 1)[:2]])
                 writer.commit()

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store import columns
 from hoptrail.store.columns import (
     SPAN,
-    as_bytes,
     bounds_of,
     digests_of,
-    distinct,
     id_rows,
+    in_order,
     paired,
     ranges,
     rows_among,
@@ -27,19 +25,13 @@ from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder, make_document
 
-
-@given(st.lists(st.integers(0, 6)), st.integers(1, 4))
-def test_each_of_rising_values_is_given_once(values: list[int], together: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "ADDED", together)
-        found = [one for some in distinct(np.sort(np.array(values, np.int64))) for one in some.tolist()]
-    assert found == sorted(set(values))
+_PAIR = np.dtype([("row", ">u4"), ("entity", ">u8")])
 
 
-def test_rows_that_end_in_zeros_are_told_apart() -> None:
-    rows = np.array([(0, 0), (0, 1), (0, 1), (1, 0), (1, 256)], [("row", ">u4"), ("entity", ">u8")])
-    found = np.concatenate(list(distinct(as_bytes(rows)))).view(rows.dtype)
-    assert found.tolist() == [(0, 0), (0, 1), (1, 0), (1, 256)]
+@given(st.lists(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)))))
+def test_rows_of_all_portions_are_put_in_order(portions: list[list[tuple[int, int]]]) -> None:
+    found = in_order(_PAIR, (np.array(some, _PAIR) for some in portions))
+    assert found.tolist() == sorted(row for some in portions for row in some)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6))

@@ -9,7 +9,6 @@ import pytest
 
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
@@ -40,13 +39,12 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 
 def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
-    with Scratch().sorting() as said:
-        entities = SaidOfEntities(said)
-        for passage, extraction in found:
-            entities.put(passage, extraction)
-        wanted = settings.dates_and_numbers
-        gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
-        return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
+    entities = SaidOfEntities()
+    for passage, extraction in found:
+        entities.put(passage, extraction)
+    wanted = settings.dates_and_numbers
+    gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
+    return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:

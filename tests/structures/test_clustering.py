@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures.clustering import ClusteringSettings, capping, leiden, open_clusterer, parting
 from hoptrail.structures.clustering.capping import halves
-from hoptrail.structures.clustering.groups import empty_table
 from hoptrail.structures.clustering.leiden import Graph, join_small, nearest, neighbour_graph, second_memberships
 from hoptrail.structures.clustering.parting import parts_of
 
@@ -304,25 +302,25 @@ def test_any_rows_are_cut_into_parts(data: st.DataObject, count: int, most: int,
     rows = data.draw(st.lists(st.integers(0, max(0, count // 3)), min_size=count, max_size=count))
     vectors = scattered(count // 3 + 1, dimension=3, seed=seed)[rows]
 
-    parts = [part.tolist() for part in parts_of(vectors, most, seed, empty_table)]
+    parts = [part.tolist() for part in parts_of(vectors, most, seed)]
 
     assert sorted(row for part in parts for row in part) == list(range(count))
     assert all(part == sorted(part) and len(part) <= most for part in parts)
     for value in set(rows):
         copies = {row for row in range(count) if rows[row] == value}
         assert len(copies) > most or sum(bool(copies & set(part)) for part in parts) == 1
-    assert [part.tolist() for part in parts_of(vectors, most, seed, empty_table)] == parts
+    assert [part.tolist() for part in parts_of(vectors, most, seed)] == parts
 
 
 def test_parts_keep_together_what_is_near_and_are_not_small() -> None:
     order = np.random.default_rng(1).permutation(200)
     vectors = planted(clusters=8, each=25)[order]
-    clusters = [(order[part] // 25).tolist() for part in parts_of(vectors, 150, 0, empty_table)]
+    clusters = [(order[part] // 25).tolist() for part in parts_of(vectors, 150, 0)]
     assert len(clusters) == 2
     assert not set(clusters[0]) & set(clusters[1])
     far = np.concatenate([planted(clusters=1, each=190), planted(clusters=1, each=10, seed=1)])
     for rows in (far, scattered(1000)):
-        assert min(map(len, parts_of(rows, len(rows) - 1, 0, empty_table))) >= 0.25 * len(rows)
+        assert min(map(len, parts_of(rows, len(rows) - 1, 0))) >= 0.25 * len(rows)
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0])
@@ -330,7 +328,7 @@ def test_vectors_that_no_line_tells_apart_are_parted_all_the_same(zero: float, m
     monkeypatch.setattr(parting, "SAMPLE", 1)
     vectors = np.eye(40, dtype=np.float32)
     copies = np.where(vectors, vectors, np.float32(zero))
-    parts = [part.tolist() for part in parts_of(np.concatenate([vectors, copies]), 20, 0, empty_table)]
+    parts = [part.tolist() for part in parts_of(np.concatenate([vectors, copies]), 20, 0)]
     assert max(map(len, parts)) <= 20
     assert all((row in part) == (row + 40 in part) for part in parts for row in range(40))
 
@@ -338,7 +336,7 @@ def test_vectors_that_no_line_tells_apart_are_parted_all_the_same(zero: float, m
 def test_a_vector_that_is_no_number_comes_into_a_part_too() -> None:
     vectors = scattered(30)
     vectors[7] = np.nan
-    parts = [part.tolist() for part in parts_of(vectors, 10, 0, empty_table)]
+    parts = [part.tolist() for part in parts_of(vectors, 10, 0)]
     assert sorted(row for part in parts for row in part) == list(range(30))
     assert max(map(len, parts)) <= 10
 
@@ -351,15 +349,14 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_parts")
 def test_many_rows_are_grouped_part_by_part() -> None:
     vectors, words = np.concatenate([scattered(170), scattered(30)]), [40 + row % 9 for row in range(200)]
-    room = Scratch().table
-    groups = tuple(open_clusterer(LEIDEN, room).cluster(vectors, words))
+    groups = tuple(open_clusterer(LEIDEN).cluster(vectors, words))
     check(groups, 200)
     assert groups == grouped(vectors)
     assert all((row in group) == (row + 170 in group) for group in groups for row in range(30))
-    parts = [set(part.tolist()) for part in parts_of(vectors, 50, LEIDEN.seed, room)]
+    parts = [set(part.tolist()) for part in parts_of(vectors, 50, LEIDEN.seed)]
     assert len(parts) > 3
     assert all(any(set(group) <= part for part in parts) for group in groups)
-    capped = tuple(open_clusterer(replace(LEIDEN, most_words=500), room).cluster(vectors, words))
+    capped = tuple(open_clusterer(replace(LEIDEN, most_words=500)).cluster(vectors, words))
     check(capped, 200)
     assert all(len(group) <= LEIDEN.largest and sum(words[row] for row in group) <= 500 for group in capped)
 

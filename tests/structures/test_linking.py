@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from hoptrail.store.columns import Directed, Rows
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures import cells, linking, nearest
 from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
-
-MEMORY = Scratch.in_memory()
 
 
 def pairs_of(found: Pairs) -> dict[tuple[int, int], float]:
@@ -41,11 +38,11 @@ def mentions(named: list[set[str]]) -> Mentions:
 
 
 def mutual(best: Best, asked: Rows, size: int) -> Pairs:
-    return gathered(mutual_pairs(best, asked, size, MEMORY))
+    return gathered(mutual_pairs(best, asked, size))
 
 
 def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
-    shared = SharedEntities(mentions(named), len(named), most, count, MEMORY)
+    shared = SharedEntities(mentions(named), len(named), most, count)
     chosen = np.arange(len(named), dtype=np.int32) if of is None else of
     return mutual(shared.portions, chosen, len(named))
 
@@ -53,7 +50,7 @@ def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows |
 def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
     passages = rows(0, 0, 1, 0, 0, 0, -1, -1, 1)
     starts = np.array([40, 10, 5, 20, 0, 30, 0, 9, 0])
-    found = pairs_of(Adjacency(passages, starts, 3, MEMORY).of(np.arange(len(passages), dtype=np.int32)))
+    found = pairs_of(Adjacency(passages, starts, 3).of(np.arange(len(passages), dtype=np.int32)))
     order = [4, 1, 3, 5, 0]
     expected = {(2, 8): 1.0}
     for first, second in combinations(range(5), 2):
@@ -76,16 +73,16 @@ def test_key_entities_are_those_of_the_highest_mean_score_by_the_plain_definitio
 
     entities = sorted({entity for one in named for entity in one})
     for share, count in ((0.5, 3), (0.2, 2), (1.0, 6)):
-        kept = key_entities(mentions(named), len(named), share, MEMORY)
+        kept = key_entities(mentions(named), len(named), share)
         best = sorted(entities, key=lambda entity: -importance(entity))[:count]
         assert {entities[number] for number in kept.entities} == set(best)
-    assert len(key_entities(mentions([]), 0, 0.5, MEMORY).rows) == 0
+    assert len(key_entities(mentions([]), 0, 0.5).rows) == 0
 
 
 def test_adjacent_sentences_are_found_by_their_rows() -> None:
     chance = np.random.default_rng(5)
     passages, starts = chance.integers(-1, 6, 60).astype(np.int32), chance.permutation(60)
-    adjacency = Adjacency(passages, starts, 2, MEMORY)
+    adjacency = Adjacency(passages, starts, 2)
     every = adjacency.of(np.arange(60, dtype=np.int32))
     asked = np.array([3, 8, 20, 41], dtype=np.int32)
     wanted = {ends: weight for ends, weight in pairs_of(every).items() if set(ends) & set(asked.tolist())}
@@ -102,7 +99,7 @@ def test_few_rows_have_few_links(size: int) -> None:
     everybody = np.arange(size, dtype=np.int32)
     similar = mutual(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
     rows = np.arange(size, dtype=np.int32)
-    adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3, MEMORY).of(rows)
+    adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3).of(rows)
     together = sharing([{"Isk"} for _ in range(size)])
     assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
 
@@ -131,9 +128,8 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     whole = pairs_of(mutual(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
     for module, name in ((linking, "TOGETHER"), (nearest, "SORTED"), (nearest, "HELD"), (cells, "MOST_ROWS")):
         monkeypatch.setattr(module, name, 7)
-    small = Scratch(64)
-    search = Nearest(vectors, 6, 100, 1, 0, scratch=small)
-    portions = list(mutual_pairs(search.portions, some, 80, small))
+    search = Nearest(vectors, 6, 100, 1, 0)
+    portions = list(mutual_pairs(search.portions, some, 80))
     assert len(portions) > 1 or asked == 3
     parts = pairs_of(gathered(portions))
     assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,7 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.neighbourhood import open_neighbourhood
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import cells, neighbours
@@ -103,10 +99,10 @@ def test_neighbours_by_keywords_are_the_best_by_bm25(tmp_path: Path) -> None:
 
 def test_a_passage_asks_with_its_dearest_words() -> None:
     statistics = KeywordStatistics.of(["common rare common", "common other", "common third"])
-    kept = dearest_words(statistics.matrix, 1, statistics.scratch).toarray()
+    kept = dearest_words(statistics.matrix, 1).toarray()
     assert kept.sum(axis=1).tolist() == [1, 1, 1]
     assert (statistics.matrix.toarray() * kept).max(axis=1).tolist() == statistics.matrix.toarray().max(axis=1).tolist()
-    assert dearest_words(statistics.matrix, 0, statistics.scratch).toarray().sum() == 6
+    assert dearest_words(statistics.matrix, 0).toarray().sum() == 6
     alone = ByKeywords(statistics, Bm25NeighbourSettings(words=1)).nearest(np.arange(3, dtype=np.int32))
     assert alone.sources.tolist() == alone.targets.tolist() == [0, 1, 2], "the rarest words are nobody else's"
 
@@ -278,26 +274,6 @@ def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkey
     )
     assert len(found & wanted) > 0.75 * len(wanted)
     assert len(links(grown, graph)) == 120 * 3
-
-
-def test_neighbours_that_are_found_in_files_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "CELL", 10)
-    graph, documents = dense(exact_up_to=0, probes=4), make_documents(80)
-    arranged: list[int] = []
-    arrange = cells.Cells.arranged
-
-    def counting(one: cells.Cells, vectors: FloatMatrix, scratch: Scratch) -> cells.Arranged:
-        arranged.append(len(vectors))
-        return arrange(one, vectors, scratch)
-
-    monkeypatch.setattr(cells.Cells, "arranged", counting)
-    for folder, held in (("memory", sys.maxsize), ("files", 1)):
-        for module in ("row_writer", "snapshot"):
-            monkeypatch.setattr(f"hoptrail.store.{module}.Scratch", partial(Scratch, held))
-        site = built(tmp_path / folder, graph, documents[:60])
-        site.build(graph, add=documents[60:])
-    assert arranged == [60, 80]
-    assert links(Site(tmp_path / "files"), graph) == links(Site(tmp_path / "memory"), graph)
 
 
 def test_blocks_of_keyword_scores_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import declaring, encoding
@@ -153,11 +152,9 @@ def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:
     assert structures["passages"].fingerprint == Passages(PassageLimits(words=7)).fingerprint
 
 
-@pytest.mark.parametrize("held", [1, 1 << 40])
-def test_documents_without_passages_are_found_however_many_they_are(tmp_path: Path, held: int) -> None:
+def test_documents_without_passages_are_found_however_many_they_are(tmp_path: Path) -> None:
     encoder = Counting()
     with writing_to(tmp_path, encoder.identity) as writer:
-        writer.scratch = Scratch(held)
         workshop = Workshop(writer, encoder, report_nothing, writer.checkpoint)
         for count in (4, 10, 10):
             writer.put_documents(many(count))

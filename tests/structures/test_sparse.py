@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random
 
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures import keyword_statistics
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.sparse import Growing, places_of
@@ -19,14 +18,14 @@ def some_matrix(rows: int, columns: int) -> csr_matrix:
 
 
 def test_a_matrix_is_made_of_its_rows() -> None:
-    room, whole = Scratch(), some_matrix(30, 11)
-    made = Growing(room)
+    whole = some_matrix(30, 11)
+    made = Growing()
     for first in range(0, 30, 7):
         part = whole[first : first + 7]
         made.add(np.diff(part.indptr).astype(np.int64), part.indices, part.data)
     matrix = made.matrix(11)
     assert (matrix != whole).nnz == 0
-    assert Growing(room).matrix(3).shape == (0, 3)
+    assert Growing().matrix(3).shape == (0, 3)
 
 
 def test_entries_of_rows_are_found_in_any_order() -> None:
@@ -40,7 +39,7 @@ def test_what_words_are_worth_does_not_hang_on_portions(monkeypatch: pytest.Monk
     whole = KeywordStatistics.of(texts)
     monkeypatch.setattr(keyword_statistics, "READ", 3)
     order = np.arange(len(texts), dtype=np.int32)[::-1]
-    parts = KeywordStatistics.of(texts, lambda: order, Scratch())
+    parts = KeywordStatistics.of(texts, lambda: order)
     assert parts.words == whole.words
     assert np.array_equal(parts.matrix.toarray(), whole.matrix.toarray()[order])
     assert np.array_equal(parts.by_word.toarray(), parts.matrix.toarray().T)

@@ -13,10 +13,9 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.store import columns
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer, writing_to
-from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_nodes, tree_summaries
+from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_summaries
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import capping
 from hoptrail.structures.declaring import Structure
@@ -207,11 +206,8 @@ def test_however_little_is_looked_at_together_the_tree_is_the_same(
         (tree_memberships, "MANY"),
         (tree_summaries, "TOGETHER"),
         (tree_grove, "TOGETHER"),
-        (columns, "ADDED"),
         (tree_groups, "TOGETHER"),
-        (tree_grove, "_LOOKED_AT"),
         (tree_grove, "WRITTEN"),
-        (tree_nodes, "_READ"),
     ):
         monkeypatch.setattr(module, name, 3)
     language = Summariser()

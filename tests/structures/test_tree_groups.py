@@ -9,7 +9,6 @@ import pytest
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import id_rows
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures import tree_groups, tree_memberships
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
@@ -44,7 +43,7 @@ def level(degrees: dict[str, float], words: int = 10) -> Level:
     ids = sorted(degrees)
     angles = np.radians([degrees[id_] for id_ in ids])
     matrix = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return Level(id_rows(ids), np.full(len(ids), words), lambda: matrix, Scratch.in_memory())
+    return Level(id_rows(ids), np.full(len(ids), words), lambda: matrix)
 
 
 def test_groups_are_told_by_their_levels() -> None:
@@ -187,5 +186,5 @@ def test_nodes_without_a_group_are_found() -> None:
 
 def test_nodes_with_no_direction_harm_nobody() -> None:
     vectors = np.zeros((3, 2), dtype=np.float32)
-    nodes = Level(id_rows("abc"), np.ones(3, np.int32), lambda: vectors, Scratch.in_memory())
+    nodes = Level(id_rows("abc"), np.ones(3, np.int32), lambda: vectors)
     assert grouper().regroup({"s2x": ("a", "b")}, nodes) == {"s2x": ("a", "b", "c")}

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from hoptrail.store.columns import SPAN, Origins, id_rows
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_memberships import Group, Grouped
 from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.structures.tree_summaries import stale
 from hoptrail.types import Kind, Span, Unit
-
-ROOM = Scratch.in_memory()
 
 
 def unit(id_: str, *places: int) -> Unit:
@@ -29,11 +26,11 @@ def nodes(*units: Unit) -> Nodes:
         np.array([len(unit.sources) for unit in units], np.int64),
         np.array(spans, SPAN),
     )
-    return Nodes([(Kind.SUMMARY, origins)], ROOM)
+    return Nodes([(Kind.SUMMARY, origins)])
 
 
 NODES = nodes(unit("c", 3, 1), unit("a", 5), unit("b", 1, 2), unit("e", 9))
-GROUPS = Grouped.gathered([Group(f"s2{number}", ("a", "absent", "b", "c")) for number in range(7)], ROOM)
+GROUPS = Grouped.gathered([Group(f"s2{number}", ("a", "absent", "b", "c")) for number in range(7)])
 IN_ORDER = (1, 2, 3, 5)
 """Places of the children, by where each child begins: b, c, a."""
 
@@ -59,8 +56,8 @@ def test_a_summary_is_due_where_it_is_missing_or_was_made_from_other_places() ->
 
 @pytest.mark.usefixtures("together")
 def test_without_a_finished_child_there_is_nothing_to_say() -> None:
-    groups = Grouped.gathered([Group("s2x", ("absent", "gone")), Group("s2y", ("e", "gone"))], ROOM)
+    groups = Grouped.gathered([Group("s2x", ("absent", "gone")), Group("s2y", ("e", "gone"))])
     assert stale(groups, NODES, nodes(unit("s2x", 1))).tolist() == [1]
     assert stale(groups, NODES, nodes(unit("s2x", 1), unit("s2y", 9))).tolist() == []
     assert stale(groups, nodes(), nodes()).tolist() == []
-    assert stale(Grouped.gathered([], ROOM), NODES, nodes()).tolist() == []
+    assert stale(Grouped.gathered([]), NODES, nodes()).tolist() == []

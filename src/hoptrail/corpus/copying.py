@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from hoptrail.corpus.database import Database, telling
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import (
     NEW,
     make_folder,
@@ -20,6 +20,7 @@ from hoptrail.corpus.durable import (
     write_file,
 )
 from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.refusals import telling
 from hoptrail.corpus.segments import ARRAYS, MissingFile, file_name
 from hoptrail.corpus.state import commit_number
 from hoptrail.errors import UsageError

@@ -1,68 +1,37 @@
-"""A connection to `index.sqlite`: how it is set up, and what its refusals mean.
-
-One request is one connection and one snapshot: threads of a request may share it and take turns, processes may not.
-"""
+"""`index.sqlite`: opening it, its transactions, its log, and copies of it. One request is one snapshot."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache
-from itertools import islice
 from pathlib import Path
-from threading import RLock
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote
 
 import apsw
 
+from hoptrail.corpus.connection import Connection, Row, connected, keep_checksums, set_up
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, readers_of, refuse_old_index, writer_of
+from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index, writer_of
+from hoptrail.corpus.refusals import absent, telling
 from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
 from hoptrail.errors import (
-    HoptrailError,
     IndexBusy,
     IndexDamaged,
     IndexMismatch,
-    IndexUnavailable,
-    StillRead,
     StorageError,
 )
-from hoptrail.exhaustion import exhausted
-
-Row = tuple[Any, ...]
 
 WAIT = 5.0
 """Seconds that a removal waits for readers of what it removes."""
-
-_CHECKSUM = 8
-"""Bytes at the end of each page."""
-
-_READ_AHEAD = 1024
-"""Rows of a stream that are fetched at a time."""
-
-_READ_THROUGH = 1 << 20
-"""Bytes that are read at a time to see whether the disk gives all of a file."""
-
-_SETTINGS = """
-PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;
-"""
 
 _CACHE = "PRAGMA cache_size = -65536"
 """KiB of pages that a writer holds before it writes them to the log."""
 
 
-class Database:
-    """One connection with its transaction. Use `to_read` or `to_write`."""
+class Database(Connection):
+    """The index of a folder, and the transaction that this connection is in. Use `to_read` or `to_write`."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
-        self.folder = folder
-        self._connection = connection
-        self._process = os.getpid()
-        self._turn = RLock()
+        super().__init__(folder, connection)
         self._seen: Row | None = None
         """What counts the commits of other connections, as it was when this one began to write."""
 
@@ -110,7 +79,7 @@ class Database:
         return database
 
     def _prepare(self) -> None:
-        _set_up(self._connection)
+        set_up(self._connection)
         keep_checksums(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
@@ -126,36 +95,6 @@ class Database:
             self._connection.execute(FILES)
             self.commit()
             self.begin()
-
-    def rows(self, sql: str, *values: apsw.Binding) -> list[Row]:
-        """All that a query finds."""
-        with self._alone():
-            return self._connection.execute(sql, values).fetchall()
-
-    def one(self, sql: str, *values: apsw.Binding) -> Row | None:
-        """The first row that a query finds."""
-        with self._alone():
-            return self._connection.execute(sql, values).fetchone()
-
-    def each(self, sql: str, *values: apsw.Binding) -> Iterator[Row]:
-        """What a query finds, as a stream."""
-        with self._alone():
-            found = self._connection.cursor().execute(sql, values)
-        while True:
-            with self._alone():
-                some = list(islice(found, _READ_AHEAD))
-            yield from some
-            if len(some) < _READ_AHEAD:
-                return
-
-    def run(self, sql: str, *values: apsw.Binding) -> None:
-        with self._alone():
-            self._connection.execute(sql, values)
-
-    def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
-        """The same statement for each of some rows."""
-        with self._alone():
-            self._connection.executemany(sql, rows)
 
     def begin(self) -> None:
         """Begin a transaction that writes.
@@ -250,29 +189,12 @@ class Database:
                 f"index the documents into a new folder."
             )
 
-    def close(self) -> None:
-        """Give up the connection, and a transaction that was not committed. In a child of the process that opened it, nothing
-        is done: the connection is not the child's.
-        """
-        if os.getpid() == self._process:
-            with self._turn:
-                self._connection.close(force=True)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                f"the index {self.folder} was opened before this process was forked: open it again in the child"
-            )
-        with self._turn, telling(self.folder):
-            yield
-
 
 def _opened(path: Path) -> apsw.Connection:
     """A connection that only reads. On a medium that nobody can write to, the file is all there is."""
     if not is_read_only(path.parent):
         connection = connected(str(path), apsw.SQLITE_OPEN_READONLY)
-        _set_up(connection)
+        set_up(connection)
         return connection
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -282,106 +204,3 @@ def _opened(path: Path) -> apsw.Connection:
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)
-
-
-def connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A connection that checks the sum of each page that has one."""
-    return apsw.Connection(name, flags=flags, vfs=_checking())
-
-
-def keep_checksums(connection: apsw.Connection) -> None:
-    """To be called before the first table is made: each page of the file has a checksum."""
-    reserved = ctypes.c_int(_CHECKSUM)
-    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
-
-
-@cache
-def _checking() -> str:
-    """The file layer of SQLite that keeps a checksum in each page, and refuses a page that does not match."""
-    import apsw.sqlite_extra
-
-    connection = apsw.Connection(":memory:")
-    apsw.sqlite_extra.load(connection, "cksumvfs")
-    connection.close()
-    return "cksmvfs"
-
-
-def _set_up(connection: apsw.Connection) -> None:
-    """The log is emptied by writers alone, and stays when it is empty: whoever may not write to the folder can read then."""
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    keep = ctypes.c_int(1)
-    connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
-    connection.execute(_SETTINGS).fetchall()  # some answer with a row, after which the rest waits
-
-
-def text_array(texts: Iterable[str]) -> apsw.Binding:
-    """Some texts, at least one, as a parameter `c` of a query, which compares with `CAST(c.value AS TEXT)`: a text that contains
-    a null character can only be given as bytes.
-    """
-    every = tuple(texts)
-    return apsw.carray(tuple(text.encode() for text in every) if any("\0" in text for text in every) else every)
-
-
-def absent(folder: Path) -> IndexUnavailable:
-    return IndexUnavailable(
-        f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
-    )
-
-
-def still_read(folder: Path) -> StillRead:
-    return StillRead(
-        f"what was removed from {folder} is gone from the index, but its text is still in the log, because an earlier state is "
-        f"being read by {readers_of(folder)}. End it and run the same command again."
-    )
-
-
-def _damaged(folder: Path, error: Exception) -> HoptrailError:
-    """SQLite also says so where the disk refused a read, so the file is read through to tell one from the other."""
-    try:
-        with (folder / DATABASE).open("rb", buffering=0) as file:
-            while file.read(_READ_THROUGH):
-                pass
-    except OSError as refused:
-        return StorageError(
-            f"{folder} cannot be read: {refused.strerror or refused}. The disk refuses; once it can be read again, run the same "
-            f"command again, or restore a backup."
-        )
-    return IndexDamaged(f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`.")
-
-
-@contextmanager
-def telling(folder: Path) -> Iterator[None]:
-    """Refusals of SQLite and of the disk, as ours. What was not committed is as if it had never been written."""
-    try:
-        yield
-    except HoptrailError:
-        raise
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise _damaged(folder, error) from error
-    except apsw.BusyError as error:
-        raise IndexBusy(f"{folder} is being written by {writer_of(folder)}. Wait for it to end, or stop it.") from error
-    except (
-        apsw.FullError,
-        apsw.IOError,
-        apsw.ReadOnlyError,
-        apsw.CantOpenError,
-        apsw.PermissionsError,
-        apsw.NoMemError,
-        MemoryError,
-        OSError,
-    ) as error:
-        if out := exhausted(error):
-            raise out from error
-        extended = getattr(error, "extendedresult", 0)
-        if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
-            raise _damaged(folder, error) from error
-        if (
-            extended == apsw.SQLITE_READONLY_ROLLBACK
-        ):  # it was stopped before its first commit, which alone needs a journal
-            raise absent(folder) from error
-        raise StorageError(
-            f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "
-            f"permissions, then run the same command again."
-        ) from error

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.database import connected, keep_checksums, telling
+from hoptrail.corpus.connection import connected, keep_checksums
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
+from hoptrail.corpus.refusals import telling
 from hoptrail.errors import IndexDamaged
 
 OPEN_STATES = ("waiting", "reading", "indexing", "stopped")

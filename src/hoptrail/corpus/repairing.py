@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import Database, absent, telling
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
+from hoptrail.corpus.refusals import absent, telling
 from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, unknown_arrays
 from hoptrail.corpus.state import State, read_state, write_state
 from hoptrail.corpus.writer import writing_to

@@ -8,10 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from hoptrail.corpus.database import Database, telling
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
+from hoptrail.corpus.refusals import telling
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.state import State, commit_number, read_state
 from hoptrail.corpus.texts import Documents, Texts

@@ -10,7 +10,8 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.database import Database, text_array
+from hoptrail.corpus.connection import text_array
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.documents.marks import FileMark

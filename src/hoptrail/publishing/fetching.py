@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from hoptrail.corpus.copying import check_empty
-from hoptrail.corpus.database import telling
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
 from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.refusals import telling
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.publishing.address import Address

@@ -81,7 +81,7 @@ class Graphrag(SinglePass):
     def _facts(self, question: str, texts: Sequence[str], graph: EntityGraph) -> dict[int, float]:
         """Facts with the entities nearest to `texts`, and with those that these lead to."""
         chosen = self.settings
-        nearest = graph.nearest(texts, chosen.entities)
+        nearest = graph.vectors.nearest(texts, chosen.entities)
         best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]
         entities = {number: nearest[number] for number in best if nearest[number] > 0}
         facts = facts_about(self.corpus, graph, entities, question, chosen.facts)

@@ -103,7 +103,7 @@ class Hipporag(SinglePass):
 
     def _entities(self, names: Sequence[str], graph: EntityGraph) -> dict[int, float]:
         """Version 1: the nearest entity to each name, one over the number of passages that name it as its weight."""
-        return {number: 1 / float(graph.spread[number]) for number in graph.nearest(names, 1)}
+        return {number: 1 / float(graph.spread[number]) for number in graph.vectors.nearest(names, 1)}
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
         """Version 2: the mean score of the facts that an entity is in, over the number of passages that name it."""

@@ -80,7 +80,7 @@ class Lightrag(SinglePass):
         chosen = self.settings
         match level:
             case "local":
-                nearest = graph.nearest(names, chosen.nearest)
+                nearest = graph.vectors.nearest(names, chosen.nearest)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
                 facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
             case "global":

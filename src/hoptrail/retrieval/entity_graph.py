@@ -50,6 +50,50 @@ class EntityGraphSettings:
             raise ValueError("synonym_k is at least 0, and synonyms lies above 0 and at most at 1")
 
 
+class EntityVectors:
+    """The vectors of entities' names, by number."""
+
+    def __init__(self, corpus: Corpus, triples: StoredTriples, names: Sequence[str]) -> None:
+        self._corpus = corpus
+        self._triples = triples
+        self._names = names
+
+    def nearest(self, texts: Sequence[str], limit: int) -> dict[int, float]:
+        """The `limit` entities whose names are nearest to each text, with their best cosine."""
+        best: dict[int, float] = {}
+        if not texts or not self._names:
+            return best
+        for vector in self._corpus.encoder.encode(texts):
+            scores = (self._slots.matrix @ vector)[self._rows]
+            for number in top_rows(scores, limit):
+                best[number] = max(float(scores[number]), best.get(number, -1.0))
+        return best
+
+    @property
+    def matrix(self) -> FloatMatrix:
+        """One vector of length 1 an entity: shape (n, dimension)."""
+        return self._slots.matrix[self._rows]
+
+    @cached_property
+    def _slots(self) -> VectorMirror:
+        return self._corpus.snapshot.search.vectors(Kind.SLOT)
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """Of each entity the row of its name's vector."""
+        rows = {name: row for row, name in enumerate(self._slots.ids)}
+        written = self._written()
+        return np.array([rows[slot_id(written[name])] for name in self._names], dtype=np.intp)
+
+    def _written(self) -> Mapping[str, str]:
+        """Each entity as it is written first."""
+        written: dict[str, str] = {}
+        for subject, _, object_ in self._triples.slots:
+            written.setdefault(folded(subject), subject)
+            written.setdefault(folded(object_), object_)
+        return written
+
+
 class EntityGraph:
     """Entities by number, in alphabetical order, passages by their row in `StoredTriples.passage_ids`. Use `of`."""
 
@@ -62,6 +106,7 @@ class EntityGraph:
         ends = [[self._numbers[name] for name in self.triples.named_by(row)] for row in range(len(self.triples))]
         self.ends = np.array(ends, dtype=np.int32).reshape(-1, 2)
         """Of each triple the numbers of its subject and its object: shape (n, 2)."""
+        self.vectors = EntityVectors(corpus, triples, self.names)
 
     @classmethod
     def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
@@ -84,17 +129,6 @@ class EntityGraph:
     def spread(self) -> NDArray[np.int64]:
         """In how many passages each entity is named, at least 1: the rarer, the more specific (HippoRAG's node specificity)."""
         return np.maximum(1, np.bincount(self.mentions[0], minlength=len(self.names)))
-
-    def nearest(self, texts: Sequence[str], limit: int) -> dict[int, float]:
-        """The `limit` entities whose names are nearest to each text, with their best cosine."""
-        best: dict[int, float] = {}
-        if not texts or not self.names:
-            return best
-        for vector in self._corpus.encoder.encode(texts):
-            scores = (self._slots.matrix @ vector)[self._rows]
-            for number in top_rows(scores, limit):
-                best[number] = max(float(scores[number]), best.get(number, -1.0))
-        return best
 
     def triples_of(self, entities: Iterable[int]) -> list[int]:
         """Rows of the triples that these entities stand in, rising."""
@@ -154,8 +188,7 @@ class EntityGraph:
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
-        vectors = self._slots.matrix[self._rows]
-        nearest = Nearest(vectors, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
+        nearest = Nearest(self.vectors.matrix, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
         found = nearest.of(np.arange(len(self.names), dtype=np.int32))
         near = found.weights >= self._settings.synonyms
         pairs = np.sort(np.stack((found.sources[near], found.targets[near]), axis=1), axis=1)
@@ -181,22 +214,3 @@ class EntityGraph:
         """Of each passage the row of its vector."""
         rows = {name: row for row, name in enumerate(self._passages.ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)
-
-    @cached_property
-    def _slots(self) -> VectorMirror:
-        return self._corpus.snapshot.search.vectors(Kind.SLOT)
-
-    @cached_property
-    def _rows(self) -> NDArray[np.intp]:
-        """Of each entity the row of its name's vector."""
-        rows = {name: row for row, name in enumerate(self._slots.ids)}
-        return np.array([rows[slot_id(self._written[name])] for name in self.names], dtype=np.intp)
-
-    @cached_property
-    def _written(self) -> Mapping[str, str]:
-        """Each entity as it is written first."""
-        written: dict[str, str] = {}
-        for subject, _, object_ in self.triples.slots:
-            written.setdefault(folded(subject), subject)
-            written.setdefault(folded(object_), object_)
-        return written

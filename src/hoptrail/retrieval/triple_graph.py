@@ -171,7 +171,7 @@ class _Steps:
         """Of each triple the highest cosine of its relation with one of the question's."""
         if self._relations is None or not len(rows):
             return np.zeros(len(rows), dtype=np.float32)
-        own = self._space.at(self._space.slot_rows[rows, RELATION], RELATION)
+        own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
         likeness: NDArray[np.float32] = (own @ self._relations.T).max(axis=1)
         return likeness
 

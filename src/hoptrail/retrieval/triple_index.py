@@ -52,6 +52,56 @@ def how_to_add(setting: str) -> str:
     return f"Set {setting} = true under [structures.{TRIPLES}] and index again: it is added to what is there."
 
 
+class SlotVectors:
+    """The stored vectors of triples' slots."""
+
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
+        mirror = corpus.snapshot.search.vectors(Kind.SLOT)
+        self.vectors = mirror.matrix
+        self._numbers = {name: row for row, name in enumerate(mirror.ids)}
+        self._folder = corpus.snapshot.folder
+        self._settings = settings
+        self._triples = triples
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Of each triple the rows of its slots' vectors: shape (n, 3)."""
+        written = lemmatised if self._settings.lemmatise else str
+        looked_up: dict[str, int] = {}
+        for slot in dict.fromkeys(slot for slots in self._triples.slots for slot in slots):
+            looked_up[slot] = self.row(written(slot), "lemmas")
+        rows = [[looked_up[slot] for slot in slots] for slots in self._triples.slots]
+        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
+
+    @cached_property
+    def means(self) -> FloatMatrix:
+        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
+        dimension = self.vectors.shape[1]
+        if not self._settings.composition.centred or not len(self._triples):
+            return np.zeros((SLOTS, dimension), dtype=np.float32)
+        counts = [np.bincount(column, minlength=len(self.vectors)) for column in self.rows.T]
+        return np.stack([(count / len(self._triples)).astype(np.float32) @ self.vectors for count in counts])
+
+    def of(self, rows: NDArray[np.intp]) -> FloatMatrix:
+        """The vectors of slots as they are composed, from rows of shape (n, 3): shape (n, 3, dimension)."""
+        return unit_length(self.vectors[rows] - self.means)
+
+    def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
+        """The vectors of slots in one place: shape (n, dimension)."""
+        return unit_length(self.vectors[rows] - self.means[place])
+
+    def row(self, text: str, setting: str) -> int:
+        """The row of a text's vector.
+
+        Raises:
+            NotBuilt: there is none; `setting` of the structure makes the index hold it.
+        """
+        row = self._numbers.get(slot_id(text))
+        if row is None:
+            raise NotBuilt(f"{self._folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
+        return row
+
+
 class TripleSpace:
     """The composed vectors of triples, and of patterns in the same space. Use `of`."""
 
@@ -59,10 +109,8 @@ class TripleSpace:
         self.triples = triples
         self.settings = settings
         self._corpus = corpus
-        mirror = corpus.snapshot.search.vectors(Kind.SLOT)
-        self._vectors = mirror.matrix
+        self.slots = SlotVectors(corpus, settings, triples)
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
-        self._rows = {name: row for row, name in enumerate(mirror.ids)}
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
@@ -79,25 +127,6 @@ class TripleSpace:
         return self.settings.composition.method == "text"
 
     @cached_property
-    def slot_rows(self) -> NDArray[np.intp]:
-        """Of each triple the rows of its slots' vectors: shape (n, 3)."""
-        written = lemmatised if self.settings.lemmatise else str
-        looked_up: dict[str, int] = {}
-        for slot in dict.fromkeys(slot for slots in self.triples.slots for slot in slots):
-            looked_up[slot] = self._row(written(slot), "lemmas")
-        rows = [[looked_up[slot] for slot in slots] for slots in self.triples.slots]
-        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
-
-    @cached_property
-    def means(self) -> FloatMatrix:
-        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
-        dimension = self._vectors.shape[1]
-        if not self.settings.composition.centred or not len(self.triples):
-            return np.zeros((SLOTS, dimension), dtype=np.float32)
-        counts = [np.bincount(column, minlength=len(self._vectors)) for column in self.slot_rows.T]
-        return np.stack([(count / len(self.triples)).astype(np.float32) @ self._vectors for count in counts])
-
-    @cached_property
     def matrix(self) -> FloatMatrix:
         """One vector of length 1 a triple: shape (n, length of the composition)."""
         return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
@@ -107,19 +136,11 @@ class TripleSpace:
         if self._by_text:
             return unit_length(self._texts - self.text_mean)
         everything = np.ones((BLOCK, SLOTS), dtype=bool)
-        made = np.empty((len(self.triples), length_of(self._vectors.shape[1], composition)), dtype=np.float32)
+        made = np.empty((len(self.triples), length_of(self.slots.vectors.shape[1], composition)), dtype=np.float32)
         for start in range(0, len(made), BLOCK):
-            slots = self.slots(self.slot_rows[start : start + BLOCK])
+            slots = self.slots.of(self.slots.rows[start : start + BLOCK])
             made[start : start + BLOCK] = compose(slots, everything[: len(slots)], composition)
         return made
-
-    def slots(self, rows: NDArray[np.intp]) -> FloatMatrix:
-        """The vectors of slots as they are composed, from rows of shape (n, 3): shape (n, 3, dimension)."""
-        return unit_length(self._vectors[rows] - self.means)
-
-    def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
-        """The vectors of slots in one place: shape (n, dimension)."""
-        return unit_length(self._vectors[rows] - self.means[place])
 
     def encoded(self, texts: Sequence[str], place: int) -> FloatMatrix:
         """Texts as if they stood in one slot: shape (n, dimension)."""
@@ -127,11 +148,11 @@ class TripleSpace:
         distinct = list(dict.fromkeys(written))
         rows = {text: row for row, text in enumerate(distinct)}
         vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in written]]
-        return unit_length(vectors - self.means[place])
+        return unit_length(vectors - self.slots.means[place])
 
     def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
         """The vectors of their slots, 0 for open ones, and which are not open: shapes (n, 3, dimension) and (n, 3)."""
-        vectors = np.zeros((len(patterns), SLOTS, self._vectors.shape[1]), dtype=np.float32)
+        vectors = np.zeros((len(patterns), SLOTS, self.slots.vectors.shape[1]), dtype=np.float32)
         known = np.array([[slot is not None for slot in pattern.slots] for pattern in patterns], dtype=bool)
         for place in range(SLOTS):
             texts = [slot for pattern in patterns if (slot := pattern.slots[place]) is not None]
@@ -158,27 +179,19 @@ class TripleSpace:
     def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
         """The distinct texts that stand in one slot, and their vectors there: shape (len(texts), dimension)."""
         if place not in self._vocabularies:
-            rows, firsts = np.unique(self.slot_rows[:, place], return_index=True)
+            rows, firsts = np.unique(self.slots.rows[:, place], return_index=True)
             texts = [self.triples.slots[first][place] for first in firsts.tolist()]
-            self._vocabularies[place] = texts, self.at(rows, place)
+            self._vocabularies[place] = texts, self.slots.at(rows, place)
         return self._vocabularies[place]
 
     @cached_property
     def _texts(self) -> FloatMatrix:
-        return self._vectors[[self._row(said(Triple(*slots)), "texts") for slots in self.triples.slots]]
+        return self.slots.vectors[[self.slots.row(said(Triple(*slots)), "texts") for slots in self.triples.slots]]
 
     @cached_property
     def text_mean(self) -> FloatMatrix:
         centred = self.settings.composition.centred and len(self.triples) > 0
-        return self._texts.mean(axis=0) if centred else np.zeros(self._vectors.shape[1], dtype=np.float32)
-
-    def _row(self, text: str, setting: str) -> int:
-        row = self._rows.get(slot_id(text))
-        if row is None:
-            raise NotBuilt(
-                f"{self._corpus.snapshot.folder} does not hold the vector of {text!r}. {how_to_add(setting)}"
-            )
-        return row
+        return self._texts.mean(axis=0) if centred else np.zeros(self.slots.vectors.shape[1], dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,4 @@
-"""What there is too much of for records, as arrays: ids in 21 bytes each, where a string takes some 80, which
-records there are in 8 bytes each, and links by row.
-"""
+"""What is too many for records, as arrays: ids in 24 bytes each, places in documents, and links by row."""
 
 from __future__ import annotations
 
@@ -112,10 +110,6 @@ class PackedIds(Sequence[str]):
         return np.array(self._packed, dtype=dtype, copy=copy)
 
 
-ADDED = 1 << 20
-"""Values that are looked at at a time."""
-
-
 def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:
     """Ids in rows of columns; in memory unless they are so already."""
     return np.asarray(ids, ID) if isinstance(ids, PackedIds) else id_rows(ids)
@@ -124,6 +118,13 @@ def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:
 def as_bytes(rows: NDArray[Any]) -> NDArray[np.bytes_]:
     """The same rows, to be compared as the bytes that they are."""
     return rows.view(f"S{rows.dtype.itemsize}")
+
+
+def in_order(dtype: np.dtype[T], portions: Iterable[NDArray[T]]) -> NDArray[T]:
+    """Rows of one type in the order of their bytes."""
+    rows = np.concatenate([np.empty(0, f"S{dtype.itemsize}"), *map(as_bytes, portions)])
+    rows.sort()
+    return rows.view(dtype)
 
 
 def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -138,21 +139,6 @@ def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
 def bounds_of(pairs: NDArray[np.int64], count: int) -> NDArray[np.intp]:
     """Where the pairs (rising) of each high number below `count` begin, and the end."""
     return np.searchsorted(pairs, np.arange(count + 1) << _HALF)
-
-
-def firsts_of(rising: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Which of the values are the first of their kind, in portions: where each begins, and its marks."""
-    for start in range(0, len(rising), ADDED):
-        some = rising[start : start + ADDED]
-        first = np.ones(len(some), dtype=bool)
-        first[1:] = some[1:] != some[:-1]
-        first[0] = not start or some[0] != rising[start - 1]
-        yield start, first
-
-
-def distinct(rising: NDArray[T]) -> Iterator[NDArray[T]]:
-    """Each of the values once, in portions."""
-    return (rising[start : start + len(first)][first] for start, first in firsts_of(rising))
 
 
 def ranges(firsts: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]) -> tuple[Places, Places]:

@@ -20,7 +20,6 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds
 from hoptrail.store.head import Head
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Document, Kind, Link, Unit
 
@@ -80,7 +79,6 @@ class RowWriter:
         """`whole`: whether the last run came to its end."""
         self.folder = folder
         self.head = head
-        self.scratch = Scratch()
         self.followed = Followed(whole=whole)
         self.dirty = False
         self.has_files = False
@@ -115,7 +113,7 @@ class RowWriter:
             stored = view.texts.numbers([unit.id for unit in units])
             found = dict(view.texts.extractions(np.unique(stored[stored > 0])))
             self._inner.put_units(units, vectors)
-            self._inner.put_extractions(found)
+            self._inner.extractions.put(found)
             self.dirty = True
 
     def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
@@ -129,10 +127,10 @@ class RowWriter:
         if among is None:
             if stored == NameList.of((key.encode(errors="surrogatepass"), number) for key, number in wanted):
                 return
-            self._inner.remove_names(kind)
+            self._inner.names.drop(kind)
         else:
-            self._inner.remove_names(kind, view.texts.numbers(list(among)))
-        self._inner.put_names(kind, wanted)
+            self._inner.names.forget(view.texts.numbers(list(among)), kind)
+        self._inner.names.put(kind, wanted)
         self.dirty = True
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
@@ -141,7 +139,7 @@ class RowWriter:
             numbers = self._inner.snapshot().texts.numbers(list(extractions)).tolist()
             if not all(numbers):
                 raise KeyError("something was found in passages that are not stored")
-            self._inner.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
+            self._inner.extractions.put(dict(zip(numbers, extractions.values(), strict=True)))
             self.dirty = True
 
     def remove_documents(self, ids: Collection[str]) -> None:
@@ -168,7 +166,7 @@ class RowWriter:
             given += len(some)
             snapshot = self.snapshot()
             stored = sorted(snapshot.table.stored(kind, some))
-            self._inner.remove_links_of(snapshot.view.texts.numbers(some, reserved=True))
+            self._inner.links.forget(snapshot.view.texts.numbers(some, reserved=True))
             self._remove(snapshot.view.texts.numbers(stored))
         return given
 
@@ -181,7 +179,7 @@ class RowWriter:
 
     def drop_extractions(self) -> None:
         """Remove what was found in all passages, to find it anew."""
-        self._inner.remove_extractions()
+        self._inner.extractions.drop()
         self.dirty = True
 
     def _remove(self, numbers: Numbers, *, remade: bool = False) -> None:
@@ -189,7 +187,7 @@ class RowWriter:
         if not len(wanted):
             return
         if not remade:
-            self._inner.remove_links_of(wanted)
+            self._inner.links.forget(wanted)
         self._inner.remove_units(wanted, keep_links=remade)
         self.remaking |= remade
         self.dirty = True
@@ -207,17 +205,17 @@ class LinkRows:
         for link in links:
             by_kind.setdefault(link.kind, []).append(link)
         for kind, some in by_kind.items():
-            numbers = self._inner.reserve([link.source for link in some] + [link.target for link in some])
+            numbers = self._inner.links.reserve([link.source for link in some] + [link.target for link in some])
             weights = np.array([link.weight for link in some])
-            self._inner.put_links(kind, Edges(numbers[: len(some)], numbers[len(some) :], weights))
+            self._inner.links.put(kind, Edges(numbers[: len(some)], numbers[len(some) :], weights))
             self._owner.dirty = True
 
     def put_rows(self, ids: PackedIds, links: Mapping[str, Directed]) -> None:
         """As `put`, by kind, without a record a link: the ends are rows of `ids`."""
-        numbers = self._inner.reserve(list(ids))
+        numbers = self._inner.links.reserve(list(ids))
         for kind, rows in links.items():
             if len(rows.sources):
-                self._inner.put_links(kind, Edges(numbers[rows.sources], numbers[rows.targets], rows.weights))
+                self._inner.links.put(kind, Edges(numbers[rows.sources], numbers[rows.targets], rows.weights))
                 self._owner.dirty = True
 
     def stale(self, kind: str, wanted: NDArray[np.void], among: Collection[str] | None) -> Edges:
@@ -225,7 +223,7 @@ class LinkRows:
         that are yet to be put. Links are removed by what they lead from, so that what else leads from there is put again.
         """
         ids, places = np.unique(np.concatenate([wanted["source"], wanted["target"]]), return_inverse=True)
-        numbers = self._inner.reserve([id_.decode() for id_ in ids.tolist()])[places]
+        numbers = self._inner.links.reserve([id_.decode() for id_ in ids.tolist()])[places]
         edges = Edges(numbers[: len(wanted)], numbers[len(wanted) :], np.array(wanted["weight"]))
         edges = edges.where(np.unique(edges.keys, return_index=True)[1])
         view = self._inner.snapshot()
@@ -233,7 +231,7 @@ class LinkRows:
         stored = view.links.all(kind) if among is None else view.links.leaving(kind, held[held > 0])
         lost = np.unique(stored.sources[~np.isin(stored.keys, edges.keys)])
         if len(lost):
-            self._inner.remove_links(kind, lost)
+            self._inner.links.remove(kind, lost)
             self._owner.dirty = True
         kept = stored.where(~np.isin(stored.sources, lost))
         same = np.isin(edges.keys, kept.keys)
@@ -242,18 +240,18 @@ class LinkRows:
 
     def put_edges(self, kind: str, edges: Edges) -> None:
         """As `put`, by number."""
-        self._inner.put_links(kind, edges)
+        self._inner.links.put(kind, edges)
         self._owner.dirty = True
 
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from `sources`."""
         numbers = self._inner.snapshot().texts.numbers(list(sources), reserved=True)
         if numbers.any():
-            self._inner.remove_links(kind, np.unique(numbers[numbers > 0]))
+            self._inner.links.remove(kind, np.unique(numbers[numbers > 0]))
             self._owner.dirty = True
 
     def drop(self, kind: str) -> None:
         """Remove all links of a kind, to build them anew."""
         if self._inner.snapshot().links.count().get(kind):
-            self._inner.remove_links(kind)
+            self._inner.links.remove(kind)
             self._owner.dirty = True

@@ -13,8 +13,8 @@ from typing import TypeVar, cast
 import numpy as np
 
 from hoptrail.corpus import snapshot as corpus
-from hoptrail.corpus.database import absent
 from hoptrail.corpus.numbers import numbers_of
+from hoptrail.corpus.refusals import absent
 from hoptrail.errors import IndexUnavailable
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
@@ -22,7 +22,6 @@ from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.store.head import Head
 from hoptrail.store.place import index_folder
 from hoptrail.store.reading import DocumentsById, LinksById, Searching, UnitsById
-from hoptrail.store.scratch import Scratch
 from hoptrail.types import Document, Kind, Link, Unit
 
 T = TypeVar("T")
@@ -44,7 +43,6 @@ class Snapshot:
     def __init__(self, folder: Path, view: corpus.Snapshot, head: Head | None = None) -> None:
         self.folder = folder
         self.head = head or Head.of(view.state, NOTHING)
-        self.scratch = Scratch()
         self.commit = view.commit
         """How many commits came before this state, and it."""
         self.view = view

@@ -77,7 +77,7 @@ class Writer(RowWriter):
             StillRead: it is committed, but a process reads the state before, whose removed text stays for it.
         """
         self._end_run()
-        self._inner.release()
+        self._inner.links.release()
         whole = replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True)
         self._commit(replace(whole, removed=tuple(sorted(removed))))
 

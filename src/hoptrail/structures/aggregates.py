@@ -18,7 +18,6 @@ from typing import Literal
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.scratch import Scratch
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Derived
@@ -72,25 +71,22 @@ class Aggregates(Derived):
         snapshot = writer.snapshot()
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
-            groups = topic_groups(snapshot, open_clusterer(settings.topics, writer.scratch.table))
+            groups = topic_groups(snapshot, open_clusterer(settings.topics))
             gatherings = gathered_by_topic(groups, found, snapshot)
         else:
-            gatherings = gathered_by_entity(found, writer.scratch, dates_and_numbers=settings.dates_and_numbers)
+            gatherings = gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
         return units_of(chosen(list(gatherings), drop_covered=covered), settings.part_words)
 
 
-def gathered_by_entity(
-    found: Iterable[tuple[Unit, Extraction]], scratch: Scratch, *, dates_and_numbers: bool
-) -> Iterator[Gathering]:
+def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[Gathering]:
     """The facts about each entity, in the order of `found`."""
-    with scratch.sorting() as said:
-        entities = SaidOfEntities(said)
-        for passage, extraction in found:
-            entities.put(passage, extraction)
-        for gathering in entities.gathered():
-            if dates_and_numbers or not is_date_or_number(gathering.title):
-                yield gathering
+    entities = SaidOfEntities()
+    for passage, extraction in found:
+        entities.put(passage, extraction)
+    for gathering in entities.gathered():
+        if dates_and_numbers or not is_date_or_number(gathering.title):
+            yield gathering
 
 
 def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:

@@ -63,7 +63,7 @@ def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry:
     if language is None:
         return
     snapshot = workshop.writer.snapshot()
-    ordered = PassagePlaces(passages, snapshot.scratch)
+    ordered = PassagePlaces(passages)
     size = kept_at_once(workshop, len(ordered), BATCH)
     for start in range(0, len(ordered), size):
         workshop.pause()

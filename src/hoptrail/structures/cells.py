@@ -8,17 +8,15 @@ BEAM likeliest nodes of each depth, so that making the cells, and finding those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows, bounds_of, paired, unpaired
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import Rows
 
 CELL = 400
 """Rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself."""
@@ -44,24 +42,6 @@ MOST_ROWS = 1 << 14
 
 DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
-
-
-class Vectors(Protocol):
-    """Vectors by row, wherever they lie; a matrix is one."""
-
-    def __getitem__(self, rows: Rows, /) -> FloatMatrix: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Arranged:
-    """Vectors in another order: that of row `i` is at `places[i]`."""
-
-    vectors: FloatMatrix
-    places: Rows
-
-    def __getitem__(self, rows: Rows, /) -> FloatMatrix:
-        found: FloatMatrix = self.vectors[self.places[rows]]
-        return found
 
 
 @dataclass(frozen=True)
@@ -104,57 +84,36 @@ class Cells:
 
     members: tuple[Rows, ...]
     levels: tuple[Level, ...]
-    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     @classmethod
-    def of(cls, vectors: FloatMatrix, seed: int, scratch: Scratch | None = None) -> Cells:
-        scratch = scratch or Scratch.in_memory()
+    def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
         levels = _grown(vectors, np.random.default_rng(seed))
-        homes = scratch.table(len(vectors), 1, np.int32)[:, 0]
+        homes = np.zeros(len(vectors), np.int32)
         for _ in range(SETTLING_ROUNDS):
             middles = _settle(vectors, levels, homes)
             levels = (*levels[:-1], Level(middles, levels[-1].starts))
         most, last = CELL * OVERFULL, levels[-1]
         members: list[Rows] = []
         owners: list[int] = []
-        for node, rows in enumerate(_by_home(homes, len(last.centres), scratch)):
+        for node, rows in enumerate(_by_home(homes, len(last.centres))):
             members += [rows[start : start + most] for start in range(0, len(rows), most)]
             owners += [node] * (len(members) - len(owners))
         starts = np.searchsorted(np.array(owners), last.starts)
-        return cls(tuple(members), (*levels[:-1], Level(last.centres[owners], starts)), scratch)
+        return cls(tuple(members), (*levels[:-1], Level(last.centres[owners], starts)))
 
     @cached_property
     def homes(self) -> Rows:
         """The cell of each row."""
-        homes = self._table()
+        homes = np.zeros(sum(map(len, self.members)), np.int32)
         for cell, rows in enumerate(self.members):
             homes[rows] = cell
         return homes
 
-    @cached_property
-    def places(self) -> Rows:
-        """Of each row its place when the rows of each cell are together, cell by cell."""
-        places, start = self._table(), 0
-        for rows in self.members:
-            places[rows] = np.arange(start, start + len(rows), dtype=np.int32)
-            start += len(rows)
-        return places
-
     def together(self, rows: Rows) -> Rows:
         """The same rows, those of a cell together, cell by cell."""
-        slices = (rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS))
-        return _by_first((paired(self.places[some], some) for some in slices), self.scratch)[1]
+        return rows[np.lexsort((rows, self.homes[rows]))]
 
-    def arranged(self, vectors: FloatMatrix, scratch: Scratch) -> Arranged:
-        """The vectors of all rows, those of a cell together."""
-        arranged = scratch.table(len(vectors), vectors.shape[1], np.float32)
-        arranged[self.places] = vectors
-        return Arranged(arranged, self.places)
-
-    def _table(self) -> Rows:
-        return self.scratch.table(sum(map(len, self.members)), 1, np.int32)[:, 0]
-
-    def near(self, vectors: Vectors, rows: Rows, probes: int) -> Rows:
+    def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
         """The `probes` cells near to the vector of each of `rows`, -1 where fewer are found: shape (len(rows), probes)."""
         nearest = np.full((len(rows), probes), -1, dtype=np.int32)
         for part in _parts(self.levels, len(rows), BEAM, probes):
@@ -215,20 +174,10 @@ def _nearest_centres(vectors: FloatMatrix, rows: Rows, centres: FloatMatrix) -> 
     return np.concatenate(blocks)
 
 
-def _by_home(homes: Rows, count: int, scratch: Scratch) -> list[Rows]:
+def _by_home(homes: Rows, count: int) -> list[Rows]:
     """The rows of each of `count` homes, rising."""
-    slices = ((start, homes[start : start + MOST_ROWS]) for start in range(0, len(homes), MOST_ROWS))
-    both, rows = _by_first((paired(some, np.arange(at, at + len(some))) for at, some in slices), scratch)
-    return np.split(rows, bounds_of(both, count)[1:-1])
-
-
-def _by_first(portions: Iterable[NDArray[np.int64]], scratch: Scratch) -> tuple[NDArray[np.int64], Rows]:
-    """Pairs of numbers (`paired`) in their order, and the second number of each."""
-    both = scratch.rising(np.int64, portions)
-    second = scratch.table(len(both), 1, np.int32)[:, 0]
-    for start in range(0, len(both), MOST_ROWS):
-        second[start : start + MOST_ROWS] = unpaired(both[start : start + MOST_ROWS])[1]
-    return both, second
+    rows = np.argsort(homes, kind="stable").astype(np.int32)
+    return np.split(rows, np.searchsorted(homes[rows], np.arange(1, count)))
 
 
 def _settle(vectors: FloatMatrix, levels: tuple[Level, ...], homes: Rows) -> FloatMatrix:

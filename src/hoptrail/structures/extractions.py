@@ -103,7 +103,7 @@ class Extractions(Asked[Extraction]):
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
     places = snapshot.table.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
-    for ids in PassagePlaces(places, snapshot.scratch).batches(READ):
+    for ids in PassagePlaces(places).batches(READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
 

@@ -1,15 +1,14 @@
-"""Facts gathered by entity: sorted, in files where they are many, so that those of one entity are in memory at a time."""
+"""Facts gathered by entity."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import count, groupby
+from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.scratch import Sorting
 from hoptrail.structures.informative import InformativeNames
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.normal_forms import folded, squeeze
@@ -40,8 +39,8 @@ class SaidOfEntities:
     under the full name that their document gives (`informative.py`).
     """
 
-    def __init__(self, said: Sorting[Said]) -> None:
-        self._said, self._numbers = said, count()
+    def __init__(self) -> None:
+        self._said: list[Said] = []
         self._document, self._names = "", InformativeNames("")
 
     def put(self, passage: Unit, extraction: Extraction) -> None:
@@ -50,7 +49,7 @@ class SaidOfEntities:
             text, place = squeeze(fact.text), place_of(fact)
             for entity in map(names.of, fact.entities if text else ()):
                 if key := folded(entity):
-                    self._said.put((key, next(self._numbers), squeeze(entity), text, place))
+                    self._said.append((key, len(self._said), squeeze(entity), text, place))
 
     def _names_in(self, passage: Unit, extraction: Extraction) -> InformativeNames:
         if passage.document != self._document:
@@ -61,7 +60,7 @@ class SaidOfEntities:
 
     def gathered(self) -> Iterator[Gathering]:
         """By rising key; the title is the commonest writing, the first of several."""
-        for key, said in groupby(self._said, itemgetter(0)):
+        for key, said in groupby(sorted(self._said), itemgetter(0)):
             facts: dict[str, Place] = {}
             written: Counter[str] = Counter()
             for _, _, name, text, place in said:

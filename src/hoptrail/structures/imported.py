@@ -8,8 +8,7 @@ JSON lines, UTF-8, one a document:
     triples    [[subject, predicate, object]]: each becomes the fact "subject predicate object", and stays a triple
 
 A line has facts, triples or both; other keys mean nothing. What has no offsets is placed at the sentence that shares most words
-with it. A line that cannot be used costs itself only. Lines are put in the order of their documents, in files where they are
-many.
+with it. A line that cannot be used costs itself only.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
 from hoptrail.structures.json_lines import Faults, first_fault
@@ -99,18 +97,17 @@ def import_extractions(
         UsageError: the file cannot be read.
     """
     documents = _by_document(snapshot, passages)
-    with snapshot.scratch.sorting() as lines:
-        _resolve(faults, snapshot, lines)
-        for some in batched(_beside(documents, lines), READ, lambda beside: len(beside[0]), READ):
-            texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
-            for units, own in some:  # also where none is wanted, so that whoever goes on is told of all faults
-                found = _said(texts[units[0].document], units, own, faults) if own else {}
-                yield from ((unit, found.get(unit.id)) for unit in units if unit.id in wanted)
+    lines = _resolved(faults, snapshot)
+    for some in batched(_beside(documents, lines), READ, lambda beside: len(beside[0]), READ):
+        texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
+        for units, own in some:  # also where none is wanted, so that all faults are named
+            found = _said(texts[units[0].document], units, own, faults) if own else {}
+            yield from ((unit, found.get(unit.id)) for unit in units if unit.id in wanted)
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
     """The passages of each document, in order, by rising document id."""
-    batches = PassagePlaces(passages, snapshot.scratch).batches(READ)
+    batches = PassagePlaces(passages).batches(READ)
     units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
     return (list(own) for _, own in groupby(units, key=lambda unit: unit.document))
 
@@ -177,29 +174,31 @@ class _Owners:
             self.count, self.last = self.count + 1, id_
 
 
-def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[Meant]) -> None:
-    """Find the document that each line of the file means, by putting all names in order."""
-    with snapshot.scratch.sorting() as called:
-        for entry in snapshot.register.entries:
-            called.put((entry.id, _ITSELF, entry.id, 0))
-            called.put((entry.title, _TITLED, entry.id, 0))
-            for name in chain.from_iterable(map(_line_names, entry.sources)):
-                called.put((name, _READ_AS, entry.id, 0))
-        for number, start, line in faults.file.numbered():
+def _resolved(faults: Faults, snapshot: Snapshot) -> list[Meant]:
+    """The document that each line of the file means, in order, found by putting all names in order."""
+    lines: list[Meant] = []
+    called: list[tuple[str, int, Any, int]] = []
+    for entry in snapshot.register.entries:
+        called.append((entry.id, _ITSELF, entry.id, 0))
+        called.append((entry.title, _TITLED, entry.id, 0))
+        names = chain.from_iterable(map(_line_names, entry.sources))
+        called += [(name, _READ_AS, entry.id, 0) for name in names]
+    for number, start, line in faults.file.numbered():
+        try:
+            called.append((str(_parsed(line).id), _LINE, number, start))
+        except _Unfit as unfit:
+            faults.leave_out(number, str(unfit))
+    for name, group in groupby(sorted(called), itemgetter(0)):
+        owners = [_Owners() for _ in range(_LINE)]
+        for _, rank, what, start in group:
+            if rank < _LINE:
+                owners[rank].add(what)
+                continue
             try:
-                called.put((str(_parsed(line).id), _LINE, number, start))
+                lines.append((_meant_by(name, owners), what, start))
             except _Unfit as unfit:
-                faults.leave_out(number, str(unfit))
-        for name, group in groupby(called, itemgetter(0)):
-            owners = [_Owners() for _ in range(_LINE)]
-            for _, rank, what, start in group:
-                if rank < _LINE:
-                    owners[rank].add(what)
-                    continue
-                try:
-                    lines.put((_meant_by(name, owners), what, start))
-                except _Unfit as unfit:
-                    faults.leave_out(what, str(unfit))
+                faults.leave_out(what, str(unfit))
+    return sorted(lines)
 
 
 def _meant_by(name: str, owners: Iterable[_Owners]) -> str:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.executing.executor import batched
 from hoptrail.store.columns import ID, Rows, id_rows
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.sparse import Growing, places_of
 from hoptrail.types import Kind
@@ -47,24 +46,20 @@ class Keywords(Protocol):
 
 @dataclass(frozen=True)
 class KeywordStatistics:
-    """Of numbered texts. Each word of each text takes 12 bytes, twice once it is asked, in files where these are many."""
+    """Of numbered texts. Each word of each text takes 12 bytes, twice once it is asked."""
 
     words: Mapping[str, int]
     """The column of each word."""
     matrix: Any
     """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
-    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     @classmethod
-    def of(
-        cls, texts: Iterable[str], order: Callable[[], Rows] | None = None, scratch: Scratch | None = None
-    ) -> KeywordStatistics:
+    def of(cls, texts: Iterable[str], order: Callable[[], Rows] | None = None) -> KeywordStatistics:
         """Of a stream of texts, of which only numbers are kept. They are numbered as they come, or in the `order` that is asked
         for when all have come.
         """
-        scratch = scratch or Scratch.in_memory()
         numbers: dict[str, int] = {}  # as they come
-        counted, lengths = Growing(scratch), array("q")
+        counted, lengths = Growing(), array("q")
         for some in batched(texts, READ):
             counts = _Counted.of(keyword_words(some), numbers)
             counted.add(counts.sizes, counts.words, counts.counts.astype(np.float64))
@@ -75,8 +70,8 @@ class KeywordStatistics:
         in_order = sorted(numbers)
         ranks = np.empty(len(in_order), dtype=np.int32)
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
-        matrix = _worth(found, ranks, np.array(lengths, dtype=np.float64), rows, scratch)
-        return cls({word: column for column, word in enumerate(in_order)}, matrix, scratch)
+        matrix = _worth(found, ranks, np.array(lengths, dtype=np.float64), rows)
+        return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
     @cached_property
     def by_word(self) -> Any:
@@ -102,7 +97,7 @@ class KeywordStatistics:
         return self.by_word.indices[here], self.by_word.data[here]
 
 
-def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows, scratch: Scratch) -> Any:
+def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows) -> Any:
     """What words are worth in texts, from how often they come (shape (texts, words)), and how many words each text has in all.
 
     `ranks` are the columns to be, `order` the rows to be.
@@ -110,7 +105,7 @@ def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows, 
     with_word = np.bincount(counts.indices, minlength=len(ranks))
     rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
     damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
-    made = Growing(scratch)
+    made = Growing()
     starts = counts.indptr.astype(np.int64)
     for first in range(0, len(order), READ):
         rows = order[first : first + READ]
@@ -150,17 +145,17 @@ def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
 
 
 def _of_passages(snapshot: Snapshot) -> KeywordStatistics:
-    ids = snapshot.scratch.column(ID)
+    ids: list[NDArray[np.bytes_]] = []
 
     def texts() -> Iterator[str]:
         for some in batched(snapshot.units(Kind.PASSAGE), READ):
-            ids.extend(id_rows(unit.id for unit in some))
+            ids.append(id_rows(unit.id for unit in some))
             yield from (unit.searchable for unit in some)
 
     def rising() -> Rows:
-        return np.argsort(ids.values()).astype(np.int32)
+        return np.argsort(np.concatenate([np.zeros(0, ID), *ids])).astype(np.int32)
 
-    return KeywordStatistics.of(texts(), rising, snapshot.scratch)
+    return KeywordStatistics.of(texts(), rising)
 
 
 def keyword_words(texts: Sequence[str]) -> list[list[str]]:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Directed, Places, Rows, joined, paired, ranges, unpaired
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import Directed, Places, Rows, in_order, joined, paired, ranges, unpaired
 from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -24,7 +23,6 @@ EXPANSION = 1 << 18
 TOGETHER = 1 << 16
 """Rows, or pairs, worked on at a time."""
 
-_IN_PASSAGE = np.dtype([("passage", ">u4"), ("start", ">u8"), ("row", ">u4")])
 _EDGE = np.dtype([("first", ">u4"), ("second", ">u4"), ("back", "u1"), ("weight", "<f8")])
 """An edge from `first` to `second`, or back. High bytes first, so that the two edges of a pair are together when in order."""
 
@@ -65,16 +63,12 @@ def gathered(portions: Iterable[Pairs]) -> Pairs:
 class Adjacency:
     """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 by the distance."""
 
-    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int, scratch: Scratch) -> None:
+    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int) -> None:
         """`passages`: the number of each row's passage, -1 for none; `starts`: where the row begins."""
         self._passages, self._reach = passages, reach
-        self._order = scratch.table(len(passages), 1, np.int32)[:, 0]
-        self._places = scratch.table(len(passages), 1, np.int32)[:, 0]
-        in_text = scratch.in_order(_IN_PASSAGE, _in_passages(passages, starts))
-        for start in range(0, len(in_text), TOGETHER):
-            rows = in_text["row"][start : start + TOGETHER].astype(np.int32)
-            self._order[start : start + TOGETHER] = rows
-            self._places[rows] = np.arange(start, start + len(rows), dtype=np.int32)
+        self._order = np.lexsort((starts, passages)).astype(np.int32)
+        self._places = np.empty_like(self._order)
+        self._places[self._order] = np.arange(len(passages), dtype=np.int32)
 
     def of(self, rows: Rows) -> Pairs:
         """Those with an end in `rows`."""
@@ -98,25 +92,16 @@ class Adjacency:
         return found
 
 
-def _in_passages(passages: Rows, starts: NDArray[np.int64]) -> Iterator[NDArray[np.void]]:
-    for start in range(0, len(passages), TOGETHER):
-        some = slice(start, start + TOGETHER)
-        rows = np.empty(len(passages[some]), _IN_PASSAGE)
-        rows["passage"], rows["start"] = passages[some] + 1, starts[some]
-        rows["row"] = np.arange(start, start + len(rows))
-        yield rows
-
-
 Best = Callable[[Rows], Iterator[Directed]]
 """Gives edges from rows to what is best for them, each once, in portions."""
 
 
-def mutual_pairs(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[Pairs]:
+def mutual_pairs(best: Best, rows: Rows, size: int) -> Iterator[Pairs]:
     """The pairs of rows in which each is among the best of the other, with an end in `rows` (rising), of `size` rows in all.
 
     In portions, rising; what is best for a row is asked once. Weights are as from the lower row.
     """
-    edges = scratch.in_order(_EDGE, _edges(best, rows, size, scratch))
+    edges = in_order(_EDGE, _edges(best, rows, size))
     for start in range(0, len(edges), TOGETHER):
         some = edges[start : start + TOGETHER + 1]
         there, back = some[:-1], some[1:]
@@ -125,14 +110,14 @@ def mutual_pairs(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterato
         yield Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
 
 
-def _edges(best: Best, rows: Rows, size: int, scratch: Scratch) -> Iterator[NDArray[np.void]]:
-    own, reached = (scratch.table(size, 1, np.bool_)[:, 0] for _ in range(2))
+def _edges(best: Best, rows: Rows, size: int) -> Iterator[NDArray[np.void]]:
+    own, reached = (np.zeros(size, np.bool_) for _ in range(2))
     own[rows] = True
     for edges in best(rows):
         reached[edges.targets] = True
         yield _in_rows(edges)
     reached[rows] = False
-    for edges in best(scratch.marked(reached)):
+    for edges in best(np.flatnonzero(reached).astype(np.int32)):
         yield _in_rows(edges.where(own[edges.targets]))
 
 
@@ -154,17 +139,15 @@ class SharedEntities:
     so that a weight stays below 1.
     """
 
-    def __init__(self, mentions: Mentions, size: int, most: int, count: int, scratch: Scratch) -> None:
+    def __init__(self, mentions: Mentions, size: int, most: int, count: int) -> None:
         """`size`: how many sentences there are; `count`: how many others a sentence has at most."""
         self._size, self._count = size, count
-        self._named = _counted(mentions, scratch)
-        self._mentions = _telling(mentions, self._named, most, scratch)
-        self._postings = _postings(self._mentions, scratch)
-        self._starts = scratch.table(len(self._named) + 1, 1, np.int64)[:, 0]
-        for start in range(0, len(self._named), EXPANSION):
-            named = self._named[start : start + EXPANSION]
-            ends = self._starts[start] + np.cumsum(np.where(_tells(named, most), named, 0))
-            self._starts[start + 1 : start + 1 + len(ends)] = ends
+        self._named = _counted(mentions)
+        self._mentions = _telling(mentions, self._named, most)
+        self._postings = _postings(self._mentions)
+        self._starts: NDArray[np.int64] = np.concatenate(
+            [[0], np.cumsum(np.where(_tells(self._named, most), self._named, 0))]
+        )
 
     def portions(self, rows: Rows) -> Iterator[Directed]:
         """Edges from each of `rows` to those that share most with it, at most `count`.
@@ -218,13 +201,13 @@ class SharedEntities:
         return best_of(edges, self._count, np.minimum(apart, self._size - apart))
 
 
-def key_entities(mentions: Mentions, size: int, share: float, scratch: Scratch) -> Mentions:
+def key_entities(mentions: Mentions, size: int, share: float) -> Mentions:
     """The mentions of that share of the entities whose mean BM25 score, over the sentences that name them, is highest (ChainRAG's
     alpha). A sentence is a document there whose words are its entities; k1 = 1.5, b = 0.75, of `size` sentences in all.
     """
     if share >= 1 or not len(mentions.rows):
         return mentions
-    named = _counted(mentions, scratch)
+    named = _counted(mentions)
     lengths = np.bincount(mentions.rows, minlength=size)
     weighed = 2.5 / (1 + 1.5 * (0.25 + 0.75 * lengths / lengths[lengths > 0].mean()))
     total = np.bincount(mentions.entities, weighed[mentions.rows], minlength=len(named))
@@ -235,13 +218,9 @@ def key_entities(mentions: Mentions, size: int, share: float, scratch: Scratch) 
     return Mentions(mentions.digests, mentions.rows[chosen], mentions.entities[chosen])
 
 
-def _counted(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
+def _counted(mentions: Mentions) -> NDArray[np.int64]:
     """How many rows name each entity."""
-    named = scratch.table(len(mentions.digests), 1, np.int64)[:, 0]
-    for start in range(0, len(mentions.rows), EXPANSION):
-        entities, counts = np.unique(mentions.entities[start : start + EXPANSION], return_counts=True)
-        named[entities] += counts
-    return named
+    return np.bincount(mentions.entities, minlength=len(mentions.digests))
 
 
 def _tells(named: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
@@ -249,18 +228,12 @@ def _tells(named: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
     return (named >= 2) & (named <= most)
 
 
-def _telling(mentions: Mentions, named: NDArray[np.int64], most: int, scratch: Scratch) -> Mentions:
+def _telling(mentions: Mentions, named: NDArray[np.int64], most: int) -> Mentions:
     """The mentions of the entities that count."""
-    rows, kept = scratch.column(np.int32), scratch.column(np.int32)
-    for start in range(0, len(mentions.rows), EXPANSION):
-        some = mentions.entities[start : start + EXPANSION]
-        telling = _tells(named[some], most)
-        rows.extend(mentions.rows[start : start + EXPANSION][telling])
-        kept.extend(some[telling])
-    return Mentions(mentions.digests, rows.values(), kept.values())
+    telling = _tells(named, most)[mentions.entities]
+    return Mentions(mentions.digests, mentions.rows[telling], mentions.entities[telling])
 
 
-def _postings(mentions: Mentions, scratch: Scratch) -> NDArray[np.int64]:
+def _postings(mentions: Mentions) -> NDArray[np.int64]:
     """The rows that name each entity: entity and row as one number each, rising."""
-    slices = (slice(start, start + EXPANSION) for start in range(0, len(mentions.rows), EXPANSION))
-    return scratch.rising(np.int64, (paired(mentions.entities[some], mentions.rows[some]) for some in slices))
+    return np.sort(paired(mentions.entities, mentions.rows))

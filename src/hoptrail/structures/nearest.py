@@ -3,16 +3,13 @@
 The exact way costs a product of all with all. Above `exact_up_to` rows, a row is compared with those of the `probes` cells
 nearest to it (`cells.py`): that takes n log n, and a few neighbours are missed. Which way is taken depends on
 the number of rows alone, so that a stopped build comes to the same end.
-
-Vectors that are too many for memory are put into a file in the order of their cells, so that the rows of a cell are read
-together; what was found so far of a part of the rows lies in files likewise.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,8 +19,7 @@ from numpy.typing import NDArray
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, Rows, bounds_of, joined, paired, unpaired
-from hoptrail.store.scratch import Scratch
-from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells, Vectors
+from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells
 
 PARTS = 16
 PART = 25_000
@@ -50,8 +46,7 @@ Block = tuple[Rows, Rows, Least | None]
 class Nearest:
     """Finds the `count` nearest other rows of `vectors` (unit length), or all others where there are fewer.
 
-    Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`. What is too much for memory lies
-    in `scratch`.
+    Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`.
     """
 
     vectors: FloatMatrix
@@ -61,7 +56,6 @@ class Nearest:
     seed: int
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
-    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (rising) to its nearest; with `least` also from others to `rows` that they want."""
@@ -78,7 +72,7 @@ class Nearest:
                 yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
     def _best(self, rows: Rows, blocks: Iterator[Block]) -> Iterator[Directed]:
-        best = BestEdges(rows, len(self.vectors), self.count, self.scratch)
+        best = BestEdges(rows, len(self.vectors), self.count)
         for edges in self.executor.map(self._work, blocks):
             best.add(edges)
         return best.portions()
@@ -96,11 +90,11 @@ class Nearest:
         def portions() -> Iterator[NDArray[np.int64]]:
             for start in range(0, len(rows), MOST_ROWS):
                 some = rows[start : start + MOST_ROWS]
-                cells = self._cells.near(self._vectors, some, self.probes)
+                cells = self._cells.near(self.vectors, some, self.probes)
                 places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
                 yield paired(cells, places)[cells >= 0]
 
-        return self.scratch.rising(np.int64, portions())
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *portions()]))
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Those edges whose source would look for its target where it is, so that nothing hangs on which of the two came first.
@@ -110,7 +104,7 @@ class Nearest:
         if not len(back):
             return edges
         rows, places = np.unique(edges.sources[back], return_inverse=True)
-        probed = self._cells.near(self._vectors, rows, self.probes)
+        probed = self._cells.near(self.vectors, rows, self.probes)
         homes = self._cells.homes[edges.targets[back]]
         kept = np.ones(len(edges.sources), dtype=bool)
         for probe in probed.T:  # a column at a time, because there may be very many edges
@@ -128,36 +122,28 @@ class Nearest:
     @cached_property
     def _work(self) -> Work[Block, Directed]:
         """One for all blocks, so that the vectors travel once."""
-        return Work("comparing", partial(_strongest, self._vectors, self.count), _name)
-
-    @cached_property
-    def _vectors(self) -> Vectors:
-        """By row, from where they are read fastest."""
-        if len(self.vectors) <= self.exact_up_to or self.vectors.nbytes <= self.scratch.held:
-            return self.vectors
-        return self._cells.arranged(self.vectors, self.scratch)
+        return Work("comparing", partial(_strongest, self.vectors, self.count), _name)
 
     @cached_property
     def _cells(self) -> Cells:
-        return Cells.of(self.vectors, self.seed, self.scratch)
+        return Cells.of(self.vectors, self.seed)
 
 
 class BestEdges:
     """The best of edges that come in any order: `count` from each of `rows`, and so many from each other row (edges back)."""
 
-    def __init__(self, rows: Rows, size: int, count: int, scratch: Scratch) -> None:
+    def __init__(self, rows: Rows, size: int, count: int) -> None:
         """`size`: how many rows there are in all."""
         count = min(count, max(1, size - 1))
         self._rows, self._count = rows, count
-        self._places = scratch.table(size, 1, np.int32)[:, 0]
+        self._places = np.zeros(size, np.int32)
         """Of each of `rows` its place in them, from 1; 0 of all others."""
         self._places[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)
-        self._targets = scratch.table(len(rows) + 1, count, np.int32)
+        self._targets = np.zeros((len(rows) + 1, count), np.int32)
         """By place, one more than the row, so that 0 is none."""
-        self._weights = scratch.table(len(rows) + 1, count, np.float64)
-        self._last = scratch.table(len(rows) + 1, 1, np.float64)[:, 0]
+        self._weights = np.zeros((len(rows) + 1, count), np.float64)
+        self._last = np.full(len(rows) + 1, -np.inf)
         """By place, the weight from which on an edge may be among the best."""
-        self._last[:] = -np.inf
         self._waiting: list[Directed] = []
         """From places."""
         self._back: list[Directed] = []
@@ -229,7 +215,7 @@ def _name(block: Block) -> str:
     return f"rows {block[0].min()} to {block[0].max()} with {len(block[1])} others"
 
 
-def _strongest(vectors: Vectors, count: int, block: Block) -> Directed:
+def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
     """Edges from rows to the `count` nearest of the candidates that are not the row itself, and all that are wanted back."""
     rows, candidates, least_back = block
     cosines = vectors[rows] @ vectors[candidates].T

@@ -25,7 +25,6 @@ from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import Directed, PackedIds, Rows, is_among, joined, ranges
-from hoptrail.store.scratch import Scratch
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
@@ -40,9 +39,6 @@ from hoptrail.types import Kind
 
 BATCH = 8192
 """Passages whose links are kept at a time at least (`nearest.parts_of`), or looked at; or links."""
-
-_EDGE = np.dtype([("source", ">u4"), ("target", ">u4"), ("weight", "<f8")])
-"""High bytes first, so that the edges from a row are together when in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,6 @@ class ByVector:
     settings: DenseNeighbourSettings
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
-    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
         return self._search.of(rows, least)
@@ -110,7 +105,6 @@ class ByVector:
             chosen.seed,
             self.pause,
             self.executor,
-            self.scratch,
         )
 
 
@@ -165,12 +159,12 @@ class ByKeywords:
     @cached_property
     def _queries(self) -> Any:
         """Ones at the words that each passage asks with: shape (passages, words)."""
-        return dearest_words(self.statistics.matrix, self.settings.words, self.statistics.scratch)
+        return dearest_words(self.statistics.matrix, self.settings.words)
 
 
-def dearest_words(matrix: Any, count: int, scratch: Scratch) -> Any:
+def dearest_words(matrix: Any, count: int) -> Any:
     """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
-    dearest = Growing(scratch)
+    dearest = Growing()
     for first in range(0, matrix.shape[0], BATCH):
         rows = matrix[first : first + BATCH]
         sizes = np.diff(rows.indptr).astype(np.int64)
@@ -222,7 +216,7 @@ class DenseNeighbours(Structure):
 
         def likeness(snapshot: Snapshot, ids: PackedIds) -> ByVector:
             vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], ids)
-            return ByVector(vectors, self.settings, workshop.pause, workshop.executor, snapshot.scratch)
+            return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
@@ -255,11 +249,11 @@ def _bring_up_to_date(
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
     ids = snapshot.table.ids_in_order(Kind.PASSAGE)
-    standing = StandingLinks(len(ids), count, snapshot.scratch)
+    standing = StandingLinks(len(ids), count)
     read = standing.add(snapshot.graph.rows(name, ids))
     if read < snapshot.graph.count_of(name):  # some join passages that have since been cut anew
         workshop.writer.links.drop(name)
-        standing = StandingLinks(len(ids), count, snapshot.scratch)
+        standing = StandingLinks(len(ids), count)
     pending = standing.lacking()
     if not len(pending):
         return
@@ -300,23 +294,19 @@ def _marked(rows: Rows, size: int) -> NDArray[np.bool_]:
 
 
 class StandingLinks:
-    """The links of every passage as they are stored, at most `count` each; in files where they are many."""
+    """The links of every passage as they are stored, at most `count` each."""
 
-    def __init__(self, size: int, count: int, scratch: Scratch) -> None:
+    def __init__(self, size: int, count: int) -> None:
         """`size`: how many passages there are."""
-        self._scratch = scratch
         self._wanted = min(count, size - 1)
-        self._targets = scratch.table(size, count, np.int32)
-        self._weights = scratch.table(size, count, np.float64)
-        self._counts = scratch.table(size, 1, np.int32)[:, 0]
+        self._targets = np.zeros((size, count), np.int32)
+        self._weights = np.zeros((size, count), np.float64)
+        self._counts = np.zeros(size, np.int32)
 
     def add(self, links: Directed) -> int:
         """Links in any order, of passages that have none here; how many there are."""
-        edges = self._scratch.in_order(_EDGE, [_in_rows(links)])
-        for start in range(0, len(edges), BATCH):
-            some = edges[start : start + BATCH]
-            self._append(Directed(some["source"].astype(np.int32), some["target"].astype(np.int32), some["weight"]))
-        return len(edges)
+        self._append(links.where(np.lexsort((links.weights, links.targets, links.sources))))
+        return len(links.sources)
 
     def put(self, edges: Directed) -> None:
         """Links by rising source, in the place of all that their sources have."""
@@ -331,17 +321,16 @@ class StandingLinks:
 
     def lacking(self) -> Rows:
         """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
-        marks = self._scratch.table(len(self._counts), 1, np.bool_)[:, 0]
+        marks = np.zeros(len(self._counts), np.bool_)
         for some in self._some():
             links = self.of(some)
             marks[some] = self._counts[some] < self._wanted
             marks[links.sources[links.sources == links.targets]] = False
-        return self._scratch.marked(marks)
+        return np.flatnonzero(marks).astype(np.int32)
 
     def least(self) -> Least:
         """The least weight of each passage's links, inf where there are none."""
-        least = self._scratch.table(len(self._counts), 1, np.float64)[:, 0]
-        least[:] = np.inf
+        least = np.full(len(self._counts), np.inf)
         for some in self._some():
             links = self.of(some)
             np.minimum.at(least, links.sources, links.weights)
@@ -358,12 +347,6 @@ class StandingLinks:
         self._targets[edges.sources, places] = edges.targets
         self._weights[edges.sources, places] = edges.weights
         self._counts[rows] += counts.astype(np.int32)
-
-
-def _in_rows(edges: Directed) -> NDArray[np.void]:
-    rows = np.empty(len(edges.sources), _EDGE)
-    rows["source"], rows["target"], rows["weight"] = edges.sources, edges.targets, edges.weights
-    return rows
 
 
 def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: Directed) -> None:

@@ -1,7 +1,4 @@
-"""Where passages stand: which of them holds a sentence, and their order in the documents.
-
-Sixty-four bytes a passage, in files where there are many.
-"""
+"""Where passages stand: which of them holds a sentence, and their order in the documents."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, id_bytes
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import ID, id_bytes, in_order
 from hoptrail.types import Span, Unit
 
 _READ = 65_536
@@ -30,9 +26,9 @@ class PassagePlaces:
     The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
     """
 
-    def __init__(self, passages: Iterable[tuple[str, Span]], scratch: Scratch) -> None:
+    def __init__(self, passages: Iterable[tuple[str, Span]]) -> None:
         """Of ids with their places, in any order."""
-        self._places = scratch.in_order(_PLACE, map(_places, batched(passages, _READ)))
+        self._places = in_order(_PLACE, map(_places, batched(passages, _READ)))
 
     def __len__(self) -> int:
         return len(self._places)

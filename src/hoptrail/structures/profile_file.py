@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.store.scratch import Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.json_lines import Faults, LinesFile, first_fault
 from hoptrail.text.normal_forms import base_title, folded, squeeze
@@ -79,42 +78,30 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
     Raises:
         UsageError: the file cannot be read, or was changed meanwhile.
     """
-    with snapshot.scratch.sorting() as lines, snapshot.scratch.sorting() as pairs:
-        _resolve(faults, snapshot, lines)
-        for some in batched(lines, READ):
-            starts = {id_: (number, start) for id_, number, start in some}
-            for document in snapshot.documents(starts):
-                number, start = starts[document.id]
-                line = _again(faults.file, start)
-                described = _described(document, line)
-                placed = {text for text, _ in described.lines}
-                for place, text in enumerate(line.pairs):
-                    pairs.put((number, place, text not in placed, text, line.title))
-                yield described
-        for _, group in groupby(pairs, itemgetter(0, 1)):
-            number, _, nowhere, text, title = next(group)  # where it was placed comes first
-            if nowhere:
-                faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
+    pairs: list[tuple[int, int, bool, str, str]] = []
+    for some in batched(_resolved(faults, snapshot), READ):
+        starts = {id_: (number, start) for id_, number, start in some}
+        for document in snapshot.documents(starts):
+            number, start = starts[document.id]
+            line = _again(faults.file, start)
+            described = _described(document, line)
+            placed = {text for text, _ in described.lines}
+            pairs += [(number, place, text not in placed, text, line.title) for place, text in enumerate(line.pairs)]
+            yield described
+    for _, group in groupby(sorted(pairs), itemgetter(0, 1)):
+        number, _, nowhere, text, title = next(group)  # where it was placed comes first
+        if nowhere:
+            faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
 
 
-def _resolve(faults: Faults, snapshot: Snapshot, lines: Sorting[tuple[str, int, int]]) -> None:
+def _resolved(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, int]]:
     """The line about each document, its number and where it begins: the last of several about the document's title."""
-    titles = {folded(entry.title) for entry in snapshot.register.entries}
-    with snapshot.scratch.sorting() as titled:
-        for entry in snapshot.register.entries:
-            if title := folded(entry.title):
-                titled.put((title, True, entry.id, 0))
-        for number, start, line in _lines(faults):
-            title = folded(line.title)
-            if title in titles:
-                titled.put((title, False, number, start))
-        for _, group in groupby(titled, itemgetter(0)):
-            about: tuple[int, int] | None = None
-            for _, is_document, what, start in group:  # lines come first
-                if not is_document:
-                    about = (what, start)
-                elif about is not None:
-                    lines.put((what, *about))
+    titles: dict[str, list[str]] = {}
+    for entry in snapshot.register.entries:
+        if title := folded(entry.title):
+            titles.setdefault(title, []).append(entry.id)
+    about = {folded(line.title): (number, start) for number, start, line in _lines(faults)}  # the last of several
+    return sorted((id_, *place) for title, place in about.items() for id_ in titles.get(title, ()))
 
 
 def _described(document: Document, line: ProfileLine) -> Described:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Places, Rows, as_bytes, distinct, is_among, paired, ranges, unpaired
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.structures.called import name_key
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
@@ -30,11 +29,6 @@ _READ = 1024
 """Extractions read at a time."""
 _RECENT = 1 << 16
 """Entities whose keys are remembered: most come often."""
-_TOGETHER = 1 << 20
-"""Mentions worked on at a time."""
-
-_MENTION = np.dtype([("row", ">u4"), ("entity", ">u8")])
-"""High bytes first, so that mentions in order of their bytes are in order of their rows, then entities."""
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
 _SEPARATOR = re.compile(r"[\s-]")
@@ -80,24 +74,20 @@ def mentions_in(
     places: SentencePlaces,
     extractions: Iterable[Extraction],
     left_out: Collection[Shape],
-    scratch: Scratch | None = None,
 ) -> Mentions:
     """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
-    scratch = scratch or Scratch.in_memory()
-    mentions = scratch.in_order(_MENTION, _found(places, extractions, left_out))
-    digests = _digests(mentions["entity"], scratch)
-    rows, entities = scratch.column(np.int32), scratch.column(np.int32)
-    for some in distinct(as_bytes(mentions)):
-        found = some.view(_MENTION)
-        rows.extend(found["row"].astype(np.int32))
-        entities.extend(digests.searchsorted(found["entity"].astype(np.uint64)).astype(np.int32))
-    return Mentions(digests, rows.values(), entities.values())
+    none = np.zeros(0, np.int32), np.zeros(0, np.uint64)
+    found = zip(none, *_found(places, extractions, left_out), strict=True)
+    rows, named = map(np.concatenate, found)
+    digests, entities = np.unique(named, return_inverse=True)
+    pairs = np.unique(paired(rows, entities))
+    return Mentions(digests, *unpaired(pairs))
 
 
 def _found(
     places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]
-) -> Iterator[NDArray[np.void]]:
-    """Mentions as they come, with digests for entities."""
+) -> Iterator[tuple[Rows, NDArray[np.uint64]]]:
+    """The rows of mentions as they come, and the digests of their entities."""
     digest_of = lru_cache(_RECENT)(partial(_digest_of, left_out=left_out))
     for some in batched(extractions, _READ):
         spans: list[Span] = []
@@ -111,18 +101,7 @@ def _found(
         which, rows = places.overlapping(spans)
         many = np.array(counts, dtype=np.int64)
         mention, entity = ranges((np.cumsum(many) - many)[which], many[which])
-        found = np.empty(len(mention), _MENTION)
-        found["row"], found["entity"] = rows[mention], np.array(named, dtype=np.uint64)[entity]
-        yield found
-
-
-def _digests(entities: NDArray[np.uint64], scratch: Scratch) -> NDArray[np.uint64]:
-    """Each once, rising."""
-    once = scratch.column(np.uint64)
-    portions = (entities[start : start + _TOGETHER] for start in range(0, len(entities), _TOGETHER))
-    for some in distinct(scratch.rising(np.uint64, (np.unique(some).astype(np.uint64) for some in portions))):
-        once.extend(some)
-    return once.values()
+        yield rows[mention], np.array(named, dtype=np.uint64)[entity]
 
 
 def shape_of(name: str) -> Shape:

@@ -23,8 +23,18 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows, as_bytes, id_rows, is_among, packed, rows_among, unpaired
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import (
+    Directed,
+    PackedIds,
+    Rows,
+    as_bytes,
+    id_rows,
+    in_order,
+    is_among,
+    packed,
+    rows_among,
+    unpaired,
+)
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import Change, Writer
 from hoptrail.structures.building import Workshop
@@ -101,13 +111,12 @@ class Nodes:
     mentions: Mentions
     vectors: Callable[[], FloatMatrix]
     settings: SentenceGraphSettings
-    scratch: Scratch = field(default_factory=Scratch.in_memory)
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def adjacency(self) -> Adjacency:
-        return Adjacency(self.passages, self.starts, self.settings.reach, self.scratch)
+        return Adjacency(self.passages, self.starts, self.settings.reach)
 
     def similar(
         self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE
@@ -115,18 +124,16 @@ class Nodes:
         """SS links with an end in `rows`, in portions."""
         chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
-        nearest = Nearest(
-            vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor, self.scratch
-        )
-        return mutual_pairs(nearest.portions, rows, len(self), self.scratch)
+        nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
+        return mutual_pairs(nearest.portions, rows, len(self))
 
     def sharing(self, rows: Rows) -> Iterator[Pairs]:
         """EC links with an end in `rows`, in portions."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         most = min(most, self.settings.entity_most)
-        keys = key_entities(self.mentions, len(self), self.settings.key_share, self.scratch)
-        shared = SharedEntities(keys, len(self), most, self.settings.entity_links, self.scratch)
-        return mutual_pairs(shared.portions, rows, len(self), self.scratch)
+        keys = key_entities(self.mentions, len(self), self.settings.key_share)
+        shared = SharedEntities(keys, len(self), most, self.settings.entity_links)
+        return mutual_pairs(shared.portions, rows, len(self))
 
     def all_pairs(self, kind: str) -> Pairs:
         """All links of a kind."""
@@ -164,7 +171,7 @@ class SentenceLinks(Structure):
         again. A link is written with the later of its two sentences: one that has a link has all of them, and a stopped build
         goes on with the others to the same end.
         """
-        snapshot, scratch = workshop.writer.snapshot(), workshop.writer.scratch
+        snapshot = workshop.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
         adjacent = nodes.adjacency()
@@ -176,11 +183,11 @@ class SentenceLinks(Structure):
 
         _link_again(workshop, beside, lacking.alone, places.ids)
         _refill(workshop, nodes, lacking, places)
-        order, pending = lacking.sharing, scratch.marked(lacking.alone)
+        order, pending = lacking.sharing, np.flatnonzero(lacking.alone).astype(np.int32)
         size = max(BATCH, min(len(order) // COMMITS, LARGEST))
-        turns, turns_of_pending = (_turns(rows, order, size, len(nodes), scratch) for rows in (order, pending))
-        sharing = PairsByTurn(nodes.sharing(order), turns, scratch)
-        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending, scratch)
+        turns, turns_of_pending = (_turns(rows, order, size, len(nodes)) for rows in (order, pending))
+        sharing = PairsByTurn(nodes.sharing(order), turns)
+        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending)
         for turn in range(max(1, -(-len(order) // size))):
             batch = order[turn * size : (turn + 1) * size]
             adjacent_here = beside(batch[lacking.alone[batch]])
@@ -200,9 +207,9 @@ class SentenceLinks(Structure):
             if not all(fitting(pairs).all() for pairs in stored[kind].portions()):
                 writer.links.drop(kind)
                 stored[kind] = StoredPairs.none()
-        linked = {kind: pairs.ends(len(nodes), writer.scratch) for kind, pairs in stored.items()}
+        linked = {kind: pairs.ends(len(nodes)) for kind, pairs in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        return Lacking(alone, writer.scratch.marked(~linked[EC]), stored[SA].keys, stored[SS].keys)
+        return Lacking(alone, np.flatnonzero(~linked[EC]).astype(np.int32), stored[SA].keys, stored[SS].keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +231,9 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
     return Nodes(
         places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
         places.starts,
-        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out, snapshot.scratch),
+        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
         lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
-        snapshot.scratch,
     )
 
 
@@ -256,9 +262,9 @@ class StoredPairs:
             keys = self.keys[start : start + TOGETHER]
             yield Pairs(*unpaired(keys), np.zeros(len(keys)))
 
-    def ends(self, size: int, scratch: Scratch) -> NDArray[np.bool_]:
+    def ends(self, size: int) -> NDArray[np.bool_]:
         """Whether each of so many rows has such a link."""
-        linked = scratch.table(size, 1, np.bool_)[:, 0]
+        linked = np.zeros(size, np.bool_)
         for pairs in self.portions():
             linked[pairs.first] = True
             linked[pairs.second] = True
@@ -268,9 +274,9 @@ class StoredPairs:
 class PairsByTurn:
     """Pairs by the batch that each is written with: that of the later of its two."""
 
-    def __init__(self, portions: Iterable[Pairs], turns: Rows, scratch: Scratch) -> None:
+    def __init__(self, portions: Iterable[Pairs], turns: Rows) -> None:
         """`turns`: the batch of each row."""
-        self._pairs = scratch.in_order(_DUE, (_due(pairs, turns) for pairs in portions))
+        self._pairs = in_order(_DUE, (_due(pairs, turns) for pairs in portions))
 
     def of(self, turn: int) -> Pairs:
         bounds = np.zeros(2, _DUE)
@@ -320,9 +326,9 @@ def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None
         workshop.writer.links.put_rows(ids, links)
 
 
-def _turns(rows: Rows, order: Rows, size: int, count: int, scratch: Scratch) -> Rows:
+def _turns(rows: Rows, order: Rows, size: int, count: int) -> Rows:
     """Of each row, of `count`, the batch of `order` that it is in, each of `size`; the first if it is not among `rows`."""
-    turns = scratch.table(count, 1, np.int32)[:, 0]
+    turns = np.zeros(count, np.int32)
     for start in range(0, len(rows), TOGETHER):
         some = rows[start : start + TOGETHER]
         turns[some] = np.searchsorted(order, some) // size

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, ranges
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, in_order, ranges
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Derived
@@ -46,22 +45,15 @@ class Sentences(Derived):
 class SentencePlaces:
     """Where sentences stand. A sentence's row is its place in `ids`, which rise.
 
-    Sentence `row` is characters `starts[row]` to `ends[row]` of its document. A sentence takes 84 bytes, in files where there
-    are many.
+    Sentence `row` is characters `starts[row]` to `ends[row]` of its document.
     """
 
-    def __init__(self, spans: Iterable[tuple[str, Span]], scratch: Scratch | None = None) -> None:
+    def __init__(self, spans: Iterable[tuple[str, Span]]) -> None:
         """Of ids with their spans, in any order."""
-        self._scratch = scratch = scratch or Scratch.in_memory()
-        places = scratch.in_order(_PLACE, map(_places, batched(spans, READ)))
-        size = len(places)
-        ids = scratch.table(size, 1, ID)[:, 0]
-        self.starts = scratch.table(size, 1, np.int64)[:, 0]
-        self.ends = scratch.table(size, 1, np.int64)[:, 0]
-        for some in _slices(size):
-            ids[some], self.starts[some], self.ends[some] = (places[some][name] for name in ("id", "start", "end"))
-        self.ids = PackedIds(ids)
-        self._in_text = scratch.in_order(_IN_TEXT, (_by_text(places, some) for some in _slices(size)))
+        places = in_order(_PLACE, map(_places, batched(spans, READ)))
+        self.ids = PackedIds(np.ascontiguousarray(places["id"]))
+        self.starts, self.ends = (places[name].astype(np.int64) for name in ("start", "end"))
+        self._in_text = in_order(_IN_TEXT, [_by_text(places)])
 
     def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
         """The sentences that share characters with some spans: places in `spans`, rising, each with a row.
@@ -87,7 +79,7 @@ class SentencePlaces:
 
     def passages(self, passages: Iterable[Span]) -> Rows:
         """Of each sentence the number of the first of `passages` that holds it, -1 where none does; shape (len(ids),)."""
-        numbers = self._scratch.table(len(self.ids), 1, np.int32)[:, 0]  # one more than that
+        numbers = np.zeros(len(self.ids), np.int32)  # one more than that
         first = 1
         for some in batched(passages, READ):
             which, places = self._sharing(some)
@@ -107,16 +99,12 @@ def _places(spans: Sequence[tuple[str, Span]]) -> NDArray[np.void]:
     return np.array(rows, dtype=_PLACE)
 
 
-def _by_text(places: NDArray[np.void], some: slice) -> NDArray[np.void]:
-    rows = np.empty(some.stop - some.start, dtype=_IN_TEXT)
+def _by_text(places: NDArray[np.void]) -> NDArray[np.void]:
+    rows = np.empty(len(places), dtype=_IN_TEXT)
     for name in ("document", "start", "end"):
-        rows[name] = places[some][name]
-    rows["row"] = np.arange(some.start, some.stop)
+        rows[name] = places[name]
+    rows["row"] = np.arange(len(places))
     return rows
-
-
-def _slices(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + READ, size)) for start in range(0, size, READ))
 
 
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
@@ -143,4 +131,4 @@ def sentence_places(snapshot: Snapshot) -> SentencePlaces:
 
 
 def _read_places(snapshot: Snapshot) -> SentencePlaces:
-    return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE), snapshot.scratch)
+    return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

@@ -1,4 +1,4 @@
-"""Sparse matrices (SciPy's CSR) whose numbers lie in files where they are many."""
+"""Sparse matrices (SciPy's CSR) that are made some rows at a time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.scratch import Scratch
-
 
 class Growing:
     """A matrix that is made some rows at a time, as wide as it comes to be.
@@ -16,25 +14,25 @@ class Growing:
     Of more than 2^31 entries (some 35 million passages) SciPy holds the columns' numbers in memory.
     """
 
-    def __init__(self, scratch: Scratch) -> None:
-        self._scratch = scratch
-        self._columns, self._values = scratch.column(np.int32), scratch.column(np.float64)
-        self._sizes = scratch.column(np.int64)
+    def __init__(self) -> None:
+        self._sizes: list[NDArray[np.int64]] = []
+        self._columns: list[NDArray[np.int32]] = []
+        self._values: list[NDArray[np.float64]] = []
 
     def add(self, sizes: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64]) -> None:
         """Rows with so many entries each, and these in their order."""
-        self._sizes.extend(sizes)
-        self._columns.extend(columns)
-        self._values.extend(values)
+        self._sizes.append(sizes)
+        self._columns.append(columns)
+        self._values.append(values)
 
     def matrix(self, width: int) -> Any:
         """All rows; no more may come then."""
         from scipy.sparse import csr_matrix
 
-        sizes = self._sizes.values()
-        starts = np.zeros(len(sizes) + 1, dtype=np.int64)
-        np.cumsum(sizes, out=starts[1:])
-        return csr_matrix((self._values.values(), self._columns.values(), starts), shape=(len(sizes), width))
+        starts = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
+        columns = np.concatenate([np.zeros(0, np.int32), *self._columns])
+        values = np.concatenate([np.zeros(0), *self._values])
+        return csr_matrix((values, columns, starts), shape=(len(starts) - 1, width))
 
 
 def places_of(starts: NDArray[np.int64], rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Passages grouped by their topics, and what is said in each group: in files where there is much of it.
+"""Passages grouped by their topics, and what is said in each group.
 
 Rows are those of the topics, by rising id. A topic stands for its passage, which it is named after (`topics.topic_id`).
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count, groupby
-from operator import itemgetter
 
 import numpy as np
 
@@ -16,7 +14,6 @@ from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.store.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
-from hoptrail.store.scratch import Scratch, Sorting
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.clustering import Clusterer, Groups
 from hoptrail.structures.gathering import Gathering, Place, place_of
@@ -27,12 +24,6 @@ from hoptrail.types import Kind, Unit
 
 _READ = 4096
 """Units, or groups, that are looked at together."""
-
-Said = tuple[int, int, str, Place]
-"""A group, how much was said before, a fact's text and where that stands."""
-
-Named = tuple[int, str, str]
-"""A group, its key and its title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,7 @@ def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
     if not len(topics):
         return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
     vectors = snapshot.search.vectors_in_order([Kind.TOPIC], topics)
-    words = snapshot.scratch.table(len(topics), 1, np.int32)[:, 0]
+    words = np.zeros(len(topics), np.int32)
     for some in batched(snapshot.units(Kind.PASSAGE), _READ):
         for row, passage in zip(_rows(topics, map(_topic_of, some)).tolist(), some, strict=True):
             if row >= 0:
@@ -64,52 +55,42 @@ def gathered_by_topic(
     groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], snapshot: Snapshot
 ) -> Iterator[Gathering]:
     """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
-    scratch = snapshot.scratch
-    with scratch.sorting() as named, scratch.sorting() as said:
-        _name(groups, snapshot, named)
-        _say(groups, found, said, scratch)
-        names = iter(named)
-        for number, told in groupby(said, itemgetter(0)):
-            key, title = next((key, title) for group, key, title in names if group == number)
-            facts: dict[str, Place] = {}
-            for _, _, text, place in told:
-                facts.setdefault(text, place)
-            yield Gathering(key, title, facts)
+    names = _named(groups, snapshot)
+    for number, facts in sorted(_said(groups, found).items()):
+        yield Gathering(*names[number], facts)
 
 
-def _name(groups: TopicGroups, snapshot: Snapshot, named: Sorting[Named]) -> None:
-    central = _GroupsOfRows(Groups(groups.central, np.arange(len(groups.central) + 1)), snapshot.scratch)
+def _named(groups: TopicGroups, snapshot: Snapshot) -> dict[int, tuple[str, str]]:
+    """Of each group its key and its title."""
+    named: dict[int, tuple[str, str]] = {}
+    central = _GroupsOfRows(Groups(groups.central, np.arange(len(groups.central) + 1)))
     for some in batched(snapshot.units(Kind.TOPIC), _READ):
         rows = _rows(groups.topics, (topic.id for topic in some))
         for topic, numbers in zip(some, central.of(rows), strict=True):
             for before, number in enumerate(numbers):  # soft groups may share their most central topic
-                named.put((number, topic.id + "+" * before, topic.text))
+                named[number] = topic.id + "+" * before, topic.text
+    return named
 
 
-def _say(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], said: Sorting[Said], scratch: Scratch) -> None:
-    members = _GroupsOfRows(groups.members, scratch)
-    places = count()
+def _said(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
+    """Of each group its facts, each with where it stands first."""
+    members = _GroupsOfRows(groups.members)
+    said: dict[int, dict[str, Place]] = {}
     for some in batched(found, _READ):
         rows = _rows(groups.topics, (_topic_of(passage) for passage, _ in some))
         for (_, extraction), numbers in zip(some, members.of(rows), strict=True):
             for fact in extraction.facts if numbers else ():
                 if text := squeeze(fact.text):
                     for number in numbers:
-                        said.put((number, next(places), text, place_of(fact)))
+                        said.setdefault(number, {}).setdefault(text, place_of(fact))
+    return said
 
 
 class _GroupsOfRows:
     """Which groups each row is in."""
 
-    def __init__(self, groups: Groups, scratch: Scratch) -> None:
-        numbered = zip(count(0, _READ), groups.parts(_READ), strict=False)
-        self._pairs = scratch.rising(
-            np.int64,
-            (
-                paired(part.rows, np.repeat(np.arange(first, first + len(part)), np.diff(part.starts)))
-                for first, part in numbered
-            ),
-        )
+    def __init__(self, groups: Groups) -> None:
+        self._pairs = np.sort(paired(groups.rows, np.repeat(np.arange(len(groups)), np.diff(groups.starts))))
         """Row and group as one number each."""
 
     def of(self, rows: Rows) -> Iterator[list[int]]:

@@ -20,7 +20,7 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
-from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_grove import Grove, Standing, summaries_of
 from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES, Ids
 from hoptrail.structures.tree_nodes import Level, Nodes
 from hoptrail.structures.tree_summaries import Summariser, stale
@@ -104,7 +104,7 @@ class Tree(Structure):
         grove.remove_strays()
 
     def _grow(self, grove: Grove, workshop: Workshop, language: Language) -> None:
-        clusterer = open_clusterer(self.settings.clustering, grove.scratch.table)
+        clusterer = open_clusterer(self.settings.clustering)
         summariser = Summariser(workshop, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
             members = self.members(grove, level - 1)
@@ -136,7 +136,7 @@ class Tree(Structure):
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             groups, members = grove.groups(self.name, level), self.members(grove, level - 1)
             nodes = grove.nodes(members)
-            due += len(stale(groups, nodes, grove.summaries(groups)))
+            due += len(stale(groups, nodes, grove.nodes(summaries_of(groups))))
             if level == LEAVES + 1:
                 new = len(ungrouped(groups, self._eligible(grove, workshop, members, nodes)))
         if due or new:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, Rows, id_rows, rows_among
+from hoptrail.store.columns import ID, Rows, id_rows, in_order, rows_among
 from hoptrail.structures.clustering import Clusterer, Groups
 from hoptrail.structures.tree_memberships import TOGETHER, Group, Grouped, Ids, Taken, group_id, runs_of, texts
 from hoptrail.structures.tree_nodes import Level, middles
@@ -50,7 +50,7 @@ def ungrouped(groups: Grouped, nodes: Level) -> Rows:
     for part in groups.parts():
         rows = nodes.rows_of(part.members)
         alone[rows[rows >= 0]] = False
-    return nodes.scratch.marked(alone)
+    return np.flatnonzero(alone).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Members:
 
     def centres(self, nodes: Level) -> FloatMatrix:
         """Their unit centroids: shape (groups, dimension)."""
-        found = nodes.scratch.table(len(self), nodes.matrix.shape[1], np.float32)
+        found = np.zeros((len(self), nodes.matrix.shape[1]), np.float32)
         for first in range(0, len(self), _CENTRES):
             starts = self.starts[first : first + _CENTRES + 1]
             vectors = nodes.gathered(self.rows[starts[0] : starts[-1]])
@@ -137,8 +137,8 @@ class Grouper:
                 ids = id_rows(group_id(self.tree, self.level, nodes.names(rows), taken) for rows in some.each())
                 yield _members(np.repeat(ids, np.diff(some.starts)), some.rows)
 
-        found = nodes.scratch.in_order(_MEMBER, portions())
-        return _Members(*runs_of(found["group"], nodes.scratch), found["row"])
+        found = in_order(_MEMBER, portions())
+        return _Members(*runs_of(found["group"]), found["row"])
 
     def _clusters(self, rows: Rows, nodes: Level) -> Groups:
         """Groups of at least two of some rows (rising), without repeats; a row may be in several groups or in none."""

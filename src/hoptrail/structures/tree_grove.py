@@ -28,9 +28,6 @@ TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
 WRITTEN = 65_536
 """Links held as records at a time."""
 
-_LOOKED_AT = 1 << 16
-"""Ids that are compared with others, or go, at a time."""
-
 _DIGITS = 5
 """Of a link's weight: those that do not depend on the machine's order of adding."""
 
@@ -43,6 +40,28 @@ class Standing:
     ids: Ids
 
 
+def together(parts: Sequence[Standing]) -> Standing:
+    """What stands in one of these."""
+    kinds = {kind for part in parts for kind in part.kinds}
+    return Standing(tuple(sorted(kinds)), rising(part.ids for part in parts))
+
+
+def rising(ids: Iterable[NDArray[np.bytes_]]) -> Ids:
+    """Some ids, which may be there repeatedly, in their order."""
+    return runs_of(np.sort(np.concatenate([np.zeros(0, ID), *ids])))[0]
+
+
+def chosen(ids: Ids, others: Ids, *, among: bool) -> Ids:
+    """Those of `ids` that are, or are not, among others."""
+    found: Ids = ids[(rows_among(ids, others) >= 0) == among]
+    return found
+
+
+def summaries_of(groups: Grouped) -> Standing:
+    """Some groups, as what stands on their level."""
+    return Standing((Kind.SUMMARY,), groups.ids)
+
+
 class Grove:
     """The units and the groups of all trees. Groups that are written or removed are seen here at once, summaries that are made
     after `renew`.
@@ -50,7 +69,6 @@ class Grove:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.scratch = writer.scratch
         self._trees: dict[str, Grouped] = {}
         self.renew()
 
@@ -66,7 +84,7 @@ class Grove:
     def groups(self, tree: str, level: int | None = None) -> Grouped:
         """The groups of a tree, all or those of one level, whether or not their summaries are made."""
         if tree not in self._trees:
-            self._trees[tree] = Grouped.of(self._snapshot.graph.in_order(tree), self.scratch)
+            self._trees[tree] = Grouped.of(self._snapshot.graph.in_order(tree))
         return self._trees[tree] if level is None else self._trees[tree].level(level)
 
     def leaves(self, kind: Kind) -> Standing:
@@ -75,40 +93,14 @@ class Grove:
 
     def standing(self, tree: str, level: int) -> Standing:
         """The groups of one level of a tree."""
-        return Standing((Kind.SUMMARY,), self.groups(tree, level).ids)
-
-    def together(self, parts: Sequence[Standing]) -> Standing:
-        """What stands in one of these."""
-        kinds = {kind for part in parts for kind in part.kinds}
-        return Standing(tuple(sorted(kinds)), self.rising(part.ids for part in parts))
-
-    def rising(self, ids: Iterable[NDArray[np.bytes_]]) -> Ids:
-        """Some ids, which may be there repeatedly, in their order."""
-        portions = (
-            np.ascontiguousarray(some[start : start + _LOOKED_AT])
-            for some in ids
-            for start in range(0, len(some), _LOOKED_AT)
-        )
-        return runs_of(self.scratch.in_order(ID, portions), self.scratch)[0]
-
-    def chosen(self, ids: Ids, others: Ids, *, among: bool) -> Ids:
-        """Those of `ids` that are, or are not, among others."""
-        column = self.scratch.column(ID)
-        for start in range(0, len(ids), _LOOKED_AT):
-            some = ids[start : start + _LOOKED_AT]
-            column.extend(some[(rows_among(some, others) >= 0) == among])
-        return column.values()
+        return summaries_of(self.groups(tree, level))
 
     def nodes(self, standing: Standing) -> Nodes:
         """Those that have a text."""
         found = (
             (kind, some) for kind in standing.kinds for some in self._snapshot.table.origins_among(kind, standing.ids)
         )
-        return Nodes(found, self.scratch)
-
-    def summaries(self, groups: Grouped) -> Nodes:
-        """Those of some groups, where they are made."""
-        return self.nodes(Standing((Kind.SUMMARY,), groups.ids))
+        return Nodes(found)
 
     def vectors(self, standing: Standing, ids: Ids) -> FloatMatrix:
         """The stored vectors of some that stand there: shape (len(ids), dimension)."""
@@ -128,7 +120,7 @@ class Grove:
         A new link weighs the cosine between child and centre of its group, out of `nodes`; the others keep their weights.
         """
         batch: Sequence[Link] = ()
-        for batch in batched(self._links(tree, before, Grouped.gathered(changed, self.scratch), nodes), WRITTEN):
+        for batch in batched(self._links(tree, before, Grouped.gathered(changed), nodes), WRITTEN):
             self._writer.links.put(batch)
         if batch:
             self._regrouped(tree)

@@ -1,5 +1,5 @@
-"""The groups of a tree as columns: which nodes are in which group, by their ids. Some 90 bytes a membership, in files where there
-are many.
+"""The groups of a tree as columns: which nodes are in which group, by their ids.
+
 
 Links are the groups: one leads from a group to each of its children. Levels are counted as the paper counts them: leaves stand
 on level 1, summaries of leaves on level 2; a group's id says its level.
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, LINK, firsts_of, id_rows, ranges, rows_among
-from hoptrail.store.scratch import Scratch
+from hoptrail.store.columns import LINK, id_rows, in_order, ranges, rows_among
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import content_id
 
@@ -77,13 +76,13 @@ class Grouped:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, links: NDArray[np.void], scratch: Scratch) -> Grouped:
+    def of(cls, links: NDArray[np.void]) -> Grouped:
         """The groups that links, rows of `LINK` in order, lead from."""
-        ids, starts = runs_of(links["source"], scratch)
+        ids, starts = runs_of(links["source"])
         return cls(ids, starts, links["target"], links["weight"])
 
     @classmethod
-    def gathered(cls, groups: Iterable[Group], scratch: Scratch) -> Grouped:
+    def gathered(cls, groups: Iterable[Group]) -> Grouped:
         """Some that come in any order. Nothing is known of their weights."""
 
         def portions() -> Iterator[NDArray[np.void]]:
@@ -95,7 +94,7 @@ class Grouped:
                 links["target"] = id_rows(child for group in some for child in group.children)
                 yield links
 
-        return cls.of(scratch.in_order(LINK, portions()), scratch)
+        return cls.of(in_order(LINK, portions()))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -153,17 +152,15 @@ class Grouped:
 
 def groups_of(snapshot: Snapshot, tree: str) -> Iterator[Group]:
     """The groups of a tree by rising id."""
-    return iter(Grouped.of(snapshot.graph.in_order(tree), snapshot.scratch))
+    return iter(Grouped.of(snapshot.graph.in_order(tree)))
 
 
-def runs_of(rising: NDArray[np.bytes_], scratch: Scratch) -> tuple[Ids, NDArray[np.int64]]:
+def runs_of(rising: NDArray[np.bytes_]) -> tuple[Ids, NDArray[np.int64]]:
     """Each of some ids once, with where it begins, and the end."""
-    ids, starts = scratch.column(ID), scratch.column(np.int64)
-    for start, first in firsts_of(rising):
-        ids.extend(rising[start : start + len(first)][first])
-        starts.extend(start + np.flatnonzero(first))
-    starts.extend(np.array([len(rising)]))
-    return ids.values(), starts.values()
+    first = np.ones(len(rising), dtype=bool)
+    first[1:] = rising[1:] != rising[:-1]
+    starts = np.flatnonzero(first)
+    return rising[starts], np.append(starts, len(rising))
 
 
 class Taken(Container[str]):

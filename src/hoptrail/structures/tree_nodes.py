@@ -1,4 +1,4 @@
-"""The nodes of one level as columns, without their texts: some 100 bytes each and 8 a source, in files where there are many.
+"""The nodes of one level as columns, without their texts: some 100 bytes each and 8 a source.
 
 `Nodes` are all that have a text, with what tells whether a summary of them is up to date; `Level` are those of them that groups
 are made of, with their vectors. Rows are places in the order of their ids. Knows neither groups nor the store.
@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, SPAN, Origins, Rows, digests_of, id_rows, ranges, rows_among
-from hoptrail.store.scratch import Scratch
-from hoptrail.structures.clustering.parting import gathered
+from hoptrail.store.columns import ID, SPAN, Origins, Rows, digests_of, id_rows, in_order, ranges, rows_among
 from hoptrail.structures.tree_memberships import Ids, texts
 from hoptrail.types import Kind
-
-_READ = 4096
-"""Nodes that are looked at together."""
 
 _NODE = np.dtype(
     [
@@ -44,14 +39,14 @@ _KINDS = tuple(Kind)
 class Nodes:
     """Sources are known by their digests."""
 
-    def __init__(self, units: Iterable[tuple[Kind, Origins]], scratch: Scratch) -> None:
+    def __init__(self, units: Iterable[tuple[Kind, Origins]]) -> None:
         """Of units in any order, some of one kind at a time."""
-        digests = scratch.column(np.int64)
+        digests = [np.zeros(0, np.int64)]
 
         def rows() -> Iterator[NDArray[np.void]]:
             written = 0
             for kind, some in units:
-                digests.extend(digests_of(some.spans))
+                digests.append(digests_of(some.spans))
                 starts = np.cumsum(some.counts) - some.counts
                 found = np.empty(len(some.ids), _NODE)
                 found["id"], found["kind"], found["words"] = some.ids, _KINDS.index(kind), some.words
@@ -61,9 +56,8 @@ class Nodes:
                 written += len(some.spans)
                 yield found
 
-        self._scratch = scratch
-        self._rows = scratch.in_order(_NODE, rows())
-        self._digests = digests.values()
+        self._rows = in_order(_NODE, rows())
+        self._digests = np.concatenate(digests)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -109,14 +103,9 @@ class Nodes:
         """Those of at most so many words."""
         ids, counts = self.ids, self._rows["words"]
         if len(self) and int(counts.max()) > words:
-            short, lengths = self._scratch.column(ID), self._scratch.column(np.uint32)
-            for start in range(0, len(self), _READ):
-                some = self._rows[start : start + _READ]
-                some = some[some["words"] <= words]
-                short.extend(np.ascontiguousarray(some["id"]))
-                lengths.extend(np.ascontiguousarray(some["words"]))
-            ids, counts = short.values(), lengths.values()
-        return Level(ids, counts, lambda: vectors(ids), self._scratch)
+            short = counts <= words
+            ids, counts = ids[short], counts[short]
+        return Level(ids, counts, lambda: vectors(ids))
 
 
 class Level:
@@ -125,16 +114,10 @@ class Level:
     `vectors` gives their vectors, shape (len(ids), dimension), of unit length; it is asked once, and only when they are needed.
     """
 
-    def __init__(
-        self,
-        ids: Ids,
-        words: NDArray[np.integer],
-        vectors: Callable[[], FloatMatrix],
-        scratch: Scratch,
-    ) -> None:
+    def __init__(self, ids: Ids, words: NDArray[np.integer], vectors: Callable[[], FloatMatrix]) -> None:
         """`words`: how many each has."""
         self.ids, self.words = ids, words
-        self._vectors, self.scratch = vectors, scratch
+        self._vectors = vectors
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -156,16 +139,16 @@ class Level:
         return list(compress(ids, (self.rows_of(id_rows(ids)) < 0).tolist()))
 
     def gathered(self, rows: NDArray[np.integer]) -> FloatMatrix:
-        """The vectors of a few rows, each read once and in their order, because they may lie in a file."""
+        """The vectors of a few rows, each read once and in their order."""
         read, places = np.unique(rows, return_inverse=True)
         found: FloatMatrix = self.matrix[read][places]
         return found
 
     def vectors(self, rows: Rows) -> FloatMatrix:
-        """Those of some rows (rising), in a file where they are too many to be held."""
+        """Those of some rows (rising)."""
         if len(rows) == len(self):
             return self.matrix
-        return gathered(self.matrix, rows, self.scratch.table)
+        return self.matrix[rows]
 
 
 def middle(vectors: FloatMatrix) -> FloatMatrix:

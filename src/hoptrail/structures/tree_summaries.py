@@ -23,7 +23,7 @@ from hoptrail.language.tasks import Language, Summarise
 from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts, kept_at_once
-from hoptrail.structures.tree_grove import Grove
+from hoptrail.structures.tree_grove import Grove, summaries_of
 from hoptrail.structures.tree_memberships import TOGETHER, Grouped, texts
 from hoptrail.structures.tree_nodes import Nodes
 from hoptrail.types import Kind, Span, Unit
@@ -103,7 +103,7 @@ class Summariser:
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        waiting = stale(groups, nodes, grove.summaries(groups))
+        waiting = stale(groups, nodes, grove.nodes(summaries_of(groups)))
         weight, done = itemgetter(1), 0
         at_once = kept_at_once(self.workshop, len(waiting), BATCH)
         for kept in batched(_weighed(groups, nodes, waiting), at_once, weight, SOURCES):

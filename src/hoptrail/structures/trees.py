@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, id_rows
+from hoptrail.store.columns import ID, id_rows, in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import TOGETHER, encode_texts
@@ -32,7 +32,7 @@ from hoptrail.structures.names import (
     SIMILARITY_TREE,
 )
 from hoptrail.structures.tree import Tree, TreeSettings
-from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_grove import Grove, Standing, chosen, rising, together
 from hoptrail.structures.tree_memberships import LEAVES, Ids, texts
 from hoptrail.types import Kind
 
@@ -95,15 +95,15 @@ class SimilarityTree(Tree):
         passages = grove.leaves(Kind.PASSAGE)
         abstract = self._abstract(grove, passages)
         if level > LEAVES:
-            return grove.together([grove.standing(self.name, level), Standing(passages.kinds, abstract)])
-        return Standing(passages.kinds, grove.chosen(passages.ids, abstract, among=False))
+            return together([grove.standing(self.name, level), Standing(passages.kinds, abstract)])
+        return Standing(passages.kinds, chosen(passages.ids, abstract, among=False))
 
     def _abstract(self, grove: Grove, passages: Standing) -> Ids:
         settled_low, settled_high = (
-            grove.rising([grove.groups(self.name, level).members]) for level in (LEAVES + 1, LEAVES + 2)
+            rising([grove.groups(self.name, level).members]) for level in (LEAVES + 1, LEAVES + 2)
         )
-        free = grove.chosen(self._least_dense(grove, passages), settled_low, among=False)
-        return grove.rising([grove.chosen(settled_high, passages.ids, among=True), free])
+        free = chosen(self._least_dense(grove, passages), settled_low, among=False)
+        return rising([chosen(settled_high, passages.ids, among=True), free])
 
     def _least_dense(self, grove: Grove, passages: Standing) -> Ids:
         """The passages that name the fewest entities a word, of those that have an extraction."""
@@ -118,8 +118,8 @@ class SimilarityTree(Tree):
                 found["id"] = ids[rows >= 0]
                 yield found
 
-        ranked = grove.scratch.in_order(_RANKED, portions())
-        return grove.rising([ranked["id"][: int(self.settings.abstract * len(ranked))]])
+        ranked = in_order(_RANKED, portions())
+        return rising([ranked["id"][: int(self.settings.abstract * len(ranked))]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class JointTree(Tree):
 
     def members(self, grove: Grove, level: int) -> Standing:
         """See `Tree.members`."""
-        return grove.together([tree.members(grove, level) for tree in self.trees])
+        return together([tree.members(grove, level) for tree in self.trees])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +184,16 @@ class EntityTree(Tree):
         if level > LEAVES + 1:
             return grove.standing(self.name, level)
         if level > LEAVES:
-            return grove.together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
+            return together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
         naming = batched((id_ for id_, entities in grove.entities() if entities), _READ)
         passages = grove.leaves(Kind.PASSAGE)
-        return Standing(passages.kinds, grove.chosen(passages.ids, grove.rising(map(id_rows, naming)), among=True))
+        return Standing(passages.kinds, chosen(passages.ids, rising(map(id_rows, naming)), among=True))
 
     def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Ids) -> FloatMatrix:
         """Of passages, those of the sentences in place of their own."""
         if Kind.PASSAGE not in members.kinds:
             return grove.vectors(members, ids)
-        found = grove.scratch.table(len(ids), workshop.encoder.identity.dimension, np.float32)
+        found = np.zeros((len(ids), workshop.encoder.identity.dimension), np.float32)
         for start in range(0, len(ids), _READ):
             some = texts(ids[start : start + _READ])
             entities = dict(grove.entities(some))

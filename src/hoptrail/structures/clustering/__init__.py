@@ -7,7 +7,7 @@ or where vectors are stored. Not covered: adding rows to groups that stand (clus
 """
 
 from hoptrail.structures.clustering.capping import Capped, Clusterer
-from hoptrail.structures.clustering.groups import Groups, Room, empty_table
+from hoptrail.structures.clustering.groups import Groups
 from hoptrail.structures.clustering.leiden import Leiden
 from hoptrail.structures.clustering.raptor import Raptor, require_packages
 from hoptrail.structures.clustering.settings import ClusteringSettings
@@ -15,8 +15,8 @@ from hoptrail.structures.clustering.settings import ClusteringSettings
 __all__ = ["Clusterer", "ClusteringSettings", "Groups", "open_clusterer"]
 
 
-def open_clusterer(settings: ClusteringSettings, room: Room = empty_table) -> Clusterer:
-    """The clusterer that the settings describe; `room` gives tables, which may lie in files, for many rows' vectors.
+def open_clusterer(settings: ClusteringSettings) -> Clusterer:
+    """The clusterer that the settings describe.
 
     Raises:
         UsageError: the method needs packages that are not installed; the message has the command that installs them.
@@ -24,8 +24,8 @@ def open_clusterer(settings: ClusteringSettings, room: Room = empty_table) -> Cl
     if settings.method == "raptor":
         require_packages()
         method = Raptor(settings.dimensions, settings.components, settings.responsibility, settings.seed)
-        return Capped(method, settings.most_words, None, settings.seed, room)
+        return Capped(method, settings.most_words, None, settings.seed)
     leiden = Leiden(
         settings.target, settings.smallest, settings.neighbours, settings.share, settings.memberships, settings.seed
     )
-    return Capped(leiden, settings.most_words, settings.largest, settings.seed, room)
+    return Capped(leiden, settings.most_words, settings.largest, settings.seed)

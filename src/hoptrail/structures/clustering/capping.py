@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Groups, Method, Room, Rows, empty_table, in_order, joined
-from hoptrail.structures.clustering.parting import gathered, parts_of
+from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order, joined
+from hoptrail.structures.clustering.parting import parts_of
 
 _BLOCK = 4096
 """Vectors compared at a time."""
@@ -51,25 +51,24 @@ class Capped:
 
     Groups with more than `most_words` words or `largest` rows (None: any number) are clustered again on their own, and halved
     where that makes no progress; a row that is longer than `most_words` by itself ends up alone. `seed` decides how many rows
-    are cut into parts; `room` gives tables, which may lie in files, for the vectors of a part.
+    are cut into parts.
     """
 
     method: Method
     most_words: int
     largest: int | None = None
     seed: int = 0
-    room: Room = empty_table
 
     def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         """See `Clusterer.cluster`."""
         if len(words) != len(vectors):
             raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
         lengths, parts = np.asarray(words), []
-        for rows in parts_of(vectors, PART, self.seed, self.room):
-            own = vectors if len(rows) == len(vectors) else gathered(vectors, rows, self.room)
+        for rows in parts_of(vectors, PART, self.seed):
+            own = vectors if len(rows) == len(vectors) else vectors[rows]
             groups = self._within_caps(own, lengths[rows])
             parts.append(Groups(rows[groups.rows], groups.starts))
-        return joined(parts, self.room)
+        return joined(parts)
 
     def _within_caps(self, vectors: FloatMatrix, lengths: Lengths) -> Groups:
         within: list[Rows] = []
@@ -88,7 +87,7 @@ class Capped:
             return []
         own = vectors if len(rows) == len(vectors) else vectors[rows]
         copies = equal_rows(own)
-        groups = self.method.group(gathered(own, np.array([found[0] for found in copies]), self.room))
+        groups = self.method.group(own[[found[0] for found in copies]])
         return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
 
     def _fits(self, group: Rows, lengths: Lengths) -> bool:

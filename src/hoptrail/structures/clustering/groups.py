@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, overload
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,6 @@ from hoptrail.models.encoder import FloatMatrix
 
 Rows = NDArray[np.intp]
 """Row numbers, rising, none twice."""
-
-Room = Callable[[int, int, Any], NDArray[Any]]
-"""Gives zeros, by number of rows, of columns, and type: in memory, or in a file where they are too many to be held."""
-
-
-def empty_table(count: int, width: int, dtype: Any) -> NDArray[Any]:
-    """A `Room` in memory."""
-    return np.zeros((count, width), dtype)
 
 
 class Groups(Sequence[tuple[int, ...]]):
@@ -81,14 +73,14 @@ def in_order(groups: Iterable[Rows]) -> Groups:
     return Groups.of(sorted({tuple(group.tolist()) for group in groups}))
 
 
-def joined(parts: Sequence[Groups], room: Room) -> Groups:
+def joined(parts: Sequence[Groups]) -> Groups:
     """The groups of parts that have no row in common."""
     if len(parts) == 1:
         return parts[0]
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     order = np.argsort(np.concatenate([part.rows[part.starts[:-1]] for part in parts]), kind="stable")
     starts = _ends(sizes[order])
-    rows = room(int(starts[-1]), 1, np.int32)[:, 0]
+    rows = np.zeros(int(starts[-1]), np.int32)
     places = np.empty(len(order), np.int64)
     places[order] = starts[:-1]
     first = 0

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Room
 
 SAMPLE = 4096
 ROUNDS = 8
@@ -35,31 +34,21 @@ Places = NDArray[np.float64]
 """Where each of some vectors lies, equal for equal ones."""
 
 
-def parts_of(vectors: FloatMatrix, most: int, seed: int, room: Room) -> Iterator[PartRows]:
+def parts_of(vectors: FloatMatrix, most: int, seed: int) -> Iterator[PartRows]:
     """All rows in parts of at most `most`; one part where there are no more. Vectors are read in their order."""
-    every = room(len(vectors), 1, np.int32)[:, 0]
-    every[:] = np.arange(len(vectors), dtype=np.int32)
-    waiting = [every]
+    waiting = [np.arange(len(vectors), dtype=np.int32)]
     while waiting:
         rows = waiting.pop()
         if len(rows) <= most:
             yield rows
         else:
-            waiting += _parted(vectors, rows, seed, room)
+            waiting += _parted(vectors, rows, seed)
 
 
-def gathered(vectors: FloatMatrix, rows: NDArray[np.integer], room: Room) -> FloatMatrix:
-    """The vectors of some rows: shape (len(rows), d)."""
-    found = room(len(rows), vectors.shape[1], vectors.dtype)
-    for block in _blocks(len(rows)):
-        found[block] = vectors[rows[block]]
-    return found
-
-
-def _parted(vectors: FloatMatrix, rows: PartRows, seed: int, room: Room) -> list[PartRows]:
+def _parted(vectors: FloatMatrix, rows: PartRows, seed: int) -> list[PartRows]:
     """Two parts, none of them empty."""
     line = _line(vectors, rows, seed)
-    places = room(len(rows), 1, np.float64)[:, 0]
+    places = np.zeros(len(rows))
     for block in _blocks(len(rows)):
         places[block] = _along(line, vectors[rows[block]])
     first: NDArray[np.bool_] = places < 0
@@ -69,8 +58,8 @@ def _parted(vectors: FloatMatrix, rows: PartRows, seed: int, room: Room) -> list
                 places[block] = _scattered(vectors[rows[block]])
         if not places.min() < places.max():  # one vector, too often for a part
             places[:] = np.arange(len(rows))
-        first = _lower_half(places, room)
-    return [_where(rows, first, room), _where(rows, ~first, room)]
+        first = _lower_half(places)
+    return [rows[first], rows[~first]]
 
 
 def _line(vectors: FloatMatrix, rows: PartRows, seed: int) -> Places:
@@ -108,27 +97,16 @@ def _scattered(vectors: FloatMatrix) -> Places:
     return found
 
 
-def _lower_half(places: Places, room: Room) -> NDArray[np.bool_]:
+def _lower_half(places: Places) -> NDArray[np.bool_]:
     """Which of the places, not all of them equal, are below a border as near to their middle as can be."""
     half = len(places) // 2
-    rising = room(len(places), 1, np.float64)[:, 0]
-    rising[:] = places
-    rising.partition(half)
+    rising = np.partition(places, half)
     below: NDArray[np.bool_] = places < rising[half]
     through: NDArray[np.bool_] = places <= rising[half]
     before, behind = half - int(below.sum()), int(through.sum()) - half
     if before == half:  # no place is lower
         return through
     return through if behind < min(before, len(places) - half) else below
-
-
-def _where(rows: PartRows, chosen: NDArray[np.bool_], room: Room) -> PartRows:
-    found, end = room(int(chosen.sum()), 1, np.int32)[:, 0], 0
-    for block in _blocks(len(rows)):
-        some = rows[block][chosen[block]]
-        found[end : end + len(some)] = some
-        end += len(some)
-    return found
 
 
 def _blocks(count: int) -> Iterator[slice]:
