@@ -1,6 +1,8 @@
-"""Writes a checkpoint as the files that ship: weights in eight bits, the manifest, the fingerprints of what was learned.
+"""Writes checkpoints as the files that ship: weights in eight bits, the manifest, the fingerprints of what was learned.
 
-    python -m training.export [--checkpoint FILE] [--out DIR] [--data DIR]
+    python -m training.export [--checkpoint FILE]... [--out DIR] [--data DIR]
+
+Several checkpoints are averaged, weight by weight; all must come from one run (Wortsman et al. 2022, Model soups, section 2).
 
 The word embeddings are the encoder's and stay there.
 """
@@ -10,12 +12,13 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hoptrail.models.learned import TRAINED, trained_on
 from hoptrail.models.minilm import WEIGHTS_SHA256
@@ -58,12 +61,18 @@ def commit() -> str:
     return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def export(checkpoint: Path, out: Path, data: Path) -> Manifest:
-    """Write the three files; returns the manifest."""
-    kept: dict[str, Any] = torch.load(checkpoint, map_location="cpu", weights_only=True)
-    progress, settings = kept["progress"], kept["settings"]
+def average(readers: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, NDArray[np.float32]]:
+    """The mean of each tensor."""
+    return {name: torch.stack([one[name].float() for one in readers]).mean(0).numpy() for name in readers[0]}
+
+
+def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
+    """Write the three files; returns the manifest, which tells of the checkpoint that went furthest."""
+    loaded: list[Any] = [torch.load(path, map_location="cpu", weights_only=True) for path in checkpoints]
+    loaded.sort(key=lambda kept: kept["progress"]["step"])
+    progress, settings = loaded[-1]["progress"], loaded[-1]["settings"]
     out.mkdir(parents=True, exist_ok=True)
-    tensors = {name: values.float().numpy() for name, values in kept["reader"].items()}
+    tensors = average([kept["reader"] for kept in loaded])
     np.savez(out / WEIGHTS, allow_pickle=False, **in_eight_bits(tensors))
     trained_on(learned_texts(data, settings["seed"])).write(out / TRAINED)
     manifest = Manifest(
@@ -79,6 +88,7 @@ def export(checkpoint: Path, out: Path, data: Path) -> Manifest:
         rounds=progress["round"],
         examples=progress["examples"],
         pieces=progress["pieces"],
+        averaged=tuple(kept["progress"]["examples"] for kept in loaded),
         shares=dict(SHARES),
         licence=LICENCE,
         sources=tuple(sources_of(data)),
@@ -90,11 +100,11 @@ def export(checkpoint: Path, out: Path, data: Path) -> Manifest:
 def main() -> int:
     """See the module."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--checkpoint", type=Path, default=Path("work") / "reader" / COOLED)
+    arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} if not given")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
     given = arguments.parse_args()
-    manifest = export(given.checkpoint, given.out, given.data)
+    manifest = export(given.checkpoint or [Path("work") / "reader" / COOLED], given.out, given.data)
     print(f"{given.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
     return 0
 

@@ -22,7 +22,10 @@ class Source(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Where weights come from. `commit` is of the code that trained; `pieces` counts word pieces that were seen."""
+    """Where weights come from. `commit` is of the code that exported; `pieces` counts word pieces that were seen.
+
+    `averaged` are the examples that each checkpoint had seen whose mean the weights are.
+    """
 
     model_config = ConfigDict(frozen=True)
     trunk_sha256: str
@@ -37,6 +40,7 @@ class Manifest(BaseModel):
     rounds: int
     examples: int
     pieces: int
+    averaged: tuple[int, ...] = ()
     shares: dict[str, float]
     licence: str
     sources: tuple[Source, ...]
