@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hoptrail.language.offline.cells import best_cell
+from hoptrail.language.offline.cells import CellFound, best_cell
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.linking import Link, find_links
 from hoptrail.language.offline.questions import Question, Wanted, analyse
@@ -116,22 +116,33 @@ class Reader:
             return []
         if question.wanted is Wanted.YES_NO:
             return self._verdicts(question)
-        avoided = [_stems(name) for name in avoid]
-        cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
-        spans = self._spans(text, question, avoided, self._readings(text))
-        found = _latest_first(sorted(spans, key=lambda one: -one.odds))
-        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
-        if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
+        cell, found = self._said(text, question, avoid)
+        if self._is_contested(question, cell, found):
             return []
         if cell:  # what a table says comes before what a text may mean
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
             found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_once(found))
 
+    def _is_contested(self, question: Question, cell: CellFound | None, found: Sequence[Found]) -> bool:
+        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
+        return bool(cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:])
+
+    def _said(self, text: str, question: Question, avoid: Sequence[str]) -> tuple[CellFound | None, list[Found]]:
+        """The cell that answers, and what the pages answer, best first."""
+        avoided = [_stems(name) for name in avoid]
+        cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
+        spans = self._spans(text, question, avoided, self._readings(text))
+        return cell, _latest_first(sorted(spans, key=lambda one: -one.odds))
+
     def linked(self, text: str, avoid: Sequence[str] = ()) -> list[Linked]:
-        """Answers from pages that go on from a statement of another page, each once, best first."""
+        """Answers from pages that go on from a statement of another page, each once, best first; none where `ranked` finds two
+        documents that contradict each other.
+        """
         question = analyse(text, self._evidence.titles)
         if question is None or question.wanted is Wanted.YES_NO:
+            return []
+        if self._is_contested(question, *self._said(text, question, avoid)):
             return []
         avoided = [_stems(name) for name in avoid]
         links = find_links(content_stems(text), self._sheets)
@@ -146,11 +157,11 @@ class Reader:
                 stated = any(link.shared & stems for stems in _stated(sheet, one))
                 support = tuple(dict.fromkeys((*first, *one.support)))
                 found.append(Linked(replace(one, support=support), link.covered, link.gain, stated))
-        found.sort(key=lambda one: -one.found.odds - one.covered)
+        found.sort(key=lambda way: -way.found.odds - way.covered)
         kept: list[Linked] = []
-        for one in found:
-            if not any(same_answer(one.found.answer, other.found.answer) for other in kept):
-                kept.append(one)
+        for way in found:
+            if not any(same_answer(way.found.answer, other.found.answer) for other in kept):
+                kept.append(way)
         return kept
 
     def _spans(
