@@ -185,3 +185,27 @@ def test_what_was_said_later_holds_and_both_are_cited(question: str, says: str) 
     found = read(question)
     assert says in (found.answer or "")
     assert len({span.document for span in found.steps[-1].support}) == 2
+
+
+@pytest.mark.parametrize(
+    "introduced", [[Piece(BlockKind.CODE, "winch --slack rope")], items("winch --slack", "winch --stop")]
+)
+def test_what_a_colon_introduces_belongs_to_the_answer(introduced: list[Piece]) -> None:
+    pieces = [
+        heading("Winch"),
+        paragraph("To lower the anchor rope of the winch slowly by hand:"),
+        *introduced,
+        paragraph("It is old."),
+    ]
+    found = (
+        OfflineLanguage()
+        .perform(
+            Read("Why lower the anchor rope of the winch slowly by hand?", tuple(passages(document("Notes", pieces))))
+        )
+        .value
+    )
+    assert found.answer is not None
+    assert found.answer.startswith("To lower the anchor rope")
+    assert "winch --slack" in found.answer
+    assert ("winch --stop" in found.answer) == (len(introduced) == 2)
+    assert "It is old" not in found.answer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
 from hoptrail.language.offline.listing import belief, item_of, listed
@@ -59,18 +60,32 @@ def _says_as_much(one: Close, best: Close) -> bool:
 
 
 def _around(said: Said) -> tuple[str, int, int]:
-    """The block of a statement, or three sentences of it, with their place in the unit's text."""
+    """The block of a statement, or three sentences of it, with what a colon introduces, and their place in the unit's text."""
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:
         return said.said, said.start, said.end
-    siblings = [one for one in statements_of(unit) if one.block == block]
+    every = statements_of(unit)
+    siblings = [one for one in every if one.block == block]
     if block is not None and siblings[-1].end - siblings[0].start <= _WHOLE_BLOCK:
         kept = siblings
     else:
         at = siblings.index(said)
         kept = siblings[max(0, at - 1) : at + 2]
+    kept += _introduced(kept[-1], every[every.index(kept[-1]) + 1 :])
     start, end = kept[0].start, kept[-1].end
     return " ".join(unit.text[start:end].split()), start, end
+
+
+def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
+    """What a statement that ends with a colon introduces: the next block, all items where it is a list; cut at `_WHOLE_BLOCK`."""
+    if not said.text.rstrip().endswith(":") or not after or after[0].block is None:
+        return []
+    first = after[0].block
+    is_list = first.kind in {BlockKind.ITEM, BlockKind.ROW}
+    together = takewhile(
+        lambda one: one.block is not None and (one.block == first or (is_list and one.block.kind is first.kind)), after
+    )
+    return [one for one in together if one.end - after[0].start <= _WHOLE_BLOCK]
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
