@@ -22,6 +22,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.syncing import ReadingOptions
 
 CHANGED, GONE = 10, 1000
 
@@ -63,9 +64,8 @@ def _write(folder: Path, number: int, what: str) -> Path:
 def _measure(what: str, work: str, folder: Path) -> None:
     passages = structures_by_name(PassageLimits())["passages"]
     started, cpu = time.perf_counter(), time.process_time()
-    report = update_index(
-        Path(work, "index"), [folder], HashedWords(), [passages], ReadingLimits(), Watcher(), sync=True
-    )
+    where, options = Path(work, "index"), ReadingOptions(sync=True)
+    report = update_index(where, [folder], HashedWords(), [passages], ReadingLimits(), Watcher(), options=options)
     counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged", "removed", "documents")}
     seconds = {"seconds": round(time.perf_counter() - started, 2), "cpu": round(time.process_time() - cpu, 2)}
     sys.stdout.write(json.dumps({"what": what, **seconds, **counts}) + "\n")

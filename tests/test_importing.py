@@ -65,6 +65,7 @@ ORDER = [
     {"recipes"},
     {"server_limits"},
     {"settings"},
+    {"contents"},
     {"syncing"},
     {"indexing"},
     {"index"},

@@ -22,7 +22,7 @@ from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
 from hoptrail.structures import declaring
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.syncing import IndexingReport
+from hoptrail.syncing import IndexingReport, ReadingOptions
 from test_indexing import Desk, counts, lines, stopping_after, write
 from world import FACTS
 
@@ -288,7 +288,8 @@ def test_other_limits_and_rebuilding_read_all_again(desk: Desk, world: Path, par
     update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher())
     assert len(parsed) == 6
     parsed.clear()
-    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher(), reread=True)
+    again = ReadingOptions(reread=True)
+    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher(), options=again)
     assert len(parsed) == 6
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from hoptrail.contents import Contents
     from hoptrail.errors import DocumentError, HoptrailError, UsageError
-    from hoptrail.index import Contents, Index
+    from hoptrail.index import Index
     from hoptrail.indexing import Watcher
     from hoptrail.settings import Settings, load_settings
     from hoptrail.syncing import IndexingReport
@@ -74,7 +75,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "UsageError",
 ]
 
-_HOMES = ("types", "errors", "settings", "syncing", "indexing", "index")
+_HOMES = ("types", "errors", "settings", "syncing", "indexing", "contents", "index")
 """Where the names above are defined; what comes first needs least."""
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 
+from hoptrail.contents import Contents, contents_of
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.repairing import damage, files_of_index
-from hoptrail.corpus.schema import FORMAT
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of as files_in
 from hoptrail.errors import DocumentError, IndexDamaged, UsageError
@@ -19,7 +19,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
 from hoptrail.language.tasks import Language
-from hoptrail.models.encoder import Encoder, EncoderIdentity
+from hoptrail.models.encoder import Encoder
 from hoptrail.models.opening import open_encoder, travelling
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.notebook import documents_html
@@ -34,52 +34,10 @@ from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
-from hoptrail.syncing import IndexingReport
-from hoptrail.types import Answer, Kind, Ranking, Usage
+from hoptrail.syncing import IndexingReport, ReadingOptions
+from hoptrail.types import Answer, Ranking
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentSummary:
-    """A document as `show` lists it; `passages` is how many it was split into."""
-
-    id: str
-    title: str
-    sources: tuple[str, ...]
-    passages: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is in an index. `usage` is what building it has cost. Where the last run has not ended (`whole` is False), only
-    `searchable` documents are found yet.
-    """
-
-    format: int
-    encoder: EncoderIdentity
-    documents: tuple[DocumentSummary, ...]
-    units: dict[Kind, int]
-    links: dict[str, int]
-    structures: tuple[str, ...]
-    usage: Usage
-    whole: bool = True
-    searchable: int = 0
-
-
-def contents_of(snapshot: Snapshot) -> Contents:
-    """What is in one state of an index."""
-    passages = snapshot.table.count_by_document(Kind.PASSAGE)
-    documents = tuple(
-        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.register.entries
-    )
-    head = snapshot.head
-    units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
-    links = snapshot.graph.count()
-    return Contents(
-        *(FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent),
-        *(head.whole, len(passages)),
-    )
 
 
 class Index:
@@ -128,12 +86,11 @@ class Index:
 
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
         a language are made by that of the settings; with `rebuild`, also where another one has made them before, and files that
-        look unchanged are read again. Where no
-        recipe gains by a model they are made by rules, unless a model has made them before. `on` says where: in this
-        process, or on a cluster (`executing.on_ray`), which gives the same index. `limits` stand in for those of the
-        settings, for sources that have passed these before. Documents whose lines a JSONL file no longer has go, unless
-        `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is named go as well;
-        without it the report's `gone` says how many files those are. The default is the setting `sync`.
+        look unchanged are read again. Where no recipe gains by a model they are made by rules, unless a model has made them
+        before. `on` says where: in this process, or on a cluster (`executing.on_ray`), which gives the same index. `limits`
+        stand in for those of the settings, for sources that have passed these before. Documents whose lines a JSONL file no
+        longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is
+        named go as well; without it the report's `gone` says how many files those are. The default is the setting `sync`.
 
         Raises:
             UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
@@ -141,24 +98,14 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        recipes = _one_or_several(recipes or self.settings.recipe)
+        recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
         performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
-        report = update_index(
-            self.folder,
-            _one_or_several(sources),
-            encoder,
-            structures,
-            limits or self.settings.reading,
-            watcher or Watcher(),
-            performer,
-            on,
-            keep_lines=keep_lines,
-            sync=self.settings.sync if sync is None else sync,
-            reread=rebuild,
-        )
-        self._forget_replies()
+        options = ReadingOptions(keep_lines, self.settings.sync if sync is None else sync, rebuild)
+        limits, watcher = limits or self.settings.reading, watcher or Watcher()
+        report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
+        _forget_replies(self.folder, self._shared)
         return report
 
     def check(self, recipes: Sequence[str]) -> None:
@@ -190,7 +137,7 @@ class Index:
         structures = self._structures(recipes)
         needed = any(structure.needs_language for structure in structures)
         if not needed or not self._asks_model(recipes, rebuild=rebuild):
-            return self._looked_for(sources, recipes)
+            return _looked_for(sources, recipes, self.settings.language)
         from hoptrail.language.chat.rehearsing import RehearsalLanguage
 
         context = self._language_context
@@ -202,17 +149,6 @@ class Index:
             watcher = watcher or Watcher()
             performer = Performer(rehearsal, rebuild=rebuild)
             return update_index(copy, sources, self.encoder, structures, self.settings.reading, watcher, performer)
-
-    def _looked_for(self, sources: Sequence[str | Path], recipes: Sequence[str]) -> IndexingReport:
-        """The estimate where no model is asked: why, and what of the sources cannot be found."""
-        language = self.settings.language
-        by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
-        found = [item for source in sources for item in files_in(Path(source))]
-        return IndexingReport(
-            documents=sum(isinstance(item, Path) for item in found),
-            failures=[item for item in found if isinstance(item, DocumentError)],
-            notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
-        )
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
         """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives the titles of
@@ -237,7 +173,7 @@ class Index:
         withdrawn = remove_documents(
             self.folder, _one_or_several(documents), self.encoder, structures, self._free_language
         )
-        self._forget_replies()
+        _forget_replies(self.folder, self._shared)
         return withdrawn
 
     def clean(self) -> bool:
@@ -315,11 +251,6 @@ class Index:
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
 
-    def sources_of(self, documents: Collection[str]) -> dict[str, str]:
-        """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
-        with self._shared.reading() as snapshot:
-            return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
-
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.
 
@@ -354,15 +285,6 @@ class Index:
     @cached_property
     def _language_context(self) -> LanguageContext:
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
-
-    def _forget_replies(self) -> None:
-        """Forget what a chat model said about documents that are no longer here."""
-        replies = RememberedReplies(self.folder / FILE)
-        mentioned = replies.documents()
-        if mentioned:
-            with self._shared.reading() as snapshot:
-                replies.forget(mentioned.difference(snapshot.register.ids()))
-        replies.close()
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """Those that `recipes` need and those that the index already has, in the order they are built."""
@@ -409,3 +331,24 @@ class Index:
 def _one_or_several(given: T | Iterable[T]) -> list[T]:
     """A text alone is one name, not its characters."""
     return [cast("T", given)] if isinstance(given, str | Path) else list(cast("Iterable[T]", given))
+
+
+def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
+    """The estimate where no model is asked: why, and what of the sources cannot be found."""
+    by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
+    found = [item for source in sources for item in files_in(Path(source))]
+    return IndexingReport(
+        documents=sum(isinstance(item, Path) for item in found),
+        failures=[item for item in found if isinstance(item, DocumentError)],
+        notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
+    )
+
+
+def _forget_replies(folder: Path, shared: SharedSnapshot) -> None:
+    """Forget what a chat model said about documents that are no longer here."""
+    replies = RememberedReplies(folder / FILE)
+    mentioned = replies.documents()
+    if mentioned:
+        with shared.reading() as snapshot:
+            replies.forget(mentioned.difference(snapshot.register.ids()))
+    replies.close()

@@ -23,7 +23,7 @@ from hoptrail.store.register import Withdrawn, removal_mark, remove_unsourced, w
 from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, tell_nobody
 from hoptrail.structures.declaring import Structure
-from hoptrail.syncing import IndexingReport, read_all
+from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
 
@@ -62,15 +62,9 @@ def update_index(
     watcher: Watcher,
     performer: Performer | None = None,
     executor: Executor = HERE,
-    *,
-    keep_lines: bool = False,
-    sync: bool = False,
-    reread: bool = False,
+    options: ReadingOptions = USUAL,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
-
-    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
-    are no longer in a folder among `sources` go, too. With `reread`, files that look unchanged are read again.
 
     What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
 
@@ -96,7 +90,7 @@ def update_index(
             executor,
         )
         with _spending(workshop, started) as spent:
-            report = read_all(where, sources, limits, workshop, keep_lines=keep_lines, sync=sync, reread=reread)
+            report = read_all(where, sources, limits, workshop, options)
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:

@@ -1,18 +1,106 @@
-"""How answers and indexes look in a notebook: short, with the trail and the cited words marked. What documents say is escaped."""
+"""How answers and indexes look in a notebook and at a prompt: short, with the trail and the cited words marked.
+
+What documents say is escaped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hoptrail.types import Answer, Evidence, Hop, Statement
+from typing import Protocol
 
 SHOWN_DOCUMENTS = 10
 
+SURE, LIKELY = 0.8, 0.5
+"""Confidences from which an answer is called sure and likely."""
 
-def answer_html(answer: Answer) -> str:
+
+class _Placed(Protocol):
+    """What stands somewhere in a document."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+
+class _Evidence(_Placed, Protocol):
+    """What is shown of `types.Evidence`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def hop(self) -> int: ...
+
+
+class _Statement(_Placed, Protocol):
+    """What is shown of `types.Statement`."""
+
+    @property
+    def said(self) -> str: ...
+
+
+class _Hop(Protocol):
+    """What is shown of `types.Hop`."""
+
+    @property
+    def asked(self) -> str: ...
+
+    @property
+    def answer(self) -> str | None: ...
+
+    @property
+    def verdict(self) -> str: ...
+
+
+class _Trail(Protocol):
+    """What is shown of `types.Trail`."""
+
+    def __iter__(self) -> Iterator[_Hop]: ...
+
+    def __len__(self) -> int: ...
+
+
+class _Answer(Protocol):
+    """What is shown of `types.Answer`, which knows this module and not the other way round."""
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def text(self) -> str | None: ...
+
+    @property
+    def confidence(self) -> float | None: ...
+
+    @property
+    def certainty(self) -> str: ...
+
+    @property
+    def trail(self) -> _Trail: ...
+
+    @property
+    def evidence(self) -> Sequence[_Evidence]: ...
+
+    @property
+    def closest(self) -> Sequence[_Statement]: ...
+
+
+def certainty(confidence: float) -> str:
+    """A confidence in words."""
+    return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
+
+
+def answer_line(answer: _Answer) -> str:
+    """An answer where there is one line for it: what it says, how sure it is, how much it stands on."""
+    said = "not settled" if answer.text is None else repr(answer.text)
+    sure = "" if answer.confidence is None else f", {answer.certainty} ({answer.confidence:.2f})"
+    return f"<Answer {said}{sure}, {len(answer.trail)} hops, {len(answer.evidence)} citations>"
+
+
+def answer_html(answer: _Answer) -> str:
     """The answer, how sure it is, the trail with its evidence; or that nothing is settled, and what is closest."""
     head = (
         f"<p><strong>{escape(answer.text)}</strong>{_sure(answer)}</p>"
@@ -39,27 +127,27 @@ def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> st
     return f"<p>An index at {escape(folder)}: {len(documents):,} documents.</p><table>{head}{rows}</table>{more}"
 
 
-def _sure(answer: Answer) -> str:
+def _sure(answer: _Answer) -> str:
     return "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
 
 
-def _unsettled(answer: Answer) -> str:
+def _unsettled(answer: _Answer) -> str:
     closest = "".join(map(_closest, answer.closest))
     return "<p><strong>Not settled.</strong></p>" + (f"<p>Closest:</p><ul>{closest}</ul>" if closest else "")
 
 
-def _closest(statement: Statement) -> str:
+def _closest(statement: _Statement) -> str:
     return f"<li>{escape(statement.said)} <em>{_place(statement)}</em></li>"
 
 
-def _hop(hop: Hop, evidence: list[Evidence]) -> str:
+def _hop(hop: _Hop, evidence: list[_Evidence]) -> str:
     quotes = "".join(
         f"<blockquote>{_marked(item.text, hop.answer or '')} <em>{_place(item)}</em></blockquote>" for item in evidence
     )
-    return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict.value)}{quotes}</li>"
+    return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
 
 
-def _place(item: Evidence | Statement) -> str:
+def _place(item: _Placed) -> str:
     return escape(", ".join(filter(None, (item.title, item.place))))
 
 

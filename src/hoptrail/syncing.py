@@ -45,19 +45,33 @@ class IndexingReport:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """What becomes of documents that their sources no longer hold, and what is read again.
+
+    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
+    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again.
+    """
+
+    keep_lines: bool = False
+    sync: bool = False
+    reread: bool = False
+
+
+USUAL = ReadingOptions()
+
+
 def read_all(
     where: Path,
     sources: Sequence[str | Path],
     limits: ReadingLimits,
     workshop: Workshop,
-    *,
-    keep_lines: bool,
-    sync: bool,
-    reread: bool,
+    options: ReadingOptions = USUAL,
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
-    `where` is the index folder. Files that are as they were when they were last read, in the same way, are not read; with `reread` all are.
+    `where` is the index folder. Files that are as they were when they were last read, in the same way, are not read, unless
+    `options` say so.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
     register = Register(workshop.writer, where, findings, reading)
@@ -65,18 +79,10 @@ def read_all(
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
         return workshop.writer.snapshot().view.documents.files(paths, reading)
 
-    which = nothing_known if reread or keep_lines else known
+    which = nothing_known if options.reread or options.keep_lines else known
     read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
     for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
-        entered = register.enter(documents)
-        report.added += entered.added
-        report.updated += entered.updated
-        report.unchanged += entered.unchanged
-        report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
-        report.failures += [
-            DocumentError(source, "another document before it has the same id; the first one is kept")
-            for source in entered.repeated
-        ]
+        _enter(documents, register, report)
         workshop.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
         if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
@@ -84,12 +90,10 @@ def read_all(
             workshop.pause()
     register.write()
     workshop.pause()
-    whole = set[str]() if keep_lines else findings.whole
+    whole = set[str]() if options.keep_lines else findings.whole
     _clear(register.unread(whole), register, workshop)
-    folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
-    for folder in sorted(folders):
-        if folders.isdisjoint(folder.parents):
-            _forget_gone(folder, register, workshop, findings, report, sync=sync)
+    for folder in _outermost_folders(sources):
+        _forget_gone(folder, register, workshop, findings, report, sync=options.sync)
     report.removed = register.withdrawn
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or report.added or report.updated or report.removed:
@@ -104,12 +108,31 @@ def _way_of_reading(limits: ReadingLimits) -> str:
     return content_id("", fingerprint(limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text"))
 
 
+def _enter(documents: Sequence[Document], register: Register, report: IndexingReport) -> None:
+    """Note documents that were read, and what they are to the index."""
+    entered = register.enter(documents)
+    report.added += entered.added
+    report.updated += entered.updated
+    report.unchanged += entered.unchanged
+    report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
+    report.failures += [
+        DocumentError(source, "another document before it has the same id; the first one is kept")
+        for source in entered.repeated
+    ]
+
+
 def _clear(sources: Iterable[str], register: Register, workshop: Workshop) -> None:
     """Note that nothing stands at these sources any more."""
     for some in batched(sources, BATCH_DOCUMENTS):
         register.clear(some)
         register.write()
         workshop.pause()
+
+
+def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
+    """The folders among the sources that are in no other of them."""
+    folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
+    return [folder for folder in sorted(folders) if folders.isdisjoint(folder.parents)]
 
 
 def _forget_gone(

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
-ID_DIGITS = 20
+from hoptrail.notebook import answer_html, answer_line, certainty
 
-SURE, LIKELY = 0.8, 0.5
-"""Confidences from which an answer is called sure and likely."""
+ID_DIGITS = 20
 
 
 def content_id(prefix: str, *parts: str) -> str:
@@ -361,11 +360,6 @@ class Trail:
         return len(self.hops)
 
 
-def certainty(confidence: float) -> str:
-    """A confidence in words."""
-    return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way.
@@ -403,13 +397,9 @@ class Answer:
         return "" if self.confidence is None else certainty(self.confidence)
 
     def __repr__(self) -> str:
-        said = "not settled" if self.text is None else repr(self.text)
-        sure = "" if self.confidence is None else f", {self.certainty} ({self.confidence:.2f})"
-        return f"<Answer {said}{sure}, {len(self.trail)} hops, {len(self.evidence)} citations>"
+        return answer_line(self)
 
     def _repr_html_(self) -> str:
-        from hoptrail.notebook import answer_html
-
         return answer_html(self)
 
     @property

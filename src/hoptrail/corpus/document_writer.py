@@ -43,7 +43,7 @@ class DocumentWriter:
             )
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
-        """How files are known again at which a document stands."""
+        """How files are known again at which a document stands, and in which way they were read."""
         self._database.run_each(
             "INSERT OR REPLACE INTO files (path, document, size, modified, changed, digest, reading) "
             "SELECT ?1, document, ?2, ?3, ?4, ?5, ?6 FROM sources WHERE source = ?1",

@@ -6,7 +6,7 @@ before. What was removed is out of all files when `commit` returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.state import State, count_commit, mark_unclean, write_state
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.units import UnitWriter
-from hoptrail.documents.marks import FileMark
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
@@ -49,8 +48,8 @@ def writing_to(folder: Path, wait: float = WAIT) -> Iterator[Writer]:
 
 
 class Writer:
-    """The one process that changes an index, with its `links`, `names` and `extractions`, which go by the numbers of units. Use
-    `writing_to`.
+    """The one process that changes an index, with its `documents`, and its `links`, `names` and `extractions`, which go by the
+    numbers of units. Use `writing_to`.
     """
 
     def __init__(self, database: Database, wait: float) -> None:
@@ -62,8 +61,8 @@ class Writer:
         """From what is committed."""
         self._segments = SegmentWriter(self._database)
         self._numbering = Numbering(self._database, Texts(self._database, self._segments))
-        self._documents = DocumentWriter(self._database)
-        self._units = UnitWriter(self._segments, self._documents, self._numbering)
+        self.documents = DocumentWriter(self._database)
+        self._units = UnitWriter(self._segments, self.documents, self._numbering)
         self._cleaning = Cleaning(self._database, self._segments, self._wait)
         self.links = LinkWriter(self._segments, self._numbering)
         self.names = NameWriter(self._segments)
@@ -78,16 +77,12 @@ class Writer:
 
     def put_documents(self, documents: Iterable[Document]) -> None:
         """Add documents; one that is there already has the new sources (its text cannot be another)."""
-        self._documents.put(documents)
-
-    def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
-        """How files are known again at which a document stands, and in which way they were read."""
-        self._documents.put_files(files, reading)
+        self.documents.put(documents)
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""
         self._remove(self._units.remove_within(ids))
-        self._documents.remove(ids)
+        self.documents.remove(ids)
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
         """Add or replace units; `vectors` has one row a unit. Their numbers."""

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
+from hoptrail.index import Index
 from hoptrail.language.opening import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
@@ -37,6 +38,7 @@ from hoptrail.serving.options import (
     WRONG_USAGE,
     AsJson,
     IndexFolder,
+    IndexFoundOrNew,
     LanguageName,
     Place,
     RayAddress,
@@ -56,6 +58,7 @@ from hoptrail.settings import load_settings
 from hoptrail.store.finding import refuse_documents
 from hoptrail.store.place import index_folder
 from hoptrail.store.snapshot import Snapshot
+from hoptrail.syncing import IndexingReport
 
 INTERRUPTED = 130
 """What the command-line library ends with when a command that does not watch for signals is interrupted."""
@@ -112,15 +115,7 @@ def program(
 @app.command(rich_help_panel=DAILY)
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--index",
-            metavar="DIR",
-            parser=index_folder,
-            help="The folder of the index; without it, that of this folder or of one above it, or a new one here.",
-        ),
-    ] = None,
+    folder: IndexFoundOrNew = None,
     recipes: Annotated[
         list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
     ] = None,
@@ -150,10 +145,7 @@ def index(
     if estimate:
         if on != LOCAL or address:
             raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
-        with watching() as watcher, without_failed_tasks_logged():
-            report = opened.estimate(sources or [], named(recipes), watcher, rebuild=rebuild)
-        console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
-        console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
+        report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
@@ -161,6 +153,16 @@ def index(
         console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
+
+
+def _estimated(
+    opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool
+) -> IndexingReport:
+    with watching() as watcher, without_failed_tasks_logged():
+        report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
+    console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
+    console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
+    return report
 
 
 @app.command(rich_help_panel=DAILY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from hoptrail.serving.options import (
     print_json,
     say_unfinished,
 )
+from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Answer
 
 PROMPT = "? "
@@ -79,7 +80,13 @@ def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
 
 def _show(index: Index, answer: Answer) -> None:
     shown = {item.document for item in answer.evidence} | {item.document for item in answer.closest}
-    console_of().print(render.render_answer(answer, index.sources_of(shown)))
+    console_of().print(render.render_answer(answer, _sources_of(index, shown)))
+
+
+def _sources_of(index: Index, documents: Collection[str]) -> dict[str, str]:
+    """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
+    with Snapshot.open(index.folder) as snapshot:
+        return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
 
 
 def _lines() -> Iterator[str]:

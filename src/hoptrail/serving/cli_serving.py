@@ -29,15 +29,17 @@ from hoptrail.store.place import index_folder
 OPEN_SECONDS = 1.0
 """After which a server listens."""
 
+Served = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FOLDER",
+        help="A folder of documents, which is indexed first; the folder of an index; or the address of a published one.",
+    ),
+]
+
 
 def serve(
-    where: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FOLDER",
-            help="A folder of documents, which is indexed first; the folder of an index; or the address of a published one.",
-        ),
-    ] = None,
+    where: Served = None,
     folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as an option.")] = None,
     workspaces: Annotated[
         list[str] | None,
@@ -67,8 +69,6 @@ def serve(
     from hoptrail.serving.server.workspaces import Workspace
 
     alone = [one for one in (where, folder) if one is not None]
-    if not alone and not workspaces and (found := find_index()) is not None:
-        alone = [str(found)]
     indexes = _indexes(alone, workspaces or [], settings, language)
     if where is not None and _is_documents(where):
         _index_documents(indexes["main"], where, named(recipes))
@@ -78,17 +78,18 @@ def serve(
     limits = next(iter(indexes.values())).settings.server
     served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
-    hosts = {*LOOPBACK, host, *named(names)}
-    app = create_app(served, keys, hosts, limits, agents_may_change=agents_may_change)
+    app = create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits, agents_may_change=agents_may_change)
     serve_app(app, host, port, limits)
 
 
 def _indexes(alone: list[str], listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
-    """The indexes to serve, by the names of their workspaces.
+    """The indexes to serve, by the names of their workspaces; where none is named, that of this folder or of one above it.
 
     Raises:
         UsageError: none is named, or an entry is not `NAME=INDEX`, or a name is there twice.
     """
+    if not alone and not listed and (found := find_index()) is not None:
+        alone = [str(found)]
     pairs = [("main", where) for where in alone]
     pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in listed)]
     if not pairs or not all(name and where for name, where in pairs):

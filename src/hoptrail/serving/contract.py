@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.index import Contents
+from hoptrail.contents import Contents
 from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:

@@ -42,6 +42,15 @@ IndexFolder = Annotated[
         help="The folder of the index; without it, that of this folder or of one above it.",
     ),
 ]
+IndexFoundOrNew = Annotated[
+    Path | None,
+    typer.Option(
+        "--index",
+        metavar="DIR",
+        parser=index_folder,
+        help="The folder of the index; without it, that of this folder or of one above it, or a new one here.",
+    ),
+]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
 ]

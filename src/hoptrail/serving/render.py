@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.contents import Contents
 from hoptrail.errors import DocumentError
-from hoptrail.index import Contents
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED

@@ -103,7 +103,7 @@ class RowWriter:
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
         """How files are known again: no news for readers."""
         if files:
-            self._inner.put_files(files, reading)
+            self._inner.documents.put_files(files, reading)
             self.has_files = True
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.contents import Contents, DocumentSummary
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.errors import UsageError
-from hoptrail.index import Contents, DocumentSummary
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json

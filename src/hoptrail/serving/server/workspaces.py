@@ -12,8 +12,9 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
+from hoptrail.contents import Contents, DocumentSummary, contents_of
 from hoptrail.errors import UsageError
-from hoptrail.index import Contents, DocumentSummary, Index, contents_of
+from hoptrail.index import Index
 from hoptrail.language.opening import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
