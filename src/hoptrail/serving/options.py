@@ -87,16 +87,14 @@ def open_index(
     return Index(folder, settings_with(settings_file, language, folder, rehearsed=rehearsed))
 
 
-def found_or_new(folder: Path, *, estimate: bool = False) -> Path:
-    """The index of a folder or of one above it; else a new one, of which it is said where it is made. An estimate makes
-    nothing.
-    """
+def found_or_new(folder: Path, *, make: bool = True) -> Path:
+    """The index of a folder or of one above it; else where a new one goes, which is made and told unless `make` is false."""
     folder = folder.expanduser()
     found = find_index(folder)
     if found is not None:
         return index_folder(found)
     new = new_index(folder)
-    if not estimate:
+    if make:
         because = f", because {new.why}" if new.why else ""
         console_of(error=True).print(plain(f"The index is made in {new.folder}{because}."), soft_wrap=True)
         make_index_folder(new.folder)

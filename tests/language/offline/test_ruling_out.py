@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.questions import analyse
-from hoptrail.language.offline.ruling_out import may_answer
+from hoptrail.language.offline.ruling_out import asks_twice, may_answer
 from hoptrail.language.tasks import Read
 from hoptrail.types import Unit
 
@@ -47,3 +47,17 @@ def test_two_values_in_one_sentence_are_not_told_apart(passage: MakeUnit) -> Non
     )
     read = Read("Which is longer, the Foss Winch or the Arden Winch?", evidence)
     assert OfflineLanguage().perform(read).value.confidence < 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "twice"),
+    [
+        ("With whom will the new hand sail and where is her cabin?", True),
+        ("Who built the Gull, and when?", True),
+        ("Who built the Gull and the Tern?", False),
+        ("What does the ferry cost and carry?", False),
+        ("Which boat was built first, the Gull or the Tern?", False),
+    ],
+)
+def test_two_things_that_are_asked_for_have_no_one_answer(question: str, *, twice: bool) -> None:
+    assert asks_twice(question) == twice

@@ -15,7 +15,7 @@ from hoptrail.language.offline.hops import Followed, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
 from hoptrail.language.offline.questions import Wanted, analyse
 from hoptrail.language.offline.reading import Found, Linked, Reader, same_answer
-from hoptrail.language.offline.ruling_out import is_computed, may_answer, share_of_strangers
+from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.mentions import Shape, find_mentions
@@ -25,6 +25,9 @@ _VERDICT = 0.25
 """The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
 (FEVER .87, balanced), and no better than chance where several facts imply it (StrategyQA .55).
 """
+
+_COVERED = 0.6
+"""The share of a question that two statements must say together to answer it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,11 @@ def _whole_side(answer: str, comparison: Comparison | None) -> str:
 def _linked(question: str, evidence: EvidencePages, reader: Reader) -> list[Linked]:
     asked = analyse(question, evidence.titles)
     named = [mention.text for mention in find_mentions(question, question=True)]
-    return [one for one in reader.linked(question, named) if may_answer(one.found.answer, asked, None)]
+    return [
+        one
+        for one in reader.linked(question, named)
+        if one.is_stated and one.covered >= _COVERED and may_answer(one.found.answer, asked, None)
+    ]
 
 
 def _sides(question: str) -> tuple[str, ...]:
@@ -170,7 +177,6 @@ def _read_linked(best: Linked, studied: Studied) -> Option:
         linked_odds=cut(found.odds),
         covered=best.covered,
         gain=best.gain,
-        stated=float(best.is_stated),
         odds=cut(found.odds),
         helps=found.helps,
         strangers=studied.strangers,
@@ -191,7 +197,7 @@ def read_by_hops(
 ) -> Reading:
     """Answer `question` by what is most probably right, one step for each hop with its support."""
     studied = study(question[: settings.question_characters], evidence, reader, settings)
-    if is_computed(studied.question, evidence):
+    if is_computed(studied.question, evidence) or asks_twice(studied.question):
         return Reading(None, studied.followed.steps)
     judge = judge or stored_judge()
     judged = [(_believed(option, judge), option) for option in options(studied)]

@@ -19,7 +19,7 @@ class Evidence:
     """What speaks for and against an answer; odds are log odds, cut at `_MOST`. What does not apply is 0.
 
     An answer is found `at_once`, `by_hops`, by what is `compared`, or `linked`. `odds`, `lead` and `helps` are those of the
-    weakest hop, `covered`, `gain` and `stated` those of a link. `agreed` and `against` count the other ways that gave the same
+    weakest hop, `covered` and `gain` those of a link. `agreed` and `against` count the other ways that gave the same
     and that gave something else, `hops` how many there were beyond the first; `strangers` is the share of the question's names
     that the evidence does not know.
     """
@@ -31,7 +31,6 @@ class Evidence:
     linked_odds: float = 0.0
     covered: float = 0.0
     gain: float = 0.0
-    stated: float = 0.0
     cell: float = 0.0
     verdict: float = 0.0
     verdict_odds: float = 0.0

@@ -13,6 +13,7 @@ from hoptrail.text.words import content_stems, words
 
 _YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
 _COMPUTED = content_stems("left remaining remains difference average altogether")
+_AND_ASKS = re.compile(r"\w,? and (?:who|whom|what|which|where|when|why|how)\b", re.IGNORECASE)
 _HOW_MUCH = re.compile(
     r"\s*(?:how (?:much|many|long|far|big|large)|what (?:is|was) the (?:difference|average))\b", re.IGNORECASE
 )
@@ -42,6 +43,11 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
         words_for & line.stems and (asked - words_for) & (line.stems | page.title_stems)
         for page, line in evidence.lines
     )
+
+
+def asks_twice(question: str) -> bool:
+    """Whether two things are asked for, which no one answer can be: `With whom will Ida sit and where is the desk?`."""
+    return _AND_ASKS.search(question) is not None
 
 
 def may_answer(answer: str, asked: Question | None, comparison: Comparison | None) -> bool:
