@@ -135,11 +135,10 @@ def index(
     settings: SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
-    is_told = bool(sources or recipes)
-    folder = folder or found_or_new(Path.cwd(), make=is_told and not estimate)
+    folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
     refuse_documents(folder)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
-    if not is_told:
+    if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
     if not sources and not Snapshot.exists(folder):
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
