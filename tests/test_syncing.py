@@ -329,12 +329,12 @@ def test_what_can_be_found_is_said_while_indexing_has_not_ended(
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(2))
     index = Index(desk.folder)
-    contents = contents_json(index.contents())
-    assert (contents["whole"], contents["searchable"]) == (False, 2)
+    contents = index.contents()
+    assert (contents.whole, contents.searchable) == (False, 2)
     say_unfinished(index)
     assert "indexing has not ended: 2 of 6 documents can be found so far" in capsys.readouterr().err
     desk.index(world)
-    assert contents_json(index.contents())["whole"] is True
+    assert index.contents().whole
     say_unfinished(index)
     assert capsys.readouterr().err == ""
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hoptrail.corpus.places import refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
@@ -104,6 +105,7 @@ def _indexes(alone: list[str], listed: list[str], settings: Path | None, languag
 
 def _opened(where: str, settings: Path | None, language: str | None) -> Index:
     if not is_address(where):
+        refuse_old_index(Path(where).expanduser())
         place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
         return open_index(place, settings, language)
     from hoptrail.serving.server.published import PublishedIndex, folder_of

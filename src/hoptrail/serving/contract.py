@@ -63,7 +63,7 @@ def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
 
 def contents_json(contents: Contents) -> Json:
     """`source` is the first place a document was read from, `sources` all of them; empty for one that goes when a run
-    that was stopped ends. Where that is so, `whole` is false, and `searchable` documents are found.
+    that was stopped ends.
     """
     return {
         "format": contents.format,
@@ -86,8 +86,6 @@ def contents_json(contents: Contents) -> Json:
         "links": contents.links,
         "structures": list(contents.structures),
         "usage": _usage_json(contents.usage),
-        "whole": contents.whole,
-        "searchable": contents.searchable,
     }
 
 

@@ -369,4 +369,4 @@ def test_without_the_package_the_command_says_what_to_install(
     monkeypatch.setattr("hoptrail.serving.cli_mcp.find_spec", lambda _: None)
     ended = hoptrail("mcp", "--index", tmp_path)
     assert ended.code == 2
-    assert "pip install hoptrail[mcp]" in ended.err
+    assert "pip install 'hoptrail[mcp]'" in ended.err

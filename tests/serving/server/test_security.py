@@ -400,7 +400,7 @@ def test_bombs_and_broken_files_cost_only_themselves(client: TestClient) -> None
         ("entities.docx", docx({"[Content_Types].xml": b"<Types/>", "word/document.xml": entities})),
         ("broken.pdf", b"%PDF-1.7\ngarbage"),
         ("links.docx", docx({"../../escape": b"x"})),
-        ("page.exe", b"MZ"),
+        ("page.exe", b"MZ\x90\x00\x03\x00\x00\x00\x04\x00"),
         ("good.txt", b"The heron was painted by Ida Berg."),
     ]
     assert len(bomb) < ServerLimits().upload

@@ -14,7 +14,7 @@ from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import Followed, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
 from hoptrail.language.offline.questions import Wanted, analyse
-from hoptrail.language.offline.reading import Found, Linked, Reader, same_answer
+from hoptrail.language.offline.reading import Found, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
@@ -25,9 +25,6 @@ _VERDICT = 0.25
 """The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
 (FEVER .87, balanced), and no better than chance where several facts imply it (StrategyQA .55).
 """
-
-_COVERED = 0.6
-"""The share of a question that two statements must say together to answer it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,6 @@ class Studied:
     question: str
     followed: Followed
     at_once: tuple[Found, ...]
-    linked: tuple[Linked, ...]
     strangers: float
 
 
@@ -60,8 +56,7 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     at_once = _at_once(question, followed, sides, evidence, reader)
     conditions = [plan.questions[at] for at in plan.agreeing]
     strangers = max(share_of_strangers(one, evidence) for one in (question, *conditions))
-    linked = () if sides or plan.comparison else _linked(question, evidence, reader)
-    return Studied(question, followed, tuple(at_once), tuple(linked), strangers)
+    return Studied(question, followed, tuple(at_once), strangers)
 
 
 def _at_once(
@@ -87,16 +82,6 @@ def _whole_side(answer: str, comparison: Comparison | None) -> str:
     return next((side for side in sides if content_stems(answer) < content_stems(side)), answer)
 
 
-def _linked(question: str, evidence: EvidencePages, reader: Reader) -> list[Linked]:
-    asked = analyse(question, evidence.titles)
-    named = [mention.text for mention in find_mentions(question, question=True)]
-    return [
-        one
-        for one in reader.linked(question, named)
-        if one.is_stated and one.covered >= _COVERED and may_answer(one.found.answer, asked, None)
-    ]
-
-
 def _sides(question: str) -> tuple[str, ...]:
     """The two names between which a question lets choose: `Which is older, Ida Berg or Bo Marsh?`."""
     names = [one for one in find_mentions(question, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
@@ -107,21 +92,14 @@ def _sides(question: str) -> tuple[str, ...]:
 
 
 def options(studied: Studied) -> list[Option]:
-    """The answers of the plan, of reading at once and of linked statements, each once."""
-    if studied.strangers == 1.0:
-        return []
-    ways: list[Option] = []
-    if studied.followed.answer is not None:
-        ways.append(_planned(studied.followed.answer, studied))
-    ways += [_read_at_once(one, studied) for one in studied.at_once[:1]]
-    ways += [_read_linked(one, studied) for one in studied.linked[:1]]
+    """The plan's answer and that of reading at once, as far as there are."""
     found: list[Option] = []
-    for at, way in enumerate(ways):
-        others = [other for place, other in enumerate(ways) if place != at]
-        agreed = sum(same_answer(way.answer, other.answer) for other in others)
-        if not any(same_answer(way.answer, other.answer) for other in found):
-            weighed = replace(way.evidence, agreed=float(agreed), against=float(len(others) - agreed))
-            found.append(replace(way, evidence=weighed))
+    if studied.strangers == 1.0:
+        return found
+    if studied.followed.answer is not None:
+        found.append(_planned(studied.followed.answer, studied))
+    if studied.at_once and not (found and same_answer(found[0].answer, studied.at_once[0].answer)):
+        found.append(_read_at_once(studied.at_once[0], studied))
     return found
 
 
@@ -143,6 +121,8 @@ def _planned(answer: str, studied: Studied) -> Option:
         odds_by_hops=cut(weakest.odds) * several,
         lead=cut(weakest.lead),
         helps=weakest.helps,
+        agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
+        against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
         said=weakest.said,
@@ -162,27 +142,13 @@ def _read_at_once(best: Found, studied: Studied) -> Option:
         odds=cut(best.odds),
         lead=cut(best.lead),
         helps=best.helps,
+        against=float(followed.answer is not None),
         hops=float(len(followed.plan.questions) - 1),
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
         said=best.said,
     )
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
-
-
-def _read_linked(best: Linked, studied: Studied) -> Option:
-    found = best.found
-    evidence = Evidence(
-        linked=1.0,
-        linked_odds=cut(found.odds),
-        covered=best.covered,
-        gain=best.gain,
-        odds=cut(found.odds),
-        helps=found.helps,
-        strangers=studied.strangers,
-        said=found.said,
-    )
-    return Option(found.answer, (Step(studied.question, found.answer, found.support),), evidence)
 
 
 def _believed(option: Option, judge: Judge) -> float:

@@ -18,19 +18,14 @@ from importlib.resources import files
 class Evidence:
     """What speaks for and against an answer; odds are log odds, cut at `_MOST`. What does not apply is 0.
 
-    An answer is found `at_once`, `by_hops`, by what is `compared`, or `linked`. `odds`, `lead` and `helps` are those of the
-    weakest hop, `covered` and `gain` those of a link. `agreed` and `against` count the other ways that gave the same
-    and that gave something else, `hops` how many there were beyond the first; `strangers` is the share of the question's names
-    that the evidence does not know.
+    `odds`, `lead`, `helps` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
+    `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
+    names that the evidence does not know.
     """
 
     at_once: float = 0.0
     by_hops: float = 0.0
     compared: float = 0.0
-    linked: float = 0.0
-    linked_odds: float = 0.0
-    covered: float = 0.0
-    gain: float = 0.0
     cell: float = 0.0
     verdict: float = 0.0
     verdict_odds: float = 0.0

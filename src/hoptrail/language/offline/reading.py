@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hoptrail.language.offline.cells import CellFound, best_cell
+from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.linking import Link, find_links
 from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
@@ -83,16 +82,6 @@ class Found:
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.odds))))
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """An answer that two statements give together, as in `linking.Link`; `is_stated`: its own says a word that joins them."""
-
-    found: Found
-    covered: float
-    gain: float
-    is_stated: bool
-
-
 class Reader:
     """Reads plain questions against one set of evidence. `model` reads the texts."""
 
@@ -116,65 +105,22 @@ class Reader:
             return []
         if question.wanted is Wanted.YES_NO:
             return self._verdicts(question)
-        cell, found = self._said(text, question, avoid)
-        if self._is_contested(question, cell, found):
+        avoided = [_stems(name) for name in avoid]
+        cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
+        found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
+        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
+        if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
             return []
         if cell:  # what a table says comes before what a text may mean
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
             found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_once(found))
 
-    def _is_contested(self, question: Question, cell: CellFound | None, found: Sequence[Found]) -> bool:
-        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
-        return bool(cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:])
-
-    def _said(self, text: str, question: Question, avoid: Sequence[str]) -> tuple[CellFound | None, list[Found]]:
-        """The cell that answers, and what the pages answer, best first."""
-        avoided = [_stems(name) for name in avoid]
-        cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
-        spans = self._spans(text, question, avoided, self._readings(text))
-        return cell, _latest_first(sorted(spans, key=lambda one: -one.odds))
-
-    def linked(self, text: str, avoid: Sequence[str] = ()) -> list[Linked]:
-        """Answers from pages that go on from a statement of another page, each once, best first; none where `ranked` finds two
-        documents that contradict each other.
-        """
-        question = analyse(text, self._evidence.titles)
-        if question is None or question.wanted is Wanted.YES_NO:
-            return []
-        if self._is_contested(question, *self._said(text, question, avoid)):
-            return []
-        avoided = [_stems(name) for name in avoid]
-        links = find_links(content_stems(text), self._sheets)
-        sheets = [self._sheets[link.rank] for link in links]
-        readings = self._model.read(
-            [ToRead(text, sheet.text, _shown(link), sheet.barred) for link, sheet in zip(links, sheets, strict=True)]
-        )
-        found: list[Linked] = []
-        for link, sheet, reading in zip(links, sheets, readings, strict=True):
-            first = link.sheet.support(link.part)
-            for one in self._spans(text, question, avoided, [(link.rank, sheet, reading)]):
-                stated = any(link.shared & stems for stems in _stated(sheet, one))
-                support = tuple(dict.fromkeys((*first, *one.support)))
-                found.append(Linked(replace(one, support=support), link.covered, link.gain, stated))
-        found.sort(key=lambda way: -way.found.odds - way.covered)
-        kept: list[Linked] = []
-        for way in found:
-            if not any(same_answer(way.found.answer, other.found.answer) for other in kept):
-                kept.append(way)
-        return kept
-
-    def _spans(
-        self,
-        text: str,
-        question: Question,
-        avoided: Sequence[frozenset[str]],
-        readings: Sequence[tuple[int, Sheet, Reading]],
-    ) -> Iterator[Found]:
+    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[Found]:
         asked, lived = content_stems(text), question.relations & {"birth", "death"}
         if question.wanted not in {Wanted.DATE, Wanted.YEAR}:
             lived = frozenset()
-        for rank, sheet, reading in readings:
+        for rank, sheet, reading in self._readings(text):
             said = _share(asked, sheet)
             bonus = _HELPS * _log_odds(reading.helps) - _LATER * math.log2(1 + rank)
             for one in reading.answers:
@@ -218,19 +164,6 @@ class Reader:
             readings = self._model.read([ToRead(question, sheet.text, barred=sheet.barred) for sheet in sheets])
             self._read[question] = list(zip(chosen, sheets, readings, strict=True))
         return self._read[question]
-
-
-def _shown(link: Link) -> str:
-    """The statement as the reader was taught: under the title of its page."""
-    title = link.sheet.unit.title
-    return f"{title}\n{link.part.said.said}" if title else link.part.said.said
-
-
-def _stated(sheet: Sheet, found: Found) -> Iterator[frozenset[str]]:
-    """The stems of the statements that an answer rests on."""
-    for part, stems in zip(sheet.parts, sheet.part_stems, strict=True):
-        if set(sheet.support(part)) & set(found.support):
-            yield stems
 
 
 def _year(answer: str) -> str:

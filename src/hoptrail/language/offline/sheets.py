@@ -49,11 +49,6 @@ class Sheet:
         """Of all its words that say something."""
         return content_stems(self.text)
 
-    @cached_property
-    def part_stems(self) -> tuple[frozenset[str], ...]:
-        """Of each statement, with those of its title and headings."""
-        return tuple(content_stems(part.said.seen) for part in self.parts)
-
     def answer(self, start: int, end: int, question: str, noun: str = "") -> tuple[str, tuple[Span, ...]] | None:
         """The words at `start` to `end` and the spans of the document that say them; None where these are no statement's.
 
