@@ -27,7 +27,7 @@ def _marks() -> str:
 _MARKS = _marks()
 # Every repeated group starts with a character that the part before it cannot match: linear time on any input. Looking whether
 # it is ASCII first makes words of English four times as fast.
-LETTERS = rf"[^\W_]++(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*+)*+"
+LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
 """A pattern of letters and digits, each with the accents, vowel signs and soft hyphens that follow it as characters."""
 _WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
