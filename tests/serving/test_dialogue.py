@@ -67,7 +67,7 @@ def test_a_dialogue_has_no_json(hoptrail: Hoptrail, harbour: Path) -> None:
 
 def shown(answer: Answer, sources: dict[str, str], *, terminal: bool) -> str:
     out = io.StringIO()
-    Console(width=100, file=out, force_terminal=terminal, color_system="standard" if terminal else None).print(
+    Console(width=1000, file=out, force_terminal=terminal, color_system="standard" if terminal else None).print(
         render_answer(answer, sources)
     )
     return out.getvalue()

@@ -25,11 +25,12 @@ FULL_LINE = 40
 """Columns, of which a Chinese or Japanese character takes two. A line of a wrapped text has at least as many, unless it is the
 last of its paragraph."""
 
-# Every alternative eats the white space behind it, possessively, so that no character is looked at twice.
+# Every alternative eats the white space behind it, possessively, so that no character is looked at twice. Groups are not
+# possessive: what follows them always matches, so they are never given back, and Python 3.11.2 goes wrong where one fails.
 _BREAK = re.compile(
-    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*+
-        ["'”’»›)\]}“‘«‹*_⁰¹²³⁴-⁹]*+(?:[\ \u00a0\u202f][»›](?!\w))?+)(?P<gap>\s*+)
-    |(?P<wide>(?:[。！？｡]|．(?!(?<=\d．)\d))++["'”’」』）】〉》〕]*+\s*+)
+    r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*
+        ["'”’»›)\]}“‘«‹*_⁰¹²³⁴-⁹]*+(?:[\ \u00a0\u202f][»›](?!\w))?)(?P<gap>\s*+)
+    |(?P<wide>(?:[。！？｡]|．(?!(?<=\d．)\d))+["'”’」』）】〉》〕]*+\s*+)
     |(?P<line>\n\s*+)""",
     re.VERBOSE,
 )
