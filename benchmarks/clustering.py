@@ -26,11 +26,11 @@ import numpy as np
 from benchmarks.common import data_folder, parser, print_table, write_results
 
 from hoptrail import Index, Kind
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, pairs_of
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.running import INDEX_FOLDER
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.clustering import ClusteringSettings, Groups, open_clusterer
 
 DATA = ("2wiki",)

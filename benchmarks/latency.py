@@ -40,13 +40,13 @@ from benchmarks.peers.keyword_peers import Bm25s
 from benchmarks.peers.sentence_transformers_peer import Matrix, nearest_rows
 
 from hoptrail import Kind, Span, Unit, Usage
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
 from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 
 DIMENSION = 384
 LIMIT = 20

@@ -34,6 +34,8 @@ from typing import Any
 import numpy as np
 from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
@@ -52,8 +54,6 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.passage_scoring import HYBRID
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.neighbours import Bm25Neighbours, ByVector, DenseNeighbours, DenseNeighbourSettings
 from hoptrail.structures.passages import Passages

@@ -24,6 +24,7 @@ from typing import Any
 
 from benchmarks.common import read_passages
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.executing.executor import HERE, Executor
@@ -31,7 +32,6 @@ from hoptrail.executing.on_ray import RayExecutor
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.opening import NamedEncoder, open_encoder
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Report, report_nothing
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind

@@ -31,6 +31,8 @@ import numpy as np
 from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, size_of, write_results
 from numpy.typing import NDArray
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import load_dataset
@@ -40,8 +42,6 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.opening import open_encoder
 from hoptrail.retrieval.sentence_graph import SentenceGraph
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions

@@ -16,8 +16,8 @@ from benchmarks.operations import command_line
 from hoptrail.corpus import segments
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.segments import ARRAYS
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
 
 REMOVED = "Zyzzyva"

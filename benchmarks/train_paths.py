@@ -27,6 +27,7 @@ from benchmarks.common import data_folder, print_table
 from numpy.typing import NDArray
 
 from hoptrail import Watcher
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.asking import corpus_ids
@@ -54,7 +55,6 @@ from hoptrail.retrieval.path_scoring import (
     write_scorer,
 )
 from hoptrail.retrieval.paths import STRUCTURES, PathSettings, describe
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
 TRAINING = ("musique_train", "hotpotqa_train")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Usage
 from world import HashingEncoder, make_document, make_passage
 

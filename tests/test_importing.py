@@ -59,7 +59,6 @@ ORDER = [
     {"documents"},
     {"corpus"},
     {"publishing"},
-    {"store"},
     {"structures"},
     {"retrieval"},
     {"recipes"},

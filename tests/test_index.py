@@ -23,14 +23,14 @@ from nbclient import NotebookClient
 
 import hoptrail
 from hoptrail import Answer, Index, Kind, Span, UsageError
-from hoptrail.corpus.writer import writing_to as corpus_writing_to
+from hoptrail.corpus.row_writer import writing_rows
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, StillRead
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.store.writer import writing_to
 from hoptrail.types import Hit, Unit, Usage
 from world import FACTS, HashingEncoder
 
@@ -199,7 +199,7 @@ def test_asking_keeps_no_writer_waiting(shared: Index) -> None:
     for name in RECIPES:
         shared.ask(QUESTION, name)
     gc.collect()
-    with corpus_writing_to(shared.folder, wait=0.0) as writer:
+    with writing_rows(shared.folder, wait=0.0) as writer:
         writer.roll_back()
         writer._database.roll_back()
         assert writer._database.empty_log(), "nobody reads"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import Watcher, remove_documents, update_index
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import declaring
 from hoptrail.structures.building import Report, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
@@ -340,7 +340,7 @@ def test_wherever_a_run_stops_the_next_encodes_only_the_rest(
         desk = Desk(tmp_path / str(calls))
         with pytest.raises(Interrupted, match="Run the same command again"):
             desk.index(world, watcher=stopping_after(calls))
-        assert Snapshot.open(desk.folder).register.count() == 6, "readers see what is kept"
+        assert len(Snapshot.open(desk.folder).register) == 6, "readers see what is kept"
         desk.index(world)
         assert len(desk.encoder.texts) == len(set(desk.encoder.texts)) == 6
         assert len(desk.titles()) == 6

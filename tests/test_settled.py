@@ -9,13 +9,13 @@ import apsw
 import pytest
 
 from hoptrail.corpus.repairing import repair
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
@@ -193,5 +193,5 @@ def test_removing_needs_no_file_that_a_structure_was_made_from(desk: Desk) -> No
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), profiles]
     remove_documents(desk.index, ["a"], HashingEncoder(), structures, OfflineLanguage())
     found = Snapshot.open(desk.index)
-    assert found.register.count() == 0
+    assert len(found.register) == 0
     assert set(found.head.settled) == {"passages", "extractions"}

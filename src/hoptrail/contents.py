@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hoptrail.corpus.schema import FORMAT
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import EncoderIdentity
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind, Usage
 
 

@@ -11,7 +11,12 @@ from typing import TypeVar, cast
 
 from hoptrail.contents import Contents, contents_of
 from hoptrail.corpus.copying import copy_index
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.repairing import damage, files_of_index
+from hoptrail.corpus.sharing import SharedSnapshot
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of as files_in
 from hoptrail.errors import DocumentError, IndexDamaged, UsageError
@@ -27,11 +32,6 @@ from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
-from hoptrail.store.place import index_folder
-from hoptrail.store.register import Withdrawn
-from hoptrail.store.sharing import SharedSnapshot
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
 from hoptrail.syncing import IndexingReport, ReadingOptions

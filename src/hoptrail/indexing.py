@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.register import Withdrawn, removal_mark, remove_unsourced, withdraw
 from hoptrail.corpus.repairing import repair
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.register import Withdrawn, removal_mark, remove_unsourced, withdraw
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, tell_nobody
 from hoptrail.structures.declaring import Structure
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
@@ -72,7 +72,7 @@ def update_index(
         MadeByAnother: a structure was made by another language than the performer's; nothing was changed.
         Interrupted: the watcher asked to stop; what was finished is kept.
         WorkFailed: the executor lost a batch for good; what was finished is kept.
-        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
+        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
     started = time.perf_counter()
     account = Account(tell=watcher.spent)
@@ -99,7 +99,7 @@ def update_index(
             if settled != writer.head.settled or writer.has_files:
                 writer.settle(settled)
             writer.clean()  # where a run before was stopped between its commit and that
-        report.documents = writer.snapshot().register.count()
+        report.documents = len(writer.snapshot().register)
     report.notes += account.notes
     report.usage = account.usage
     return report
@@ -217,7 +217,7 @@ def remove_documents(
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is removed then.
-        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
+        IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:

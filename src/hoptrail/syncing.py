@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.documents.marks import FileMark, nothing_known
 from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
-from hoptrail.store.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.structures.building import Workshop
 from hoptrail.types import Document, Usage, content_id
 
@@ -77,7 +77,7 @@ def read_all(
     register = Register(workshop.writer, where, findings, reading)
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
-        return workshop.writer.snapshot().view.documents.files(paths, reading)
+        return workshop.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
     read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)

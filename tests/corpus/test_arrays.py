@@ -14,9 +14,9 @@ from hoptrail.corpus.links import Edges
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import NONE, numbers_of
 from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import ARRAYS, Family
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged
 from hoptrail.types import Kind
 from world import make_passage
@@ -41,7 +41,7 @@ def told(found: Edges) -> list[tuple[int, int, float]]:
 @pytest.mark.usefixtures("small")
 def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
     documents = made(40)
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         for start in range(0, 40, 10):
             add(writer, documents[start : start + 10])
             writer.commit()
@@ -68,55 +68,54 @@ def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
 def test_links_are_those_of_a_table(tmp_path: Path) -> None:
     draw = Random(2)
     table: dict[tuple[int, int], float] = {}
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, made(30))
         standing = set(range(1, 31))
         for turn in range(20):
             new = {(draw.randint(1, 30), draw.randint(1, 30)): draw.random() for _ in range(draw.choice([1, 5, 20]))}
             new = {ends: weight for ends, weight in new.items() if standing.issuperset(ends)}
             if new:
-                writer.links.put("EC", edges(*((*ends, weight) for ends, weight in new.items())))
+                writer.links.put_edges("EC", edges(*((*ends, weight) for ends, weight in new.items())))
             table |= new
             if turn % 5 == 4:
                 gone = draw.sample(sorted(standing), 2)
                 writer.remove_units(numbers_of(gone))
                 standing -= set(gone)
-                writer.links.remove("EC", numbers_of([3]))
+                writer.links.remove_edges("EC", numbers_of([3]))
                 table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
             writer.commit()
     links = sorted((*ends, weight) for ends, weight in table.items())
     with Snapshot.open(tmp_path) as snapshot:
-        found = snapshot.links
+        found = snapshot.graph
         few = numbers_of(range(5, 15))
-        assert told(found.all("EC")) == links
-        assert told(found.leaving("EC", few)) == [link for link in links if link[0] in few]
-        assert told(found.entering("EC", few)) == [link for link in links if link[1] in few]
-        assert told(found.among("EC", few)) == [link for link in links if link[0] in few and link[1] in few]
+        assert told(found.edges("EC")) == links
+        assert told(found.edges_leaving("EC", few)) == [link for link in links if link[0] in few]
+        assert told(found.edges_entering("EC", few)) == [link for link in links if link[1] in few]
         assert found.count() == {"EC": len(links)}
-        assert told(found.all("none")) == told(found.leaving("EC", numbers_of([77]))) == []
-    with writing_to(tmp_path) as writer:
-        writer.links.remove("EC")
-        assert writer.snapshot().links.count() == {}
+        assert told(found.edges("none")) == told(found.edges_leaving("EC", numbers_of([77]))) == []
+    with writing_rows(tmp_path) as writer:
+        writer.links.drop("EC")
+        assert writer.snapshot().graph.count() == {}
 
 
 def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tmp_path: Path) -> None:
     documents = made(3)
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         first, second, third = add(writer, documents)
-        writer.links.put("EC", edges((first, second, 1.0), (second, third, 0.5)))
+        writer.links.put_edges("EC", edges((first, second, 1.0), (second, third, 0.5)))
         writer.commit()
         writer.remove_documents([documents[1].id])
         assert add(writer, documents[1:2]) == [second]
         writer.remove_documents([documents[2].id])
         writer.commit()
-        assert told(writer.snapshot().links.all("EC")) == [(first, second, 1.0)]
+        assert told(writer.snapshot().graph.edges("EC")) == [(first, second, 1.0)]
 
 
 @pytest.mark.usefixtures("small")
 def test_names_are_those_of_a_table(tmp_path: Path) -> None:
     draw = Random(3)
     table: set[tuple[str, int]] = set()
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, made(30))
         standing = set(range(1, 31))
         for turn in range(12):
@@ -141,14 +140,14 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
         assert names == NameList.of((key.encode(), number) for key, number in table)
         assert snapshot.names.kinds() == ["title"]
         assert not len(snapshot.names.of("entity"))
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer.names.drop("title")
         assert writer.snapshot().names.kinds() == []
 
 
 def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> None:
     documents = made(20)
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, documents)
         writer.commit()
         for count, rows in ((3, 20), (1, 16)):
@@ -164,7 +163,7 @@ def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> N
 def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(10))
-    with Snapshot.open(tmp_path) as before, writing_to(tmp_path) as writer:
+    with Snapshot.open(tmp_path) as before, writing_rows(tmp_path) as writer:
         numbers = before.texts.origins(Kind.PASSAGE).numbers
         writer.remove_units(numbers[:5])
         writer._cleaning.due = False  # nobody waits for the reader, whose files are taken away at once

@@ -16,7 +16,7 @@ from hoptrail.corpus.copying import copy_index, open_commit
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import write_file
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.writer import writing_to
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.errors import IndexDamaged, IndexUnavailable, StillRead, StorageError, UsageError
 from hoptrail.types import Document
 from publishing.indexes import commit, files_of, titles
@@ -38,7 +38,7 @@ def test_a_copy_has_the_last_commit_and_nothing_else(tmp_path: Path) -> None:
     before = files_of(folder)
     (folder / "replies.sqlite").write_bytes(b"paid for")
     (folder / "arrays" / "99-vectors.npy").write_bytes(b"of a commit that never was")
-    with writing_to(folder) as writer:
+    with writing_rows(folder) as writer:
         add(writer, NEW)
         copy_index(folder, copy)
     assert titles(copy) == names(OLD)
@@ -95,7 +95,7 @@ def test_a_commit_that_removes_files_meanwhile_does_not_reach_the_copy(
     def write(path: Path, parts: Iterable[bytes]) -> None:
         if not removed:
             removed.append(path)
-            with writing_to(folder, wait=0.01) as writer:
+            with writing_rows(folder, wait=0.01) as writer:
                 writer.remove_documents([document.id for document in OLD[:20]])
                 with pytest.raises(StillRead):
                     writer.commit()

@@ -10,17 +10,17 @@ from corpus.worlds import add, made, vectors_of
 from hoptrail.corpus.links import Edges
 from hoptrail.corpus.numbers import numbers_of
 from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Writer, writing_to
 from world import make_passage
 
 
-def link(writer: Writer, source: int, target: int) -> None:
-    writer.links.put("tree", Edges(numbers_of([source]), numbers_of([target]), np.ones(1)))
+def link(writer: RowWriter, source: int, target: int) -> None:
+    writer.links.put_edges("tree", Edges(numbers_of([source]), numbers_of([target]), np.ones(1)))
 
 
 def linked(snapshot: Snapshot) -> list[tuple[str, str]]:
-    edges = snapshot.links.all("tree")
+    edges = snapshot.graph.edges("tree")
     names = snapshot.texts.names(np.concatenate([edges.sources, edges.targets]))
     return [(names[a], names[b]) for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)]
 
@@ -28,7 +28,7 @@ def linked(snapshot: Snapshot) -> list[tuple[str, str]]:
 def test_a_unit_that_comes_later_has_the_number_that_links_name(tmp_path: Path) -> None:
     first, second = made(2)
     late = make_passage(second)
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         (number,) = add(writer, [first])
         (reserved,) = writer.links.reserve([late.id]).tolist()
         assert writer.links.reserve([late.id, make_passage(first).id]).tolist() == [reserved, number]
@@ -49,13 +49,13 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
     passages = [make_passage(document) for document in documents]
     for keep in (True, False):
         folder = tmp_path / str(keep)
-        with writing_to(folder) as writer:
+        with writing_rows(folder) as writer:
             first, second = add(writer, documents)
             link(writer, first, second)
             writer.commit()
             writer.remove_units(numbers_of([second]), keep_links=keep)
             writer.commit()
-        with writing_to(folder) as writer:
+        with writing_rows(folder) as writer:
             assert writer.snapshot().texts.numbers([passages[1].id]).tolist() == [0]
             assert linked(writer.snapshot()) == [(passages[0].id, passages[1].id)] * keep
             (again,) = writer.put_units(passages[1:], vectors_of(passages[1:])).tolist()
@@ -65,7 +65,7 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
 
 
 def test_numbers_that_no_link_names_are_released(tmp_path: Path) -> None:
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         (number,) = add(writer, made(1))
         kept, idle = writer.links.reserve(["kept", "idle"]).tolist()
         link(writer, number, kept)
@@ -81,9 +81,9 @@ def test_numbers_that_no_link_names_are_released(tmp_path: Path) -> None:
 
 
 def test_names_with_null_characters_are_looked_up_as_others(tmp_path: Path) -> None:
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, made(1))
         odd, plain = writer.links.reserve(["a\0b", "a"]).tolist()
         assert odd != plain
         assert writer.snapshot().texts.numbers(["a\0b", "a", "b"], reserved=True).tolist() == [odd, plain, 0]
-        assert writer.snapshot().documents.at(["\0"]) == writer.snapshot().documents.titled(["\0", "x"]) == []
+        assert writer.snapshot().register.at(["\0"]) == writer.snapshot().register.titled(["\0", "x"]) == []

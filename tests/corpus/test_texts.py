@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, indexed, made, sentence_of, vectors_of
+from hoptrail.corpus.head import Head
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.state import State, StructureState
-from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import EncoderIdentity
@@ -36,13 +36,13 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
     passage = Unit("p1", Kind.PASSAGE, "Rivers", document.slice(row), (row,), document.blocks_within(row))
     summary = Unit("s1", Kind.SUMMARY, "", "Two rivers.", (row, plain.sources[0], Span("d1", 0, 8)))
     units = [passage, plain, summary]
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer.put_documents([document, *made(1)])
         numbers = writer.put_units(units, vectors_of([plain] * 3))
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
-        assert list(snapshot.documents.read()) == [document, *made(1)]
-        assert list(snapshot.documents.read(["d1", "unknown"])) == [document]
+        assert list(snapshot.register.read()) == [document, *made(1)]
+        assert list(snapshot.register.read(["d1", "unknown"])) == [document]
         assert snapshot.texts.units(numbers[::-1]) == units[::-1]
         assert passage.blocks[0].cells
         assert snapshot.texts.ids(numbers) == ["p1", plain.id, "s1"]
@@ -50,38 +50,38 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
         assert snapshot.texts.within(["d1"]).tolist() == [numbers[0], numbers[2]]
         assert snapshot.texts.within([plain.document]).tolist() == numbers[1:].tolist()
         assert snapshot.texts.count() == {Kind.PASSAGE: 2, Kind.SUMMARY: 1}
-        assert list(snapshot.texts.each(Kind.PASSAGE)) == [passage, plain]
+        assert list(snapshot.units(Kind.PASSAGE)) == [passage, plain]
         origins = snapshot.texts.origins(Kind.PASSAGE)
         assert (origins.starts.tolist(), origins.ends.tolist()) == ([15, 0], [len(document.text), len(plain.text)])
-        assert snapshot.documents.ids(origins.documents) == ["d1", plain.document]
+        assert snapshot.register.ids(origins.documents) == ["d1", plain.document]
 
 
 def test_documents_are_found_by_title_and_source(tmp_path: Path) -> None:
     indexed(tmp_path, [table(), *made(3)])
     with Snapshot.open(tmp_path) as snapshot:
-        documents = snapshot.documents
+        documents = snapshot.register
         assert [entry.id for entry in documents.titled(["Rivers"])] == ["d1"]
         assert [(entry.id, entry.sources) for entry in documents.at(["/b.md", "/none"])] == [("d1", ("/a.md", "/b.md"))]
         assert len(documents.under("/world/Title 0 ")) == 3
-        assert [entry.title for entry in documents.entries([table().id])] == ["Rivers"]
-        assert len(documents.entries()) == len(documents) == 4
-        assert documents.titled([]) == documents.at([]) == documents.entries([]) == []
+        assert [entry.title for entry in documents.of([table().id])] == ["Rivers"]
+        assert len(documents.entries) == len(documents) == 4
+        assert documents.titled([]) == documents.at([]) == documents.of([]) == []
 
 
 def test_a_document_that_comes_again_has_the_new_sources(tmp_path: Path) -> None:
     indexed(tmp_path, [table()])
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer.put_documents([replace(table(), sources=("/c.md",))])
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
-        assert snapshot.documents.entries()[0].sources == ("/c.md",)
-        assert not snapshot.documents.at(["/a.md"])
+        assert snapshot.register.entries[0].sources == ("/c.md",)
+        assert not snapshot.register.at(["/a.md"])
 
 
 def test_what_was_found_in_units(tmp_path: Path) -> None:
     fact = Fact("Isk is long", ("Isk",), Span("d1", 8, 15), Triple("Isk", "is", "long"))
     found = Extraction(("Isk", "Wrenmouth"), (fact, replace(fact, triple=None)))
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         first, second = add(writer, made(2))
         writer.extractions.put({first: found, second: Extraction((), ())})
         writer.commit()
@@ -92,18 +92,18 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
 
 def test_a_unit_of_an_id_that_is_there_replaces_it_and_keeps_its_links(tmp_path: Path) -> None:
     document = made(1)[0]
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, [document])
         before = writer.put_units([sentence_of(document)], vectors_of([sentence_of(document)]))
         after = writer.put_units([replace(sentence_of(document), text="other")], vectors_of([sentence_of(document)]))
         assert after.tolist() == before.tolist()
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
-        assert [unit.text for unit in snapshot.texts.each(Kind.SENTENCE)] == ["other"]
+        assert [unit.text for unit in snapshot.units(Kind.SENTENCE)] == ["other"]
 
 
 def test_units_need_their_documents_and_vectors_of_one_length(tmp_path: Path) -> None:
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         units = [make_passage(document) for document in made(2)]
         with pytest.raises(KeyError, match="not stored"):
             writer.put_units(units, vectors_of(units))
@@ -114,17 +114,20 @@ def test_units_need_their_documents_and_vectors_of_one_length(tmp_path: Path) ->
 
 
 def test_what_an_index_says_of_itself(tmp_path: Path) -> None:
-    state = State(
+    head = Head(
         EncoderIdentity("hashing", "abc", 8),
-        (StructureState("mentions", "1"), StructureState("tree", "2", "chat", finished=False, settled="x")),
-        Usage(1, 2, 3, 0.5),
+        structures={"mentions": "1"},
+        unfinished={"tree": "2"},
+        languages={"tree": "chat"},
+        settled={"tree": "x"},
+        spent=Usage(1, 2, 3, 0.5),
     )
-    with writing_to(tmp_path) as writer:
-        writer.put_state(state)
+    with writing_rows(tmp_path) as writer:
+        writer.put_head(head)
         writer.commit()
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
-        assert snapshot.state == state
+        assert snapshot.head == head
         assert snapshot.commit == 2
 
 

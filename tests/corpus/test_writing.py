@@ -18,10 +18,10 @@ from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
 from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind
@@ -30,9 +30,9 @@ from world import make_document, make_passage
 HOLD = """
 import sys, pathlib
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
+from hoptrail.corpus.row_writer import writing_rows
 folder = pathlib.Path(sys.argv[2])
-with (writing_to(folder) if sys.argv[1] == "writer" else Snapshot.open(folder)) as held:
+with (writing_rows(folder) if sys.argv[1] == "writer" else Snapshot.open(folder)) as held:
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -53,22 +53,22 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> object:
 def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int]) -> None:
     what, process = other
     if what == "writer":
-        with pytest.raises(IndexBusy, match=f"process {process} "), writing_to(tmp_path):
+        with pytest.raises(IndexBusy, match=f"process {process} "), writing_rows(tmp_path):
             pass
         with Snapshot.open(tmp_path) as snapshot:
             assert len(snapshot.documents) == 6
         return
     secret = make_document("Secret", "The quetzalcoatlus sleeps.").id
-    with writing_to(tmp_path, wait=0.05) as writer:
+    with writing_rows(tmp_path, wait=0.05) as writer:
         writer.remove_documents([secret])
         with pytest.raises(StillRead, match=f"process {process} "):
             writer.commit()
-        assert not list(writer.snapshot().documents.read([secret]))
+        assert not list(writer.snapshot().register.read([secret]))
         with pytest.raises(StillRead):
             writer.clean()
     os.kill(process, 9)
     os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer.clean()
         assert files_with(tmp_path, "quetzalcoatlus") == []
 
@@ -78,7 +78,7 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
     """Whether it stood in a text, a title, a source, a name, a fact, or in a word of the keyword index."""
     monkeypatch.setattr(segments_module, "SMALL", small)
     secret = make_document("Zyzzyva", "The zyzzyva " + "zyzzyva hums " * 2000 + "quietly.", "/zyzzyva.txt")
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         number = add(writer, [secret, *made(20)])[0]
         writer.put_units([sentence_of(secret)], vectors_of([sentence_of(secret)]))
         writer.names.put("title", [("zyzzyva", number), ("other", number + 1)])
@@ -103,13 +103,13 @@ def test_what_a_stopped_writer_left_of_a_removal_is_cleaned(tmp_path: Path, monk
     monkeypatch.setattr(segments_module, "SMALL", 0)
     secret = make_document("Zyzzyva", "The zyzzyva hums.")
     indexed(tmp_path, [secret, *made(3)])
-    with monkeypatch.context() as killed, suppress(RuntimeError), writing_to(tmp_path) as writer:
+    with monkeypatch.context() as killed, suppress(RuntimeError), writing_rows(tmp_path) as writer:
         killed.setattr(Database, "empty_log", _killed)
         writer.remove_documents([secret.id])
         writer.commit()
     (tmp_path / ARRAYS / "99-letters.npy.new").write_text("zyzzyva")
     assert len(files_with(tmp_path, "zyzzyva")) == 2
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer.clean()
     assert files_with(tmp_path, "zyzzyva") == []
 
@@ -118,7 +118,7 @@ def test_what_is_not_committed_is_forgotten(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(3))
     files = sorted(path.name for path in (tmp_path / ARRAYS).iterdir())
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         add(writer, made(2, seed=7))
         assert len(writer.snapshot().documents) == 5
         with Snapshot.open(tmp_path) as snapshot:
@@ -132,7 +132,7 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(segments_module, "SMALL", 200)
     sums = []
     for name in ("one", "two"):
-        with writing_to(tmp_path / name) as writer:
+        with writing_rows(tmp_path / name) as writer:
             for seed in range(9):
                 numbers = add(writer, made(4, seed))
                 writer.names.put("title", ((f"n{number}", number) for number in numbers))
@@ -148,9 +148,9 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_second_writer_that_came_between_two_transactions_is_told(tmp_path: Path) -> None:
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer._database.commit()
-        with writing_to(tmp_path) as second:
+        with writing_rows(tmp_path) as second:
             add(second, made(1))
             second.commit()
         with pytest.raises(IndexBusy, match="written by another process meanwhile"):
@@ -203,7 +203,7 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
 
 def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
     indexed(tmp_path, made(1))
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         writer._database.run(f"PRAGMA user_version = {FORMAT + 1}")
         writer._database.commit()
         writer._database.begin()
@@ -217,7 +217,7 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
     indexed(tmp_path, made(1))
-    with writing_to(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
+    with writing_rows(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
         for database in (writer._database, snapshot.database):
             found = [
                 database.one(f"PRAGMA {name}")
@@ -228,7 +228,7 @@ def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
 
 
 def test_passages_alone_are_searched_by_keywords(tmp_path: Path) -> None:
-    with writing_to(tmp_path) as writer:
+    with writing_rows(tmp_path) as writer:
         document = made(1)[0]
         add(writer, [document])
         writer.put_units([sentence_of(document)], vectors_of([sentence_of(document)]))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
@@ -18,7 +19,6 @@ from hoptrail.evaluation.lost_in_retrieval import LATER, LostInRetrieval, Wordin
 from hoptrail.evaluation.scoring import Rule
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.passages import Passages
 from world import HashingEncoder
 

@@ -14,6 +14,7 @@ from evaluation.oracle_world import (
     LONGER,
     PASSAGES,
 )
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
@@ -29,7 +30,6 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.cli import app
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Verdict
 from world import HashingEncoder

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.evaluation.packed import TOKEN_BUDGETS, Showing, packed_recall
 from hoptrail.evaluation.showing import shown_documents
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.types import Document, Hit, Kind, Span, Unit, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage
 

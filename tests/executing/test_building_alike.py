@@ -15,6 +15,7 @@ from fakeai.brains import task_of
 from fakeai.clients import point_at
 from fakeai.server import Body, FakeAI, serving
 from far_work import DyingEncoder, FarEncoder
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted
@@ -26,7 +27,6 @@ from hoptrail.language import performing
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.settings import Settings
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import declaring, encoding, nearest, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport

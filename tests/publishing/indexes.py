@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corpus.worlds import add, vectors_of
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.publishing.address import Address
 from hoptrail.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
 from hoptrail.publishing.objects import Objects
@@ -16,7 +16,7 @@ from hoptrail.types import Document, Kind
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:
     """One more commit, of documents with a passage each."""
-    with writing_to(folder) as writer:
+    with writing_rows(folder) as writer:
         writer.remove_documents([document.id for document in remove])
         if documents:
             add(writer, documents)
@@ -26,8 +26,8 @@ def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Documen
 def titles(folder: Path) -> set[str]:
     """The titles in an index that is whole: each document has its passage, its vector and its words."""
     with Snapshot.open(folder) as snapshot:
-        found = {document.title for document in snapshot.documents.read()}
-        passages = list(snapshot.texts.each(Kind.PASSAGE))
+        found = {document.title for document in snapshot.register.read()}
+        passages = list(snapshot.units(Kind.PASSAGE))
         numbers = snapshot.texts.numbers([unit.id for unit in passages])
         assert snapshot.vectors.of(Kind.PASSAGE, numbers).tobytes() == vectors_of(passages).tobytes()
         assert {unit.title for unit in passages} == found

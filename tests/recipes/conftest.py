@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name
 from world import FACTS, HashingEncoder
 

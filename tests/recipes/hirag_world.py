@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
@@ -14,7 +15,6 @@ from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Read, Reading, Task, Verify
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
@@ -23,7 +24,6 @@ from hoptrail.retrieval.stored_triples import StoredTriples
 from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
 from hoptrail.retrieval.triple_index import TripleSpaceSettings
 from hoptrail.retrieval.unbinding import UnbindingSettings, fillers
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages

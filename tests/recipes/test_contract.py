@@ -149,8 +149,8 @@ def test_an_abstention_keeps_the_hops_that_were_settled(name: str, corpus: Corpu
 
 
 def test_an_empty_index_gives_an_abstention(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> None:
-    from hoptrail.store.snapshot import Snapshot
-    from hoptrail.store.writer import writing_to
+    from hoptrail.corpus.snapshot import Snapshot
+    from hoptrail.corpus.writer import writing_to
     from hoptrail.types import Usage
 
     folder = tmp_path_factory.mktemp("empty")

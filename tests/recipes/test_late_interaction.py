@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
@@ -13,7 +14,6 @@ from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.passages import Passages
 from world import HashingEncoder, TokenHashingEncoder
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
+from hoptrail.corpus.writer import writing_to
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.types import Document, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
@@ -25,7 +26,6 @@ from hoptrail.retrieval.path_scoring import (
     write_scorer,
 )
 from hoptrail.retrieval.paths import BRIDGE, DIRECT, PathSettings, describe, find_paths, search_paths
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.names import MENTIONS

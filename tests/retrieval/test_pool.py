@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pool import Pool, search_pool
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind, Link, Span, Unit, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage
 

@@ -14,7 +14,7 @@ from command import Ended, Hoptrail
 from fakeai.brains import task_of
 from fakeai.clients import point_at, replies_in, write_settings
 from fakeai.server import Body, FakeAI, serving
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "harbour"

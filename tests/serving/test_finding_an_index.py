@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command import Hoptrail
-from hoptrail.store import finding
-from hoptrail.store.finding import find_index, new_index
+from hoptrail.corpus import finding
+from hoptrail.corpus.finding import find_index, new_index
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ import pytest
 import hoptrail.index
 from command import Hoptrail
 from hoptrail import Index, load_settings
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexUnavailable, StorageError
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures import declaring
 from world import FACTS, HashingEncoder
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
 
 
 def around_centres(size: int, centres: int, seed: int = 0, dimension: int = 32) -> FloatMatrix:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures.building import Account, Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages

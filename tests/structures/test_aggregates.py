@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
 from hoptrail.structures import cells as module
 from hoptrail.structures.cells import Cells, Level
 from structures.clouds import all_rows, around_centres

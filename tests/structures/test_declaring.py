@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import catalogue, declaring
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name, with_foundations

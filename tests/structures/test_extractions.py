@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import asking
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name

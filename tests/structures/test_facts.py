@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.writer import writing_to
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.types import Document, Kind, Usage

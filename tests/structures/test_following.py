@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import called, renaming
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Row, Structure

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from counting import steps
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
-from hoptrail.store.writer import Writer
 from hoptrail.structures import extractions, imported, json_lines
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile

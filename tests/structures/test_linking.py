@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hoptrail.store.columns import Directed, Rows
+from hoptrail.corpus.columns import Directed, Rows
 from hoptrail.structures import cells, linking, nearest
 from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest

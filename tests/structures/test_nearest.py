@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hoptrail.corpus.columns import Directed, joined
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, joined
 from hoptrail.structures import cells, nearest
 from hoptrail.structures.nearest import Nearest
 from structures.clouds import all_rows, around_centres

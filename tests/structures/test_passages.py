@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import declaring, encoding
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
@@ -142,7 +142,7 @@ def test_discarding_takes_every_passage_and_no_document(tmp_path: Path) -> None:
         Passages(PassageLimits()).discard(writer)
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
-    assert (snapshot.count(Kind.PASSAGE), snapshot.register.count()) == (0, 3)
+    assert (snapshot.count(Kind.PASSAGE), len(snapshot.register)) == (0, 3)
 
 
 def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import profile_file
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles, ProfileSettings, profile_id

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import cells, linking, sentence_graph
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.declaring import Structure

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.structures import sentences
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units, sentences_inside

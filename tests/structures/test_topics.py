@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import BudgetExhausted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures import asking
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.clustering import Groups

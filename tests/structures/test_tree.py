@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_summaries
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import capping

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from hoptrail.corpus.columns import id_rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import id_rows
 from hoptrail.structures import tree_groups, tree_memberships
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words

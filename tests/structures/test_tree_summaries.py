@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.store.columns import SPAN, Origins, id_rows
+from hoptrail.corpus.columns import SPAN, Origins, id_rows
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_memberships import Group, Grouped
 from hoptrail.structures.tree_nodes import Nodes

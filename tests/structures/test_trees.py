@@ -8,11 +8,11 @@ from shutil import copytree
 
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_memberships import level_of

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, TaskFailed
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import ClusteringSettings
 from hoptrail.structures.declaring import Structure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.head import is_unclean, mark_unclean
 from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
-from hoptrail.corpus.state import is_unclean, mark_unclean
 from hoptrail.errors import IndexBusy
 
 LOG = 1 << 26

@@ -19,10 +19,10 @@ from hoptrail.corpus.durable import (
     sync_folder,
     write_file,
 )
+from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import telling
 from hoptrail.corpus.segments import ARRAYS, MissingFile, file_name
-from hoptrail.corpus.state import commit_number
 from hoptrail.errors import UsageError
 
 _BLOCK = 1 << 20

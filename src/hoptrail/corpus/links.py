@@ -7,14 +7,18 @@ links to head i are the rows `order[entries[i] : entries[i + 1]]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import LINK, Directed, id_rows
 from hoptrail.corpus.numbers import NONE, Numbers, Places, numbers_of, ranges, rows_of
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
+from hoptrail.corpus.texts import Texts
+from hoptrail.types import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +56,93 @@ class Edges:
 
 
 class Links:
-    """The links of a snapshot."""
+    """The links of a snapshot: `edges` by the numbers of the units that they join, the others by their ids."""
 
-    def __init__(self, segments: Segments) -> None:
+    def __init__(self, segments: Segments, texts: Texts) -> None:
         self._segments = segments
+        self._texts = texts
 
-    def count(self) -> dict[str, int]:
+    def count(self) -> Counter[str]:
         """How many links there are of each kind."""
-        counts = {kind: sum(map(len, self._of(kind))) for kind in self._segments.kinds(Family.LINKS)}
-        return {kind: count for kind, count in counts.items() if count}
+        kinds = self._segments.kinds(Family.LINKS)
+        counts = {kind: sum(map(len, self._segments.of(Family.LINKS, kind))) for kind in kinds}
+        return Counter({kind: count for kind, count in counts.items() if count})
 
-    def all(self, kind: str) -> Edges:
-        """By rising source, then target."""
-        return Edges.joined([edges_at(part, part.living()) for part in self._of(kind)]).in_order()
+    def edges(self, kind: str) -> Edges:
+        """Those of a kind, by rising source, then target."""
+        parts = [edges_at(part, part.living()) for part in self._segments.of(Family.LINKS, kind)]
+        return Edges.joined(parts).in_order()
 
-    def leaving(self, kind: str, numbers: Numbers) -> Edges:
+    def edges_leaving(self, kind: str, numbers: Numbers) -> Edges:
         """Those that lead from one of some units, by rising source, then target."""
         return self._touching(kind, numbers, leaving)
 
-    def entering(self, kind: str, numbers: Numbers) -> Edges:
+    def edges_entering(self, kind: str, numbers: Numbers) -> Edges:
         """Those that lead to one of some units, by rising source, then target."""
         return self._touching(kind, numbers, entering)
 
-    def among(self, kind: str, numbers: Numbers) -> Edges:
-        """Those with both ends among some units, by rising source, then target."""
-        edges = self.leaving(kind, numbers)
-        return edges.where(np.isin(edges.targets, numbers))
-
-    def _of(self, kind: str) -> list[Segment]:
-        return self._segments.of(Family.LINKS, kind)
-
     def _touching(self, kind: str, numbers: Numbers, side: _Side) -> Edges:
         wanted = np.unique(numbers_of(numbers))
-        parts = [edges_at(part, part.counting(side(part, wanted))) for part in self._of(kind)]
+        segments = self._segments.of(Family.LINKS, kind)
+        parts = [edges_at(part, part.counting(side(part, wanted))) for part in segments]
         return Edges.joined([part for part in parts if len(part)]).in_order()
+
+    def all(self, kind: str | None = None) -> Iterator[Link]:
+        """Links, all or those of one kind."""
+        for one in self.count() if kind is None else (kind,):
+            yield from self._links(one, self.edges(one))
+
+    def in_order(self, kind: str) -> NDArray[np.void]:
+        """Links of one kind as rows of `LINK`, by rising source, then target."""
+        edges = self.edges(kind)
+        rows = np.zeros(len(edges), LINK)
+        ids = self._id_rows(edges)
+        rows["source"], rows["target"], rows["weight"] = *ids, edges.weights
+        return rows[np.lexsort((rows["target"], rows["source"]))]
+
+    def sources(self, kinds: Collection[str]) -> Iterator[str]:
+        """Ids of all units that links of some kinds lead from."""
+        for kind in kinds:
+            yield from self._texts.names(np.unique(self.edges(kind).sources)).values()
+
+    def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
+        """Links of one kind that lead from units of these ids."""
+        return self._links(kind, self.edges_leaving(kind, self._linkable(ids)))
+
+    def entering(self, ids: Collection[str], kind: str) -> Iterator[Link]:
+        """Links of one kind that lead to units of these ids."""
+        return self._links(kind, self.edges_entering(kind, self._linkable(ids)))
+
+    def rows(self, kind: str, ids: Sequence[str]) -> Directed:
+        """Links of one kind with both ends among `ids`, as rows of these."""
+        numbers = self._texts.numbers(list(ids), reserved=True)
+        known = np.flatnonzero(numbers)
+        order = known[np.argsort(numbers[known], kind="stable")]
+        return _between(self.edges(kind), numbers[order], order)
+
+    def _linkable(self, ids: Collection[str]) -> Numbers:
+        numbers = self._texts.numbers(list(ids), reserved=True)
+        return np.unique(numbers[numbers > 0])
+
+    def _links(self, kind: str, edges: Edges) -> Iterator[Link]:
+        names = self._texts.names(np.concatenate([edges.sources, edges.targets]))
+        columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
+        return (
+            Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
+        )
+
+    def _id_rows(self, edges: Edges) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+        ends = np.unique(np.concatenate([edges.sources, edges.targets]))
+        names = self._texts.names(ends)
+        ids = id_rows(names[number] for number in ends.tolist())
+        return ids[np.searchsorted(ends, edges.sources)], ids[np.searchsorted(ends, edges.targets)]
+
+
+def _between(edges: Edges, rising: Numbers, rows: NDArray[np.intp]) -> Directed:
+    """The links with both ends among `rising` numbers, as the `rows` that belong to these."""
+    sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
+    whole = (sources >= 0) & (targets >= 0)
+    return Directed(rows[sources[whole]].astype(np.int32), rows[targets[whole]].astype(np.int32), edges.weights[whole])
 
 
 def link_arrays(edges: Edges) -> Mapping[str, Array]:

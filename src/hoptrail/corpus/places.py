@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoptrail.errors import IndexMismatch, StorageError
+from hoptrail.errors import IndexMismatch, StorageError, UsageError
 
 DATABASE = "index.sqlite"
 JOBS = "jobs.sqlite"
@@ -16,6 +17,9 @@ UPLOADS = "uploads"
 
 _OLD_INDEX = "head.lance"
 """What version 0.1 kept in the folder of an index."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+"""How an address begins, also one that was made a path, which loses a slash. One letter is a drive of Windows."""
 
 NETWORK = frozenset(
     {
@@ -46,6 +50,29 @@ _LOCKS = Path("/proc/locks")
 _WRITER = range(120, 121)
 _READERS = range(123, 128)
 """Bytes of the file of shared memory that SQLite locks: for who writes, and for who reads the log."""
+
+
+def index_folder(where: str | Path) -> Path:
+    """The folder that a user means.
+
+    Raises:
+        UsageError: an empty text, or the address of an object store.
+        IndexMismatch: the folder holds an index of version 0.1.
+    """
+    text = str(where)
+    if not text.strip():
+        raise UsageError(  # it would be the current folder, and comes of a variable that is not set
+            "an index cannot be at an empty path: name a folder, or . for the current one."
+        )
+    if found := _ADDRESS.match(text):
+        raise UsageError(
+            f"an index is a folder of this machine, not an address that begins with {found[1]}://. Publish an index with "
+            f"`hoptrail publish ADDRESS --index DIR`; ask a published one with `hoptrail serve ADDRESS`, or make a folder of it "
+            f"with `hoptrail restore ADDRESS --index DIR`."
+        )
+    folder = Path(where).expanduser()
+    refuse_old_index(folder)
+    return folder
 
 
 def refuse_old_index(folder: Path) -> None:

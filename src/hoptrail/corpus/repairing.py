@@ -14,12 +14,12 @@ from pathlib import Path
 from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
+from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.refusals import absent, telling
+from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, unknown_arrays
-from hoptrail.corpus.state import State, read_state, write_state
-from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
 
@@ -88,21 +88,20 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         left = tuple([f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder))
         _drop(database, lost)
         if again:  # noted with the loss itself: whoever goes on after a stop sees no loss any more
-            write_state(database, unfinished(read_state(database)))
+            write_head(database, unfinished(read_head(database)))
         database.commit()
     remove_folder(folder / _NEW)
     files = tuple(file for one in lost for file in one.files) + left
-    with writing_to(folder) as writer:
+    with writing_rows(folder) as writer:
         if writer.complete(encode) or lost:
             writer.commit()
         writer.clean()
     return Repaired(files, again)
 
 
-def unfinished(state: State) -> State:
+def unfinished(head: Head) -> Head:
     """All structures are to be looked at again."""
-    structures = tuple(replace(one, finished=False, settled="") for one in state.structures)
-    return replace(state, structures=structures, whole=False)
+    return replace(head, structures={}, unfinished=head.unfinished | head.structures, settled={}, whole=False)
 
 
 def _left_over(folder: Path) -> list[str]:
@@ -142,7 +141,7 @@ def _replace_database(folder: Path) -> None:
         database.empty_log()
     try:
         with telling(folder), _reading(folder) as database:
-            state = read_state(database)
+            head = read_head(database)
             numbers = [number for (number,) in database.rows("SELECT number FROM documents ORDER BY number")]
             documents = list(rows.documents(database, numbers))
     except (IndexDamaged, KeyError, ValueError) as error:
@@ -150,9 +149,9 @@ def _replace_database(folder: Path) -> None:
             f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "
             f"sources into a new folder."
         ) from error
-    with writing_to(new) as writer:
+    with writing_rows(new) as writer:
         writer.put_documents(documents)
-        writer.put_state(unfinished(state))
+        writer.put_head(unfinished(head))
         writer.commit()
     remove_files([folder / f"{DATABASE}-wal", folder / f"{DATABASE}-shm"])
     (new / DATABASE).replace(folder / DATABASE)

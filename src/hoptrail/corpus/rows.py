@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers
+from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.documents.blocks import pack, unpack
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, Document, Kind, Span, Unit
@@ -121,3 +121,14 @@ def extraction_of(entities: str, facts: str) -> Extraction:
             for text, named, document, start, end, triple in json.loads(facts)
         ),
     )
+
+
+def ids_of(database: Database, table: str, numbers: Iterable[int]) -> list[str]:
+    """Ids by number of the rows of a table that there are, in the order asked for."""
+    wanted = numbers_of(numbers)
+    if not len(wanted):
+        return []
+    found = database.rows(
+        f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", apsw.carray(wanted)
+    )
+    return [id_ for (id_,) in found]

@@ -135,6 +135,8 @@ class SegmentWriter(Segments):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.database = database
+        self.changed = False
+        """Whether something that readers go by has been written since the last commit."""
         self._unsettled = False
 
     def add(self, family: Family, kind: str, rows: int, arrays: Mapping[str, Array]) -> int:

@@ -1,42 +1,85 @@
-"""One committed state of an index, for one request: a connection, all arrays mapped, and the objects that are asked.
+"""One committed state of an index, for one request: a connection, all arrays mapped, the objects that are asked, and what is made
+of it in memory (graphs, indexes).
 
-It is opened in milliseconds, closed at the end of the request, and never carried across a fork.
+It is opened in milliseconds, closed at the end of the request, and never carried across a fork. It keeps later writers from
+clearing what they remove; parked, it does not, and is of no use until it is resumed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Hashable, Iterator
 from pathlib import Path
-from typing import Self
+from threading import RLock
+from typing import Self, TypeVar, cast
+
+import numpy as np
 
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.documents import Documents
+from hoptrail.corpus.head import Head, commit_number, read_head
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.numbers import numbers_of
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.refusals import absent, telling
+from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
-from hoptrail.corpus.state import State, commit_number, read_state
-from hoptrail.corpus.texts import Documents, Texts
+from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.units import Units
 from hoptrail.corpus.vectors import Vectors
+from hoptrail.errors import IndexUnavailable
+from hoptrail.executing.executor import batched
+from hoptrail.language.tasks import Extraction
+from hoptrail.types import Document, Kind, Link, Unit
+
+T = TypeVar("T")
 
 _TRIES = 5
 """A commit may remove a file between the moment that a reader begins and the moment that it opens the file."""
 
+_ROWS = 1024
+"""Extractions that are records at a time in a stream."""
+
 
 class Snapshot:
-    """Use `open`, or a writer's `snapshot`."""
+    """A committed state of an index or, inside a writer, the state it has reached. Use `open`, or a writer's `snapshot`.
 
-    def __init__(self, database: Database, segments: Segments, *, borrowed: bool = False) -> None:
+    `register` (documents), `table` (units), `graph` (links) and `search` go by ids; `texts`, `vectors`, `names` and `keywords`
+    by numbers.
+    """
+
+    def __init__(
+        self, database: Database, segments: Segments, head: Head | None = None, *, borrowed: bool = False
+    ) -> None:
+        """`borrowed`: it is a writer's, who closes the database."""
         self._borrowed = borrowed
-        self.database = database
-        self.documents = Documents(database)
+        self._database = database
+        self.folder = database.folder
+        self.head = head or read_head(database)
+        self.commit = commit_number(database)
+        """How many commits came before this state, and it: the same number is the same state."""
+        self.register = Documents(database)
         self.texts = Texts(database, segments)
+        self.table = Units(database, self.texts)
         self.vectors = Vectors(segments, self.texts)
-        self.links = Links(segments)
+        self.graph = Links(segments, self.texts)
         self.names = Names(segments)
         self.keywords = Keywords(database, segments, self.texts)
+        self.search = Searching(self.texts, self.table, self.vectors, self.keywords, self.head.encoder.dimension)
+        self._derived: dict[Hashable, object] = {}
+        self._making = RLock()
+
+    @staticmethod
+    def exists(where: Path) -> bool:
+        """Whether something was ever committed to the index in a folder."""
+        try:
+            return newest_commit(index_folder(where)) > 0
+        except IndexUnavailable:
+            return False
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, where: Path) -> Self:
         """The last commit of the index in a folder.
 
         Raises:
@@ -45,10 +88,13 @@ class Snapshot:
             IndexDamaged: a file is missing, or cannot be read.
             StorageError: the disk refuses.
         """
+        folder = index_folder(where)
         for left in reversed(range(_TRIES)):
             database = Database.to_read(folder)
             try:
                 with telling(folder):
+                    if not commit_number(database):
+                        raise absent(folder)
                     return cls(database, Segments(database))
             except MissingFile:
                 database.close()
@@ -59,26 +105,65 @@ class Snapshot:
                 raise
         raise AssertionError("the last try returns or raises")
 
-    @property
-    def state(self) -> State:
-        """What the index says of itself."""
-        return read_state(self.database)
+    def park(self) -> None:
+        """Let writers clear what they remove; nothing may be asked until `resume`."""
+        self._database.end_reading()
 
-    @property
-    def commit(self) -> int:
-        """How many commits came before this state, and it: the same number is the same state."""
-        return commit_number(self.database)
+    def resume(self) -> bool:
+        """Go on after `park`; False where another commit has come since, after which it is closed."""
+        if self._database.resume_reading() and commit_number(self._database) == self.commit:
+            return True
+        self.close()
+        return False
+
+    def is_current(self) -> bool:
+        """Whether no other commit has come since this one."""
+        try:
+            return newest_commit(self.folder) == self.commit
+        except IndexUnavailable:
+            return False
 
     def close(self) -> None:
-        """Give up the connection, but for a writer's."""
+        """Let go of the commit, but for a writer's; it is of no use afterwards."""
         if not self._borrowed:
-            self.database.close()
+            self._database.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
+        """Documents as a stream, all or those of `ids`."""
+        return self.register.read(ids)
+
+    def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
+        """Units of a kind as a stream, all or those of `ids`, by rising number."""
+        return self.table.read(kind, ids)
+
+    def links(self, kind: str | None = None) -> Iterator[Link]:
+        """Links, all or those of one kind."""
+        return self.graph.all(kind)
+
+    def count(self, kind: Kind) -> int:
+        """How many units there are of a kind."""
+        return self.texts.count()[kind]
+
+    def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
+        """Ids of passages with what was found in them, all or those of `ids`."""
+        numbers = None if ids is None else np.unique(numbers_of(self.texts.numbers(list(ids))))
+        for some in batched(self.texts.extractions(numbers), _ROWS):
+            names = self.texts.names(numbers_of([number for number, _ in some]))
+            yield from ((names[number], found) for number, found in some if number in names)
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another."""
+        if key not in self._derived:
+            with self._making:  # re-entrant, because what is made may be made of what is derived
+                if key not in self._derived:
+                    self._derived[key] = make()
+        return cast("T", self._derived[key])
 
 
 def newest_commit(folder: Path) -> int:

@@ -1,9 +1,9 @@
-"""What is written in documents and units: looked up by number, id, title or source."""
+"""The units of an index by their numbers, and what was found in them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -14,22 +14,8 @@ from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.segments import Family, Segments
-from hoptrail.documents.marks import FileMark
 from hoptrail.language.tasks import Extraction
-from hoptrail.types import Document, Kind, Unit
-
-_AT_ONCE = 1024
-"""Units that are records at a time in a stream."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentEntry:
-    """A document without its text."""
-
-    number: int
-    id: str
-    title: str
-    sources: tuple[str, ...]
+from hoptrail.types import Kind, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,94 +26,6 @@ class Origins:
     documents: Numbers
     starts: Numbers
     ends: Numbers
-
-
-class Documents:
-    """The documents of a snapshot."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __len__(self) -> int:
-        row = self._database.one("SELECT count(*) FROM documents")
-        return int(row[0]) if row else 0
-
-    def read(self, ids: Collection[str] | None = None) -> Iterator[Document]:
-        """Whole documents as a stream, by rising number: all, or those of `ids` that there are."""
-        if ids is None:
-            numbers = [number for (number,) in self._database.rows("SELECT number FROM documents ORDER BY number")]
-        else:
-            numbers = sorted(entry.number for entry in self.entries(ids))
-        return rows.documents(self._database, numbers)
-
-    def entries(self, ids: Collection[str] | None = None) -> list[DocumentEntry]:
-        """All, or those of some ids, by rising id."""
-        if ids is None:
-            return self._entries("SELECT number FROM documents")
-        if not ids:
-            return []
-        return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)", text_array(ids)
-        )
-
-    def at(self, sources: Collection[str]) -> list[DocumentEntry]:
-        """Those that were read at one of some sources, by rising id."""
-        if not sources:
-            return []
-        return self._entries(
-            "SELECT s.document FROM carray(?) c CROSS JOIN sources s ON s.source = CAST(c.value AS TEXT)",
-            text_array(sources),
-        )
-
-    def under(self, start: str) -> list[DocumentEntry]:
-        """Those with a source that starts so, by rising id."""
-        return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
-
-    def sources_under(self, start: str) -> Iterator[str]:
-        """The sources that start so, in order, as a stream."""
-        sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
-        return (source for (source,) in self._database.each(sql, start))
-
-    def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
-        """How those of some files are known again that were read in a certain way and whose document still stands there."""
-        if not paths:
-            return {}
-        found = self._database.rows(
-            "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
-            "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
-            "WHERE f.reading = ?",
-            *(text_array(paths), reading),
-        )
-        return {path: FileMark(*mark) for path, *mark in found}
-
-    def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
-        """Those with one of these titles, letter by letter, by rising id."""
-        if not titles:
-            return []
-        return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = CAST(c.value AS TEXT)",
-            text_array(titles),
-        )
-
-    def unsourced(self) -> list[str]:
-        """Ids of the documents that have no source, by rising number."""
-        sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
-        return [id_ for (id_,) in self._database.rows(sql)]
-
-    def ids(self, numbers: Numbers) -> list[str]:
-        """The ids of documents that there are, in the order asked for."""
-        return _ids(self._database, "documents", numbers)
-
-    def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
-        """Those whose numbers a query gives."""
-        found: dict[tuple[int, str, str], list[str]] = {}
-        for number, id_, title, source in self._database.rows(
-            f"SELECT d.number, d.id, d.title, s.source FROM documents d LEFT JOIN sources s ON s.document = d.number "
-            f"WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
-            *values,
-        ):
-            found.setdefault((number, id_, title), []).extend([] if source is None else [source])
-        return [DocumentEntry(*document, tuple(sources)) for document, sources in found.items()]
 
 
 class Texts:
@@ -183,34 +81,13 @@ class Texts:
             )
         }
 
-    def titled(
-        self, kind: Kind, titles: Collection[str], documents: Collection[str] | None = None
-    ) -> list[tuple[str, str, str]]:
-        """Title, document of the first source and id of the passages or profiles with one of these titles, letter by letter;
-        `documents` limits it to those of a few.
-        """
-        if not titles:
-            return []
-        found = self._database.rows(
-            "SELECT u.title, d.id, u.id FROM carray(?) c CROSS JOIN units u ON u.title = CAST(c.value AS TEXT) AND u.kind = ? "
-            "AND u.kind IN ('passage', 'profile') JOIN documents d ON d.number = u.document ORDER BY u.number",
-            *(text_array(dict.fromkeys(titles)), kind.value),
-        )
-        return found if documents is None else [row for row in found if row[1] in documents]
-
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of units that there are, in the order asked for."""
-        return _ids(self._database, "units", numbers)
+        return rows.ids_of(self._database, "units", numbers)
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """The units of some numbers, in that order; one that is no more is passed over."""
         return list(rows.units(self._database, numbers_of(numbers)).values())
-
-    def each(self, kind: Kind) -> Iterator[Unit]:
-        """All units of a kind as a stream, by rising number."""
-        numbers = self.origins(kind).numbers
-        for start in range(0, len(numbers), _AT_ONCE):
-            yield from self.units(numbers[start : start + _AT_ONCE])
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, rising, of the units of all kinds that have a source in one of some documents."""
@@ -237,13 +114,3 @@ class Texts:
             return
         for unit, entities, facts in found:
             yield unit, rows.extraction_of(entities, facts)
-
-
-def _ids(database: Database, table: str, numbers: Iterable[int]) -> list[str]:
-    wanted = numbers_of(numbers)
-    if not len(wanted):
-        return []
-    found = database.rows(
-        f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", apsw.carray(wanted)
-    )
-    return [id_ for (id_,) in found]

@@ -1,164 +1,150 @@
-"""Writing an index: one writer at a time, and one transaction is one commit.
+"""Writing an index by ids: one writer at a time, and a stopped run goes on where it was.
 
-What is written is seen by this writer's `snapshot` at once, by others after `commit`, and by nobody where the process ends
-before. What was removed is out of all files when `commit` returns.
+    put, remove    written into a transaction, which no reader sees and a crash undoes
+    checkpoint     commits it; structures that are still being built stay unfinished
+    publish        commits it as the end of a run
+
+Ids come from content, so work that is done again cannot appear twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from hoptrail.corpus.cleaning import Cleaning
-from hoptrail.corpus.database import WAIT, Database
-from hoptrail.corpus.document_writer import DocumentWriter
-from hoptrail.corpus.numbering import Numbering, absent
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
-from hoptrail.corpus.relations import ExtractionWriter, LinkWriter, NameWriter
-from hoptrail.corpus.segments import SegmentWriter
+from hoptrail.corpus.content_writer import Change, ContentWriter
+from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.state import State, count_commit, mark_unclean, write_state
-from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.units import UnitWriter
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Document, Unit
+from hoptrail.errors import StillRead
+from hoptrail.models.encoder import EncoderIdentity
+from hoptrail.types import Usage
+
+__all__ = ["Change", "Writer", "writing_to"]
+
+
+class Writer(ContentWriter):
+    """The one process that changes an index. Use `writing_to`.
+
+    `structures` maps the structures that are present to the fingerprints of their settings, `unfinished` the others that there
+    may be rows of, and `languages` those that a language made to its name; whoever builds one enters it in `unfinished` before
+    its first row, and in `structures` after its last.
+    """
+
+    def __init__(self, inner: RowWriter, head: Head, before: Snapshot | None) -> None:
+        """`before`: the state that the last whole run left, held open until the end of this one."""
+        super().__init__(inner, head, whole=before is not None)
+        self._before = before
+        self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
+        self.languages = dict(self.head.languages)
+
+    def change(self) -> Change | None:
+        """What has happened to the documents since the last whole run; None where an earlier run was stopped, where there was
+        none, and where too much has happened for it to be kept.
+        """
+        if not self.followed.whole or self._before is None:
+            return None
+        return Change(frozenset(self.followed.came), frozenset(self.followed.went), self._before)
+
+    @property
+    def committed(self) -> bool:
+        """Whether anything was ever committed."""
+        return self.snapshot().commit > 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything has been written that the last whole run did not leave."""
+        return self.dirty or not self.head.whole or self.structures != self.head.structures
+
+    def checkpoint(self) -> None:
+        """Keep what has been written, for this or a later run to go on from. Readers see it: what has come can be searched."""
+        if self.dirty and not self.remaking:
+            self._commit(replace(self._now(), whole=False), clean=False)
+
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
+        """Make everything written so far the state of a whole run.
+
+        `spent` is added to what the index has cost; `settled` is nothing where it is not known; `removed`: see `Head`.
+
+        Raises:
+            StillRead: it is committed, but a process reads the state before, whose removed text stays for it.
+        """
+        self._end_run()
+        self._inner.links.release()
+        whole = replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True)
+        self._commit(replace(whole, removed=tuple(sorted(removed))))
+
+    def note_spent(self, spent: Usage) -> None:
+        """Add what a run that was stopped has cost to what the index has; what it has not finished is forgotten. Nothing where
+        nothing was ever committed.
+        """
+        self._end_run()
+        self._inner.roll_back()
+        stored = self._inner.snapshot()
+        if spent.calls and stored.commit:
+            self._inner.put_head(replace(stored.head, spent=stored.head.spent + spent))
+            self._inner.commit(clean=False)
+
+    def settle(self, settled: Mapping[str, str]) -> None:
+        """Note what is settled where nothing was written: no news for readers."""
+        self._end_run()
+        self.head = replace(self.head, settled=dict(settled))
+        self._inner.put_head(self.head)
+        self._inner.commit(counted=False)
+
+    def clean(self) -> bool:
+        """See that nothing that was removed is left in any file; False where a reader of an earlier state is in the way."""
+        self._end_run()
+        try:
+            self._inner.clean()
+        except StillRead:
+            return False
+        return True
+
+    def _end_run(self) -> None:
+        """Let go of the state before, which would keep the log from being emptied."""
+        if self._before is not None:
+            self._before.close()
+            self._before = None
+        self.followed.whole = False
+
+    def _now(self) -> Head:
+        return replace(
+            self.head,
+            structures=dict(sorted(self.structures.items())),
+            unfinished=dict(sorted(self.unfinished.items())),
+            languages=dict(sorted(self.languages.items())),
+            removed=(),
+        )
+
+    def _commit(self, head: Head, *, clean: bool = True) -> None:
+        self._inner.put_head(head)
+        self.head, self.remaking = head, False
+        self._inner.commit(clean=clean)
 
 
 @contextmanager
-def writing_to(folder: Path, wait: float = WAIT) -> Iterator[Writer]:
-    """The writer of the index in a folder, which is made if there is none. What is not committed is forgotten.
-
-    `wait`: seconds that a removal waits for readers of what it removes.
+def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
+    """Write to the index in a folder, which is made if it is not there.
 
     Raises:
-        IndexBusy: another process writes; the message names it.
-        IndexMismatch: written by another version of hoptrail.
-        StorageError: the disk refuses, or is that of another machine.
+        IndexBusy: another process is writing.
+        IndexMismatch: the index was made by another encoder, or by another version of hoptrail.
+        IndexDamaged: a file is missing or altered.
+        StorageError: the disk refuses.
     """
-    database = Database.to_write(folder)
-    try:
-        writer = Writer(database, wait)
-        yield writer
-        writer.close()
-    finally:
-        database.close()
-
-
-class Writer:
-    """The one process that changes an index, with its `documents`, and its `links`, `names` and `extractions`, which go by the
-    numbers of units. Use `writing_to`.
-    """
-
-    def __init__(self, database: Database, wait: float) -> None:
-        self._database = database
-        self._wait = wait
-        self._start()
-
-    def _start(self) -> None:
-        """From what is committed."""
-        self._segments = SegmentWriter(self._database)
-        self._numbering = Numbering(self._database, Texts(self._database, self._segments))
-        self.documents = DocumentWriter(self._database)
-        self._units = UnitWriter(self._segments, self.documents, self._numbering)
-        self._cleaning = Cleaning(self._database, self._segments, self._wait)
-        self.links = LinkWriter(self._segments, self._numbering)
-        self.names = NameWriter(self._segments)
-        self.extractions = ExtractionWriter(self._database, self._cleaning)
-        self._gone: Numbers = NONE
-        """Units that went in this transaction."""
-
-    def snapshot(self) -> Snapshot:
-        """What has been written so far, committed or not; of use until more is written."""
-        self._flush()
-        return Snapshot(self._database, self._segments, borrowed=True)
-
-    def put_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents; one that is there already has the new sources (its text cannot be another)."""
-        self.documents.put(documents)
-
-    def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""
-        self._remove(self._units.remove_within(ids))
-        self.documents.remove(ids)
-
-    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
-        """Add or replace units; `vectors` has one row a unit. Their numbers."""
-        replaced = self._units.stored(units)
-        if len(replaced):
-            self.remove_units(replaced)
-        return self._units.put(units, vectors)
-
-    def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
-        """Remove units with what was found in them, their names and their links. The links stay where units of the same ids come
-        again before the commit, or, to `keep_links`, ever.
-        """
-        wanted = numbers_of(numbers)
-        if keep_links:
-            self._numbering.keep(wanted)
-        self._units.remove(wanted)
-        self._remove(wanted)
-
-    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:
-        """Make vectors and keyword postings of units whose segments were lost; whether there were any."""
-        return self._units.complete(encode)
-
-    def put_state(self, state: State) -> None:
-        """What the index says of itself."""
-        write_state(self._database, state)
-
-    def commit(self, *, clean: bool = True, counted: bool = True) -> None:
-        """Make everything written so far the state that readers see; what was removed is gone then, unless a later commit or
-        `clean` is to see to that. One that is not `counted` has changed nothing that readers go by.
-
-        Raises:
-            StillRead: it is committed, but a process reads the state before, and the log keeps the removed text for it.
-        """
-        self._flush()
-        if len(lost := absent(self._database, self._gone)):
-            self.links.forget(lost)
-        self._units.merge()
-        self.links.merge()
-        self.names.merge()
-        if counted:
-            count_commit(self._database)
-        mark_unclean(self._database, unclean=self._cleaning.due)
-        self._segments.settle()
-        self._database.commit()
-        self._gone = NONE
-        self._numbering.end()
-        self._cleaning.between(clean=clean)
-
-    def roll_back(self) -> None:
-        """Forget what is not committed."""
-        self._database.roll_back()
-        self._database.begin()
-        self._start()
-
-    def clean(self) -> None:
-        """See that nothing is left in the log and in files of what was removed, also by a writer that was stopped. What is not
-        committed is forgotten.
-
-        Raises:
-            StillRead: see `commit`.
-        """
-        self._database.roll_back()
-        self._cleaning.between(clean=True)
-        self._start()
-
-    def close(self) -> None:
-        """Forget what is not committed, and leave an empty log and no file too many, if no reader is in the way."""
-        self._database.roll_back()
-        self._cleaning.at_end()
-
-    def _flush(self) -> None:
-        self._units.flush()
-        self.links.flush()
-        self.names.flush()
-
-    def _remove(self, numbers: Numbers) -> None:
-        self.names.forget(numbers)
-        self._gone = np.union1d(self._gone, numbers).astype(np.int32)
-        self._cleaning.due = True
+    folder = index_folder(where)
+    with writing_rows(folder) as inner:
+        stored = inner.snapshot()
+        if stored.head.encoder != NO_ENCODER:
+            check_encoder(str(folder), stored.head.encoder, encoder)
+        head = stored.head if stored.head.encoder != NO_ENCODER else replace(stored.head, encoder=encoder)
+        before = Snapshot.open(folder) if head.whole and stored.commit else None
+        try:
+            yield Writer(inner, head, before)
+        finally:
+            if before is not None:
+                before.close()

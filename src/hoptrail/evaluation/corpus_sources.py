@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.text import cleaned
 from hoptrail.documents.walking import shown
 from hoptrail.evaluation.data_folders import files_below
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.index import Index
-from hoptrail.store.snapshot import Snapshot
 
 NameOf = Callable[[str], str | None]
 """The data's name for a source; None: it is none of the data's."""

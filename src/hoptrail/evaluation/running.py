@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from hoptrail.corpus.head import Head
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.asking import Asking, corpus_ids
@@ -31,8 +33,6 @@ from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.pool import Pool
 from hoptrail.settings import to_toml
-from hoptrail.store.head import Head
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import content_id
 

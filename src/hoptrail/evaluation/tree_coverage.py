@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, overlap, pairs_of
 from hoptrail.evaluation.datasets import Dataset
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_memberships import groups_of
 from hoptrail.types import Kind, Unit

@@ -6,11 +6,11 @@ import weakref
 from collections.abc import Callable
 from functools import cached_property
 
+from hoptrail.corpus.head import check_encoder
+from hoptrail.corpus.sharing import Lease
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.head import check_encoder
-from hoptrail.store.sharing import Lease
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Document
 

@@ -9,10 +9,10 @@ from collections.abc import Collection
 
 import numpy as np
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.store.vectors import top_rows
 from hoptrail.types import Hit, Kind, Ranking
 
 __all__ = ["CHANNEL", "dense_search", "nearest", "top_rows"]

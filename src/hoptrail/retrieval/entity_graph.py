@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.searching import VectorMirror
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.stored_triples import StoredTriples
-from hoptrail.store.columns import Rows
-from hoptrail.store.vectors import VectorMirror
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.triples import slot_id
 from hoptrail.text.normal_forms import folded

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import nearest
@@ -20,7 +21,6 @@ from hoptrail.retrieval.fuse import shares_of_best
 from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.titles import Title, TitleIndex, tied
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.words import words_in

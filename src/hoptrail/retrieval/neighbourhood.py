@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.store.columns import Rows
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
 
 

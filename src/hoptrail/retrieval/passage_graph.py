@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows, ranges
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import rows_of
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
 from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows, ranges
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.called import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
 from hoptrail.structures.mentions import NAMES, TitleMentions
 from hoptrail.structures.names import MENTIONS
@@ -77,7 +77,7 @@ class Passages(Sequence[Unit]):
         """Read some together, which costs less than one by one."""
         missing = [row for row in map(int, rows) if row not in self._read]
         if missing:
-            units = self._snapshot.view.texts.units(self._numbers[missing])
+            units = self._snapshot.texts.units(self._numbers[missing])
             self._read |= zip(missing, units, strict=True)
 
     def row(self, passage: str) -> int:
@@ -86,7 +86,7 @@ class Passages(Sequence[Unit]):
         Raises:
             KeyError: there is none.
         """
-        [found] = rows_of(self._snapshot.view.texts.numbers([passage]), self._numbers).tolist()
+        [found] = rows_of(self._snapshot.texts.numbers([passage]), self._numbers).tolist()
         if found < 0:
             raise KeyError(passage)
         return int(found)
@@ -114,14 +114,13 @@ class PassageGraph:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        view = snapshot.view
-        passages, sentences = (view.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
-        self._keys = view.names.of(NAMES)
+        passages, sentences = (snapshot.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
+        self._keys = snapshot.names.of(NAMES)
         self.passages = Passages(snapshot, passages.numbers)
         self.names = NamesByNumber(self._keys)
         self.size = len(passages.numbers)
-        self.passage_vectors: Matrix = view.vectors.matrix(Kind.PASSAGE)
-        self.sentence_vectors: Matrix = view.vectors.matrix(Kind.SENTENCE)
+        self.passage_vectors: Matrix = snapshot.vectors.matrix(Kind.PASSAGE)
+        self.sentence_vectors: Matrix = snapshot.vectors.matrix(Kind.SENTENCE)
         self.passage_of = _holders(passages, sentences)
         """Sentence to passage, -1 for none."""
         starts = passages.starts[self.passage_of]

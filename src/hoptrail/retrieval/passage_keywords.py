@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 
 
@@ -13,8 +13,8 @@ class PassageKeywords:
     """Satisfies `structures.keyword_statistics.Keywords`; passages are in the order of adding."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._keywords = snapshot.view.keywords
-        self._numbers = snapshot.view.texts.origins(Kind.PASSAGE).numbers
+        self._keywords = snapshot.keywords
+        self._numbers = snapshot.texts.origins(Kind.PASSAGE).numbers
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """The score of every passage, 0 where it shares no word with the question: shape (passages,)."""

@@ -19,12 +19,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.passage_graph import PassageGraph
 from hoptrail.retrieval.path_queries import PathQueries
-from hoptrail.store.columns import Rows
 from hoptrail.structures.called import name_key
 from hoptrail.structures.keyword_statistics import Keywords
 from hoptrail.text.mentions import Shape, find_mentions

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ranges
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.path_candidates import Candidates, QuestionScores
-from hoptrail.store.columns import ranges
 from hoptrail.text.words import stem
 
 PASSAGE_FEATURES = (

@@ -14,13 +14,13 @@ from typing import Literal
 
 import numpy as np
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import CHANNEL, nearest
 from hoptrail.retrieval.fuse import convex_fusion
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.tree_memberships import LEAVES, level_of
 from hoptrail.types import Hit, Kind, Ranking, Unit

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.sentence_entities import Mentions, mentions_in

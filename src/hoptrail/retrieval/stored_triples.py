@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hoptrail.store.columns import Rows
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import triple_in
 from hoptrail.text.normal_forms import folded

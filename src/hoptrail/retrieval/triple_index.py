@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Triple
 from hoptrail.language.triples.questions import Pattern
@@ -21,7 +22,6 @@ from hoptrail.retrieval.composition import BLOCK, SLOTS, CompositionSettings, co
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.dense import top_rows
 from hoptrail.retrieval.stored_triples import StoredTriples
-from hoptrail.store.columns import Rows
 from hoptrail.structures.names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.text.lemmas import lemmatised

@@ -12,6 +12,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from hoptrail.corpus.finding import refuse_documents
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
@@ -55,9 +58,6 @@ from hoptrail.serving.options import (
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
-from hoptrail.store.finding import refuse_documents
-from hoptrail.store.place import index_folder
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.syncing import IndexingReport
 
 INTERRUPTED = 130

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.language.following import stand_alone
@@ -27,7 +28,6 @@ from hoptrail.serving.options import (
     print_json,
     say_unfinished,
 )
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Answer
 
 PROMPT = "? "

@@ -228,9 +228,9 @@ def distil(
     settings: SettingsFile = None,
 ) -> None:
     """Write the kept replies to extraction as a fine-tuning set, for a smaller model to learn from."""
+    from hoptrail.corpus.snapshot import Snapshot
     from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
     from hoptrail.models.remembered import FILE, RememberedReplies
-    from hoptrail.store.snapshot import Snapshot
     from hoptrail.structures.asking import passages_in_order
 
     chosen = DistillingSettings(model=model)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from hoptrail.corpus.places import index_folder
 from hoptrail.publishing.collecting import KEEP_HOURS
 from hoptrail.serving.options import IndexFolder, console_of
-from hoptrail.store.place import index_folder
 
 NamedFolder = Annotated[
     Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")

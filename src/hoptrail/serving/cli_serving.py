@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from hoptrail.corpus.places import refuse_old_index
+from hoptrail.corpus.finding import find_index, other_file
+from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
@@ -24,8 +25,6 @@ from hoptrail.serving.options import (
     watching,
 )
 from hoptrail.serving.render import render_indexing
-from hoptrail.store.finding import find_index, other_file
-from hoptrail.store.place import index_folder
 
 OPEN_SECONDS = 1.0
 """After which a server listens."""

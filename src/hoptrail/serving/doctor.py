@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
@@ -24,7 +25,6 @@ from hoptrail.models.paying import PaidChat, Unremembering
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100

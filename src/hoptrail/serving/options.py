@@ -14,6 +14,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
@@ -23,9 +26,6 @@ from hoptrail.serving import contract
 from hoptrail.serving.progress import progress_reports
 from hoptrail.serving.render import plain, unfinished
 from hoptrail.settings import Settings, load_settings
-from hoptrail.store.finding import find_index, index_here, make_index_folder, new_index
-from hoptrail.store.place import index_folder
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Kind
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
@@ -151,7 +151,7 @@ def say_unfinished(index: Index) -> None:
     with Snapshot.open(index.folder) as snapshot:
         if snapshot.head.whole:
             return
-        searchable, documents = len(snapshot.table.count_by_document(Kind.PASSAGE)), snapshot.register.count()
+        searchable, documents = len(snapshot.table.count_by_document(Kind.PASSAGE)), len(snapshot.register)
     console_of(error=True).print(unfinished(searchable, documents), soft_wrap=True)
 
 

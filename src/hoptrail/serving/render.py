@@ -18,11 +18,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from hoptrail.contents import Contents
+from hoptrail.corpus.register import Withdrawn
 from hoptrail.errors import DocumentError
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
-from hoptrail.store.register import Withdrawn
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
 from hoptrail.language.tasks import Task
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.passage_places import PassagePlaces

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.performing import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.store.writer import Change, Writer
 from hoptrail.types import Usage
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Rows
 
 CELL = 400
 """Rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself."""

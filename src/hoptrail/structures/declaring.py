@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import LINK, id_rows
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import LINK, id_rows
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import Inquiry, ask_about
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction, Task
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.asking import passages_in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Asked, places_within

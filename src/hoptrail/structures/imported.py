@@ -21,9 +21,9 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.asking import passages_in_order
 from hoptrail.structures.json_lines import Faults, first_fault
 from hoptrail.structures.passage_places import PassagePlaces

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, Rows, id_rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, Rows, id_rows
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.sparse import Growing, places_of
 from hoptrail.types import Kind
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.store.columns import Directed, Places, Rows, in_order, joined, paired, ranges, unpaired
+from hoptrail.corpus.columns import Directed, Places, Rows, in_order, joined, paired, ranges, unpaired
 from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import TitleScanner
 from hoptrail.structures.declaring import Anew, Derived, Name, Row, Wanted

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Directed, Rows, bounds_of, joined, paired, unpaired
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, Rows, bounds_of, joined, paired, unpaired
 from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells
 
 PARTS = 16

@@ -21,12 +21,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Directed, PackedIds, Rows, is_among, joined, ranges
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed, PackedIds, Rows, is_among, joined, ranges
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.declaring import Structure
@@ -251,7 +251,7 @@ def _bring_up_to_date(
     ids = snapshot.table.ids_in_order(Kind.PASSAGE)
     standing = StandingLinks(len(ids), count)
     read = standing.add(snapshot.graph.rows(name, ids))
-    if read < snapshot.graph.count_of(name):  # some join passages that have since been cut anew
+    if read < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
         workshop.writer.links.drop(name)
         standing = StandingLinks(len(ids), count)
     pending = standing.lacking()

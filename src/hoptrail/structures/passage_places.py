@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, id_bytes, in_order
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, id_bytes, in_order
 from hoptrail.types import Span, Unit
 
 _READ = 65_536

@@ -20,9 +20,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.json_lines import Faults, LinesFile, first_fault
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Document, Span

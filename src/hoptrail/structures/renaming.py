@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Change
 from hoptrail.executing.executor import batched
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change
 from hoptrail.structures.called import HeldNames, TitleScanner, can_be_found, first_passages, place_of, without_headings
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.structures.titled import Titled

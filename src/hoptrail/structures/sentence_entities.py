@@ -15,9 +15,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
-from hoptrail.store.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.structures.called import name_key
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS

@@ -20,10 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import UsageError
-from hoptrail.executing.executor import HERE, Executor
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import (
+from hoptrail.corpus.columns import (
     Directed,
     PackedIds,
     Rows,
@@ -35,8 +32,11 @@ from hoptrail.store.columns import (
     rows_among,
     unpaired,
 )
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change, Writer
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Change, Writer
+from hoptrail.errors import UsageError
+from hoptrail.executing.executor import HERE, Executor
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import COMMITS

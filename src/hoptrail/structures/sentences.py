@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, in_order, ranges
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, in_order, ranges
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.names import PASSAGES, SENTENCES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.structures.called import MOST_NAMESAKES, Openings, Place, can_be_found, first_passages
 from hoptrail.types import Kind
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hoptrail.corpus.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.clustering import Clusterer, Groups
 from hoptrail.structures.gathering import Gathering, Place, place_of
 from hoptrail.structures.topics import topic_id

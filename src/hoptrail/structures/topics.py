@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Summarise, Task
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Asked
 from hoptrail.structures.encoding import encode_batches

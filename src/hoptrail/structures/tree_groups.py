@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, Rows, id_rows, in_order, rows_among
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, Rows, id_rows, in_order, rows_among
 from hoptrail.structures.clustering import Clusterer, Groups
 from hoptrail.structures.tree_memberships import TOGETHER, Group, Grouped, Ids, Taken, group_id, runs_of, texts
 from hoptrail.structures.tree_nodes import Level, middles

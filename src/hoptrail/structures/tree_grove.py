@@ -13,10 +13,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, PackedIds, Rows, rows_among
+from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, PackedIds, Rows, rows_among
-from hoptrail.store.writer import Writer
 from hoptrail.structures.names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_memberships import TOGETHER, Group, Grouped, Ids, runs_of, texts
 from hoptrail.structures.tree_nodes import Level, Nodes, middle

@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import LINK, id_rows, in_order, ranges, rows_among
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
-from hoptrail.store.columns import LINK, id_rows, in_order, ranges, rows_among
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import content_id
 
 LEAVES = 1

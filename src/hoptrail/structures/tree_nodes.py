@@ -13,8 +13,8 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, SPAN, Origins, Rows, digests_of, id_rows, in_order, ranges, rows_among
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, SPAN, Origins, Rows, digests_of, id_rows, in_order, ranges, rows_among
 from hoptrail.structures.tree_memberships import Ids, texts
 from hoptrail.types import Kind
 

@@ -17,10 +17,10 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Rows
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Language, Summarise
-from hoptrail.store.columns import Rows
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_grove import Grove, summaries_of

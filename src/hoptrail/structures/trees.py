@@ -15,10 +15,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import ID, id_rows, in_order
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import ID, id_rows, in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import TOGETHER, encode_texts

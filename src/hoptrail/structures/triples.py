@@ -15,12 +15,12 @@ from itertools import chain
 
 import numpy as np
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Derived, Wanted
 from hoptrail.structures.encoding import encode_batches

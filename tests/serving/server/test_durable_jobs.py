@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from command import Hoptrail
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from hoptrail.store.snapshot import Snapshot
 from serving.server.processes import over, serving
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from serving.server.test_jobs import files_with, hold, texts, titles

@@ -19,6 +19,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.reading import read_sources
 from hoptrail.models.encoder import FloatMatrix, Progress
@@ -27,8 +29,6 @@ from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.wire import Text, as_line
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.types import Document, Kind
 from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder

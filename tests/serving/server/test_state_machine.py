@@ -27,7 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from corpus.worlds import files_with
 from hoptrail import Index
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from world import HashingEncoder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Final
 
 from hoptrail.contents import Contents, DocumentSummary, contents_of
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.language.opening import OFFLINE
@@ -21,7 +22,6 @@ from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

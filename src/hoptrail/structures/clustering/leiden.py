@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.store.columns import Directed
 from hoptrail.structures.clustering.groups import Rows, by_label
 from hoptrail.structures.nearest import Nearest, best_of
 

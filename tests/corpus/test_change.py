@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-import hoptrail.store.row_writer
+import hoptrail.corpus.content_writer
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Change, writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Change, writing_to
 from hoptrail.structures import renaming
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
@@ -187,7 +187,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
 
 
 def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoptrail.store.row_writer, "MOST_FOLLOWED", 2)
+    monkeypatch.setattr(hoptrail.corpus.content_writer, "MOST_FOLLOWED", 2)
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
         writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])

@@ -15,15 +15,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.places import UPLOADS
-from hoptrail.corpus.texts import DocumentEntry
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.contents import Findings
 from hoptrail.documents.marks import FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer
 from hoptrail.types import Document
 
 BATCH_DOCUMENTS = 8192
@@ -105,7 +105,7 @@ class Register:
         start = f"{folder.rstrip('/')}/"
         return [
             source
-            for source in self._writer.snapshot().view.documents.sources_under(start)
+            for source in self._writer.snapshot().register.sources_under(start)
             if not _is_in(source, self._findings.seen) and not f"{source}/".startswith(closed)
         ]
 
@@ -169,7 +169,7 @@ class Register:
 
 def remove_unsourced(writer: Writer) -> None:
     """Remove the documents that have no source left, also those that a stopped run has left."""
-    gone = writer.snapshot().view.documents.unsourced()
+    gone = writer.snapshot().register.unsourced()
     if gone:
         writer.remove_documents(gone)
 
@@ -343,26 +343,26 @@ def _places(snapshot: Snapshot, given: str) -> list[tuple[DocumentEntry, str]]:
         raise _unknown(given)
     if named := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
         return named
-    at = sorted(snapshot.register.at([name, path]), key=lambda entry: entry.id)
+    at = snapshot.register.at([name, path])
     for source in (name, path):
         if found := [(entry, source) for entry in at if source in entry.sources]:
             return found
     lines = f"{path}#"
-    under = sorted(snapshot.register.under(lines), key=lambda entry: entry.id)
+    under = snapshot.register.under(lines)
     return [(entry, source) for entry in under for source in entry.sources if source.startswith(lines)] or [
         (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
     ]
 
 
-def _titled(snapshot: Snapshot, title: str) -> Iterator[DocumentEntry]:
-    found = sorted(id_ for _, id_ in snapshot.register.titled([title]))
+def _titled(snapshot: Snapshot, title: str) -> Sequence[DocumentEntry]:
+    found = snapshot.register.titled([title])
     if not found:
         raise _unknown(title)
     if len(found) > 1:
         raise UsageError(
-            f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(found[:10])}."
+            f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(entry.id for entry in found[:10])}."
         )
-    return snapshot.register.of(found)
+    return found
 
 
 def _is_text(name: str) -> bool:

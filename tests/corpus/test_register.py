@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hoptrail.corpus import register
+from hoptrail.corpus.register import Register, _places, remove_unsourced, withdraw
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.store import register
-from hoptrail.store.register import Register, _places, remove_unsourced, withdraw
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 

@@ -8,8 +8,8 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
+from hoptrail.corpus.places import index_folder
 from hoptrail.errors import IndexMismatch, UsageError
-from hoptrail.store.place import index_folder
 
 
 def test_a_path_is_a_folder_in_whatever_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,12 +23,12 @@ from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.segments import ARRAYS
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index, update_index
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage
@@ -229,7 +229,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from world import HashingEncoder
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.writer import writing_to
 with writing_to(Path(sys.argv[1]), HashingEncoder().identity):
     print("holding", flush=True)
     time.sleep(60)
@@ -445,7 +445,7 @@ def test_odd_folder_names_work(tmp_path: Path, world: Path, encoder: HashingEnco
 READ = """
 import sys
 from pathlib import Path
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 folder = Path(sys.argv[1])
 for path in [folder / "new", *(path for path in folder.rglob("*") if path.is_file())]:

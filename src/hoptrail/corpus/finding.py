@@ -15,10 +15,9 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from hoptrail.corpus.durable import make_folder
-from hoptrail.corpus.places import DATABASE, check_file_system
+from hoptrail.corpus.places import DATABASE, check_file_system, index_folder
 from hoptrail.documents.walking import OF_AN_INDEX as NAME
 from hoptrail.errors import StorageError, UsageError
-from hoptrail.store.place import index_folder
 
 _SERVICES = re.compile(
     r"(?P<name>dropbox|onedrive|nextcloud|owncloud|google ?drive|icloud ?drive|mobile documents|cloudstorage|pcloud ?drive"

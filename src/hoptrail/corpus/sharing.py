@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from hoptrail.store.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot
 
 
 class _Opened:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.store.columns import Directed, PackedIds
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.columns import Directed, PackedIds
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Link, Usage
 from world import HashingEncoder
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import IndexMismatch, IndexUnavailable, StillRead
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 
@@ -82,7 +82,7 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 def test_units_go_in_portions_while_they_are_read(
     place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.store.row_writer._REMOVED", 2)
+    monkeypatch.setattr("hoptrail.corpus.content_writer._REMOVED", 2)
     write(place, encoder, documents)
     kept = make_passage(documents[2]).id
     with writing_to(place, encoder.identity) as writer:

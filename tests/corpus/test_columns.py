@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.store.columns import (
+from hoptrail.corpus.columns import (
     SPAN,
     bounds_of,
     digests_of,
@@ -21,7 +21,7 @@ from hoptrail.store.columns import (
     rows_among,
     unpaired,
 )
-from hoptrail.store.writer import writing_to
+from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Kind, Span, Unit
 from world import HashingEncoder, make_document
 

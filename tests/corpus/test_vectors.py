@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Kind, Span, Unit, Usage
 from world import make_document
 

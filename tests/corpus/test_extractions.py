@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.content_writer import REMADE
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.store.row_writer import REMADE
-from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import Writer, writing_to
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 

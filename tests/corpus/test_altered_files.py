@@ -13,11 +13,11 @@ import pytest
 from hoptrail.corpus import segments
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.indexing import Watcher, repair_index, update_index
-from hoptrail.store.snapshot import Snapshot
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
 from world import FACTS, HashingEncoder
@@ -157,6 +157,6 @@ def test_an_altered_log_is_a_commit_before(ground: Path, tmp_path: Path) -> None
         index(folder, ground / "world")
         assert damage(folder) == [], what
         with Snapshot.open(folder) as snapshot:
-            assert snapshot.register.count() == len(FACTS) + 1
+            assert len(snapshot.register) == len(FACTS) + 1
         shutil.rmtree(folder)
     assert sizes == {len(FACTS), len(FACTS) + 1}

@@ -1,0 +1,120 @@
+"""The documents of an index: looked up by id, title or source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import apsw
+
+from hoptrail.corpus import rows
+from hoptrail.corpus.connection import text_array
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.numbers import Numbers
+from hoptrail.corpus.rows import ids_of
+from hoptrail.documents.marks import FileMark
+from hoptrail.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document without its text."""
+
+    number: int
+    id: str
+    title: str
+    sources: tuple[str, ...]
+
+
+class Documents:
+    """The documents of a snapshot, by their ids."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __len__(self) -> int:
+        row = self._database.one("SELECT count(*) FROM documents")
+        return int(row[0]) if row else 0
+
+    def read(self, ids: Collection[str] | None = None) -> Iterator[Document]:
+        """Whole documents as a stream, by rising number: all, or those of `ids` that there are."""
+        if ids is None:
+            numbers = [number for (number,) in self._database.rows("SELECT number FROM documents ORDER BY number")]
+        else:
+            numbers = sorted(entry.number for entry in self.of(ids))
+        return rows.documents(self._database, numbers)
+
+    @cached_property
+    def entries(self) -> tuple[DocumentEntry, ...]:
+        """Every document without its text, by rising id."""
+        return tuple(self._entries("SELECT number FROM documents"))
+
+    def of(self, ids: Collection[str]) -> list[DocumentEntry]:
+        """Those of some documents that there are, by rising id."""
+        if not ids:
+            return []
+        return self._entries(
+            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)", text_array(ids)
+        )
+
+    def at(self, sources: Collection[str]) -> list[DocumentEntry]:
+        """Those that were read at one of some sources, by rising id."""
+        if not sources:
+            return []
+        return self._entries(
+            "SELECT s.document FROM carray(?) c CROSS JOIN sources s ON s.source = CAST(c.value AS TEXT)",
+            text_array(sources),
+        )
+
+    def under(self, start: str) -> list[DocumentEntry]:
+        """Those with a source that starts so, by rising id."""
+        return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
+
+    def sources_under(self, start: str) -> Iterator[str]:
+        """The sources that start so, in order, as a stream."""
+        sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
+        return (source for (source,) in self._database.each(sql, start))
+
+    def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
+        """How those of some files are known again that were read in a certain way and whose document still stands there."""
+        if not paths:
+            return {}
+        found = self._database.rows(
+            "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
+            "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
+            "WHERE f.reading = ?",
+            *(text_array(paths), reading),
+        )
+        return {path: FileMark(*mark) for path, *mark in found}
+
+    def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
+        """Those with one of these titles, letter by letter, by rising id."""
+        if not titles:
+            return []
+        return self._entries(
+            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = CAST(c.value AS TEXT)",
+            text_array(titles),
+        )
+
+    def unsourced(self) -> list[str]:
+        """Ids of the documents that have no source, by rising number."""
+        sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
+        return [id_ for (id_,) in self._database.rows(sql)]
+
+    def ids(self, numbers: Numbers | None = None) -> list[str]:
+        """The ids of documents that there are, by rising number; or those of some, in the order asked for."""
+        if numbers is None:
+            return [id_ for (id_,) in self._database.rows("SELECT id FROM documents ORDER BY number")]
+        return ids_of(self._database, "documents", numbers)
+
+    def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
+        """Those whose numbers a query gives."""
+        found: dict[tuple[int, str, str], list[str]] = {}
+        for number, id_, title, source in self._database.rows(
+            f"SELECT d.number, d.id, d.title, s.source FROM documents d LEFT JOIN sources s ON s.document = d.number "
+            f"WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
+            *values,
+        ):
+            found.setdefault((number, id_, title), []).extend([] if source is None else [source])
+        return [DocumentEntry(*document, tuple(sources)) for document, sources in found.items()]

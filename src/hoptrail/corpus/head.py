@@ -1,0 +1,117 @@
+"""What an index says of itself: which encoder made its vectors, which structures it has, what it has cost, how often it was
+committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hoptrail.corpus.database import Database
+from hoptrail.errors import IndexMismatch
+from hoptrail.models.encoder import EncoderIdentity
+from hoptrail.types import Usage
+
+NO_ENCODER = EncoderIdentity("", "", 0)
+"""Of an index without vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`structures` maps each structure present to the fingerprint of its settings; `unfinished` maps those that may have rows
+    but were not brought up to date, because a run was stopped or something was lost. `languages` maps those that a language
+    made to its name, `settled` those that wanted nothing more to what they depended on. `spent` is what building has cost.
+    `whole` is False where the last run was stopped before its end. `removed` has digests of the names by which the last commit
+    removed documents: where its end was not seen, the same removal again is known to be done.
+    """
+
+    encoder: EncoderIdentity = NO_ENCODER
+    structures: dict[str, str] = field(default_factory=dict)
+    unfinished: dict[str, str] = field(default_factory=dict)
+    languages: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, str] = field(default_factory=dict)
+    spent: Usage = field(default_factory=Usage)
+    whole: bool = True
+    removed: tuple[str, ...] = ()
+
+
+def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
+    """Refuse to mix vectors of two encoders.
+
+    Raises:
+        IndexMismatch: `wanted` is not the encoder that the index at `place` was `made` with.
+    """
+    if (made.digest, made.dimension) != (wanted.digest, wanted.dimension):
+        raise IndexMismatch(
+            f"{place} was made with encoder {made.name} ({made.dimension} dimensions, {made.digest[:12]}), not with "
+            f"{wanted.name} ({wanted.dimension} dimensions, {wanted.digest[:12]}): their vectors do not compare. Use encoder "
+            f"{made.name}, or index the documents into a new folder."
+        )
+
+
+_TOKENS = ("calls", "prompt_tokens", "completion_tokens")
+
+
+def read_head(database: Database) -> Head:
+    settings: dict[str, str] = dict(database.rows("SELECT name, value FROM settings"))
+    rows = database.rows("SELECT name, fingerprint, language, finished, settled FROM structures ORDER BY name")
+    encoder = NO_ENCODER
+    if "encoder" in settings:
+        encoder = EncoderIdentity(settings["encoder"], settings["encoder.digest"], int(settings["encoder.dimension"]))
+    calls, prompt, completion = (int(settings.get(f"spent.{name}", 0)) for name in _TOKENS)
+    return Head(
+        encoder,
+        {name: mark for name, mark, _, finished, _ in rows if finished},
+        {name: mark for name, mark, _, finished, _ in rows if not finished},
+        {name: language for name, _, language, _, _ in rows if language},
+        {name: settled for name, _, _, _, settled in rows if settled},
+        Usage(calls, prompt, completion, float(settings.get("spent.seconds", 0))),
+        "stopped" not in settings,
+        tuple(settings.get("removed", "").split()),
+    )
+
+
+def write_head(database: Database, head: Head) -> None:
+    settings: dict[str, object] = {f"spent.{name}": getattr(head.spent, name) for name in (*_TOKENS, "seconds")}
+    if head.encoder != NO_ENCODER:
+        made = head.encoder
+        settings |= {"encoder": made.name, "encoder.digest": made.digest, "encoder.dimension": made.dimension}
+    if not head.whole:
+        settings["stopped"] = 1
+    if head.removed:
+        settings["removed"] = " ".join(head.removed)
+    database.run("DELETE FROM settings WHERE name NOT IN ('commit', 'unclean')")
+    database.run_each(
+        "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]
+    )
+    marks = {name: (mark, 1) for name, mark in head.structures.items()}
+    marks |= {name: (mark, 0) for name, mark in head.unfinished.items()}
+    database.run("DELETE FROM structures")
+    database.run_each(
+        "INSERT INTO structures (name, fingerprint, language, finished, settled) VALUES (?, ?, ?, ?, ?)",
+        [
+            (name, mark, head.languages.get(name, ""), finished, head.settled.get(name, ""))
+            for name, (mark, finished) in sorted(marks.items())
+        ],
+    )
+
+
+def commit_number(database: Database) -> int:
+    row = database.one("SELECT value FROM settings WHERE name = 'commit'")
+    return int(row[0]) if row else 0
+
+
+def count_commit(database: Database) -> None:
+    number = str(commit_number(database) + 1)
+    database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
+
+
+def is_unclean(database: Database) -> bool:
+    """Whether a removal was committed whose text may still be in the log or in files that no commit names."""
+    return database.one("SELECT value FROM settings WHERE name = 'unclean'") is not None
+
+
+def mark_unclean(database: Database, *, unclean: bool) -> None:
+    if unclean:
+        database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('unclean', '1')")
+    else:
+        database.run("DELETE FROM settings WHERE name = 'unclean'")
