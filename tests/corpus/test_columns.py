@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.corpus.columns import (
-    SPAN,
     bounds_of,
-    digests_of,
     id_rows,
     in_order,
     paired,
@@ -21,9 +15,6 @@ from hoptrail.corpus.columns import (
     rows_among,
     unpaired,
 )
-from hoptrail.corpus.writer import writing_to
-from hoptrail.types import Kind, Span, Unit
-from world import HashingEncoder, make_document
 
 _PAIR = np.dtype([("row", ">u4"), ("entity", ">u8")])
 
@@ -59,42 +50,3 @@ def test_rows_of_ids_are_their_places_among_those_that_rise(stored: set[str], as
     rising = sorted(stored)
     rows = rows_among(id_rows(asked), id_rows(rising)).tolist()
     assert rows == [rising.index(id_) if id_ in stored else -1 for id_ in asked]
-
-
-def test_what_units_are_made_from_is_read_as_it_was_written(tmp_path: Path) -> None:
-    documents = [replace(make_document(id_, "Some text."), id=id_) for id_ in ("d1", "ü2", f"d{'0' * 20}1", "d" * 25)]
-    made_from = [
-        [Span("d1", 0, 5)],
-        [Span("ü2", 3, 9), Span("d1", 0, 5), Span(f"d{'0' * 20}1", 7, 8)],
-        [Span("ü2", 1, 2)],
-    ]
-    units = [
-        Unit(f"s2{at}", Kind.SUMMARY, "A title" * at, "two  words", tuple(spans)) for at, spans in enumerate(made_from)
-    ]
-    long = Unit("s2", Kind.SUMMARY, "", "a", (Span("d" * 25, 0, 1),))
-    with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        writer.put_documents(documents)
-        writer.put_units([*units, long], HashingEncoder().encode(["a"] * 4))
-        snapshot = writer.snapshot()
-        for expected in (units, units[1:2]):
-            [origins] = snapshot.table.origins_among(Kind.SUMMARY, id_rows(unit.id for unit in expected))
-            assert [id_.decode() for id_ in origins.ids.tolist()] == [unit.id for unit in expected]
-            assert origins.words.tolist() == [2] * len(expected)
-            assert origins.counts.tolist() == [len(unit.sources) for unit in expected]
-            spans = [span for unit in expected for span in unit.sources]
-            assert [(document.decode(), *ends) for document, *ends in origins.spans.tolist()] == [
-                (span.document, span.start, span.end) for span in spans
-            ]
-        assert list(snapshot.table.origins_among(Kind.SUMMARY, id_rows(["absent"]))) == []
-        with pytest.raises(ValueError, match="at most 24 bytes"):
-            list(snapshot.table.origins_among(Kind.SUMMARY, id_rows(["s2"])))
-
-
-def test_rows_have_the_same_digest_where_they_are_the_same() -> None:
-    rows = np.array([(f"d{at // 100:020}", at % 100, at % 7) for at in range(100_000)], SPAN)
-    digests = digests_of(rows)
-    assert np.array_equal(digests_of(rows[::-1])[::-1], digests)
-    assert len(np.unique(digests)) == len(rows)
-    bits = np.unpackbits(digests.view(np.uint8)).reshape(len(rows), 64)
-    assert np.all(np.abs(bits.mean(axis=0) - 0.5) < 0.01)
-    assert len(digests_of(rows[:0])) == 0

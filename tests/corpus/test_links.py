@@ -47,8 +47,6 @@ def test_links_of_a_kind_are_read_in_order_as_columns(snapshot: Snapshot) -> Non
     wanted = [link for link in LINKS if link.kind == "names"]
     assert found == sorted(wanted, key=lambda link: (link.source, link.target))
     assert not len(snapshot.graph.in_order("absent"))
-    assert set(snapshot.graph.sources(["names", "absent"])) == {link.source for link in wanted}
-    assert set(snapshot.graph.sources(["tells"])) == {"s3"}
 
 
 def test_many_ends_give_every_link_once(snapshot: Snapshot) -> None:

@@ -15,7 +15,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.structures import tree_groups, tree_grove, tree_memberships, tree_summaries
+from hoptrail.structures import tree_grove, tree_summaries
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.clustering import capping
 from hoptrail.structures.declaring import Structure
@@ -192,7 +192,7 @@ def test_the_same_corpus_gives_the_same_tree(grown: Path, tmp_path: Path) -> Non
     assert state(tmp_path / "again") == state(grown)
 
 
-def test_however_little_is_looked_at_together_the_tree_is_the_same(
+def test_however_little_is_written_together_the_tree_is_the_same(
     grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changes: dict[str, Any] = {"add": corpus(9, first=60), "remove": [one.id for one in corpus(20, first=3)]}
@@ -201,15 +201,7 @@ def test_however_little_is_looked_at_together_the_tree_is_the_same(
     grow(tmp_path / "whole", straight, **changes)
     assert state(tmp_path / "whole")[0] != state(grown)[0]
 
-    for module, name in (
-        (tree_memberships, "TOGETHER"),
-        (tree_memberships, "MANY"),
-        (tree_summaries, "TOGETHER"),
-        (tree_grove, "TOGETHER"),
-        (tree_groups, "TOGETHER"),
-        (tree_grove, "WRITTEN"),
-    ):
-        monkeypatch.setattr(module, name, 3)
+    monkeypatch.setattr(tree_grove, "WRITTEN", 3)
     language = Summariser()
     grow(tmp_path / "little", language, add=corpus(60))
     assert state(tmp_path / "little") == state(grown)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from hoptrail.corpus.columns import id_rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import tree_groups, tree_memberships
+from hoptrail.structures import tree_groups
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
-from hoptrail.structures.tree_memberships import Group, Grouped, group_id, level_of
+from hoptrail.structures.tree_memberships import group_id, level_of
 from hoptrail.structures.tree_nodes import Level
 from structures.tree_world import Children
 
@@ -31,37 +31,14 @@ class BySize:
         return Groups.of(sorted(sorted(group) for group in groups))
 
 
-def grouped(groups: Children) -> Grouped:
-    ids = id_rows(sorted(groups))
-    children = id_rows(child for _, some in sorted(groups.items()) for child in sorted(some))
-    starts = np.cumsum([0, *(len(some) for _, some in sorted(groups.items()))])
-    return Grouped(ids, starts, children, np.ones(len(children)))
-
-
 def level(degrees: dict[str, float], words: int = 10) -> Level:
     """Nodes on the unit circle."""
-    ids = sorted(degrees)
-    angles = np.radians([degrees[id_] for id_ in ids])
-    matrix = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return Level(id_rows(ids), np.full(len(ids), words), lambda: matrix)
 
+    def vectors(ids: Sequence[str]) -> FloatMatrix:
+        angles = np.radians([degrees[id_] for id_ in ids])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
-def test_groups_are_told_by_their_levels() -> None:
-    levels: dict[int, Children] = {
-        2: {"s2a": ("a", "b"), "s2b": ("b", "c")},
-        4: {"s4a": ("x", "y", "z")},
-        9: {"s9f": ("v", "w")},
-    }
-    every = grouped({group: children for some in levels.values() for group, children in some.items()})
-    for at in range(1, 10):
-        found = every.level(at)
-        assert {group.id: group.children for group in found} == levels.get(at, {})
-        assert found.members.tolist() == [child.encode() for some in found for child in some.children]
-        assert found.numbers.tolist() == [number for number, some in enumerate(found) for _ in some.children]
-        for part in found.parts(1):
-            assert [group.children for group in part] == [tuple(part.weights_of(part.ids[0].decode()))]
-        last = found.some(np.arange(len(found))[-1:])
-        assert {group.id: group.children for group in last} == dict(list(levels.get(at, {}).items())[-1:])
+    return Level(dict.fromkeys(degrees, words), vectors)
 
 
 @dataclass(frozen=True)
@@ -71,7 +48,7 @@ class Regrouping:
     grouper: Grouper
 
     def regroup(self, groups: Children, nodes: Level) -> Children:
-        changed = {group.id: group.children for group in self.grouper.regroup(grouped(groups), nodes)}
+        changed = self.grouper.regroup(groups, nodes)
         assert all(groups.get(group) != children for group, children in changed.items())
         return groups | changed
 
@@ -155,9 +132,8 @@ def test_newcomers_find_the_nearest_group_however_many_are_compared_at_a_time(mo
     nodes = level(degrees | {f"new{number:02}": 7.1 * number for number in range(20)})
     found = grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes)
     assert found["s205"] == ("n05a", "n05b", "new08", "new09")  # 60 degrees
-    for name, value in (("_CENTRES", 7), ("_BLOCK", 3), ("TOGETHER", 2)):
+    for name, value in (("_CENTRES", 7), ("_BLOCK", 3)):
         monkeypatch.setattr(tree_groups, name, value)
-    monkeypatch.setattr(tree_memberships, "MANY", 2)
     assert grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes) == found
 
 
@@ -173,18 +149,17 @@ def test_an_id_that_is_taken_is_not_given_again() -> None:
 
 def test_pruning_takes_lost_children_and_groups_left_with_one() -> None:
     found = {"s2x": ("a", "b", "c"), "s2y": ("b", "d"), "s2z": ("e", "f")}
-    left = list(pruned(grouped(found), id_rows(["a", "c", "d", "f"])))
-    assert left == [Group("s2x", ("a", "c")), Group("s2y", ("d",)), Group("s2z", ("f",))]
-    assert list(pruned(grouped(found), id_rows("abcdef"))) == []
-    assert list(pruned(grouped({"s2x": ("a",)}), id_rows("ab"))) == [Group("s2x", ("a",))]
+    assert pruned(found, {"a", "c", "d", "f"}) == {"s2x": ("a", "c"), "s2y": ("d",), "s2z": ("f",)}
+    assert pruned(found, set("abcdef")) == {}
+    assert pruned({"s2x": ("a",)}, set("ab")) == {"s2x": ("a",)}
 
 
 def test_nodes_without_a_group_are_found() -> None:
-    assert ungrouped(grouped({"s2x": ("absent", "c")}), level(FOUR)).tolist() == [0, 1, 3]
-    assert ungrouped(grouped({}), level(FOUR)).tolist() == [0, 1, 2, 3]
+    assert ungrouped({"s2x": ("absent", "c")}, level(FOUR)).tolist() == [0, 1, 3]
+    assert ungrouped({}, level(FOUR)).tolist() == [0, 1, 2, 3]
 
 
 def test_nodes_with_no_direction_harm_nobody() -> None:
     vectors = np.zeros((3, 2), dtype=np.float32)
-    nodes = Level(id_rows("abc"), np.ones(3, np.int32), lambda: vectors)
+    nodes = Level(dict.fromkeys("abc", 1), lambda _: vectors)
     assert grouper().regroup({"s2x": ("a", "b")}, nodes) == {"s2x": ("a", "b", "c")}

@@ -115,7 +115,7 @@ def grow(
 
 
 def groups(folder: Path, tree: str = TREE.name) -> Children:
-    return {group.id: group.children for group in groups_of(Snapshot.open(folder), tree)}
+    return {group: tuple(children) for group, children in groups_of(Snapshot.open(folder), tree).items()}
 
 
 def units(folder: Path, kind: Kind = Kind.SUMMARY) -> dict[str, Unit]:

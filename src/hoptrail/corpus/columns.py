@@ -1,8 +1,8 @@
-"""What is too many for records, as arrays: ids in 24 bytes each, places in documents, and links by row."""
+"""What is too many for records, as arrays: ids in 24 bytes each, and links by row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -29,22 +29,6 @@ LINK = np.dtype([("source", ID), ("target", ID), ("weight", np.float64)])
 """A link in a row of columns: of links of one kind, those in order of their bytes are in order of their ends."""
 
 
-SPAN = np.dtype([("document", ID), ("start", np.int64), ("end", np.int64)])
-"""A place in a document in a row of columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origins:
-    """What some units are made from, as arrays: of each unit its id, how many words its text has, and how many sources it has,
-    at least one; and the sources of all, rows of `SPAN`, one unit's after the other's.
-    """
-
-    ids: NDArray[np.bytes_]
-    words: NDArray[np.uint32]
-    counts: NDArray[np.int64]
-    spans: NDArray[np.void]
-
-
 def id_bytes(id_: str) -> bytes:
     """Raises: ValueError: the id is too long for a row."""
     packed = id_.encode()
@@ -58,18 +42,6 @@ def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
     return np.array(list(map(id_bytes, ids)), ID)
 
 
-def digests_of(rows: NDArray[np.void]) -> NDArray[np.int64]:
-    """Eight bytes for each row of a type of full words: the same for the same rows, and as good as drawn by lot for others."""
-    words = np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
-    digests = np.zeros(len(rows), np.uint64)
-    for word in words.T:  # each goes through the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
-        digests = (digests ^ word) + np.uint64(0x9E3779B97F4A7C15)
-        digests = (digests ^ (digests >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        digests = (digests ^ (digests >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        digests ^= digests >> np.uint64(31)
-    return digests.view(np.int64)
-
-
 def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:
     """Where each of some ids stands among others, which rise; -1 for those that do not."""
     rows = np.full(len(ids), -1, np.int32)
@@ -81,7 +53,7 @@ def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:
 
 
 class PackedIds(Sequence[str]):
-    """Ids, which are plain ASCII, in the order given. Use `of`, or `joined` for what was packed part by part."""
+    """Ids, which are plain ASCII, in the order given. Use `of`."""
 
     def __init__(self, packed: NDArray[np.bytes_]) -> None:
         self._packed = packed
@@ -89,10 +61,6 @@ class PackedIds(Sequence[str]):
     @classmethod
     def of(cls, ids: Iterable[str]) -> PackedIds:
         return cls(np.array(list(ids), dtype=np.bytes_))
-
-    @classmethod
-    def joined(cls, parts: Sequence[PackedIds]) -> PackedIds:
-        return cls(np.concatenate([np.asarray(part) for part in parts]) if parts else np.zeros(0, dtype="S1"))
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -168,11 +136,6 @@ class Directed:
     def where(self, chosen: NDArray[Any] | slice) -> Directed:
         """Those marked, or at these places and in this order."""
         return Directed(self.sources[chosen], self.targets[chosen], self.weights[chosen])
-
-    def parts(self, most: int) -> Iterator[Directed]:
-        """Runs of at most so many, none of them empty."""
-        for start in range(0, len(self.sources), most):
-            yield self.where(slice(start, start + most))
 
 
 def joined(parts: Sequence[Directed]) -> Directed:

@@ -100,11 +100,6 @@ class Links:
         rows["source"], rows["target"], rows["weight"] = *ids, edges.weights
         return rows[np.lexsort((rows["target"], rows["source"]))]
 
-    def sources(self, kinds: Collection[str]) -> Iterator[str]:
-        """Ids of all units that links of some kinds lead from."""
-        for kind in kinds:
-            yield from self._texts.names(np.unique(self.edges(kind).sources)).values()
-
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids."""
         return self._links(kind, self.edges_leaving(kind, self._linkable(ids)))

@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterator
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import SPAN, Origins, PackedIds, id_bytes, id_rows
+from hoptrail.corpus.columns import PackedIds, id_rows
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.rows import ids_of
 from hoptrail.corpus.texts import Texts
-from hoptrail.executing.executor import batched
 from hoptrail.types import Kind, Span, Unit
 
 _ROWS = 1024
@@ -43,17 +41,6 @@ class Units:
         numbers = self.numbers(kind, ids)
         for start in range(0, len(numbers), _ROWS):
             yield from self._texts.units(numbers[start : start + _ROWS])
-
-    def origins_among(self, kind: Kind, ids: NDArray[np.bytes_]) -> Iterator[Origins]:
-        """What the units of a kind with one of many ids are made from, as a stream."""
-        for units in batched(self.read(kind, [id_.decode() for id_ in ids.tolist()]), _ROWS):
-            spans = [(id_bytes(span.document), span.start, span.end) for unit in units for span in unit.sources]
-            yield Origins(
-                id_rows(unit.id for unit in units),
-                np.array([len(unit.text.split()) for unit in units], np.uint32),
-                np.array([len(unit.sources) for unit in units], np.int64),
-                np.array(spans, SPAN),
-            )
 
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
         """Ids of all units of a kind with their first sources, without their texts."""

@@ -98,8 +98,8 @@ def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[s
 def _lowest(snapshot: Snapshot, tree: str, leaves: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
     """The passages of every group that has leaves."""
     members = (
-        frozenset().union(*(leaves.get(child, frozenset()) for child in group.children))
-        for group in groups_of(snapshot, tree)
+        frozenset().union(*(leaves.get(child, frozenset()) for child in children))
+        for children in groups_of(snapshot, tree).values()
     )
     return _countable(members)
 

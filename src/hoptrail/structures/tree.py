@@ -10,6 +10,7 @@ a group has at least two nodes; a node that is longer than a group may be is in 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.corpus.writer import Writer
@@ -20,8 +21,8 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
-from hoptrail.structures.tree_grove import Grove, Standing, summaries_of
-from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES, Ids
+from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES
 from hoptrail.structures.tree_nodes import Level, Nodes
 from hoptrail.structures.tree_summaries import Summariser, stale
 
@@ -67,14 +68,14 @@ class Tree(Structure):
     def members(self, grove: Grove, level: int) -> Standing:
         """What stands on a level: leaves, and groups whether or not their summaries are made."""
 
-    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Ids) -> FloatMatrix:  # noqa: ARG002
+    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """What nodes, some of the `members` of a level, are grouped by: shape (len(ids), dimension), unit length."""
         return grove.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
         """Its summaries are of a kind that all trees share."""
         grove = Grove(writer)
-        grove.remove_groups(group.id for group in grove.groups(self.name))
+        grove.remove_groups(list(grove.groups(self.name)))
         writer.links.drop(self.name)
 
     def update(self, workshop: Workshop) -> None:
@@ -95,12 +96,11 @@ class Tree(Structure):
         """From the leaves up, because a group that dissolves is a child that its parents lose."""
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             before = grove.groups(self.name, level)
-            if not len(before):
-                continue
-            standing = self.members(grove, level - 1).ids
-            left = (group for group in pruned(before, standing) if len(group.children) >= SMALLEST_GROUP)
-            grove.write_groups(self.name, before, left)
-            grove.remove_groups(group.id for group in pruned(before, standing) if len(group.children) < SMALLEST_GROUP)
+            if before:
+                left = pruned(before, self.members(grove, level - 1).ids)
+                lasting = {group: children for group, children in left.items() if len(children) >= SMALLEST_GROUP}
+                grove.write_groups(self.name, before, lasting)
+                grove.remove_groups([group for group in left if group not in lasting])
         grove.remove_strays()
 
     def _grow(self, grove: Grove, workshop: Workshop, language: Language) -> None:
@@ -124,9 +124,8 @@ class Tree(Structure):
 
     def _eligible(self, grove: Grove, workshop: Workshop, members: Standing, nodes: Nodes) -> Level:
         """The nodes of a level whose text leaves others room in a summary."""
-        return nodes.of_at_most(
-            self.settings.clustering.most_words, lambda ids: self.vectors(grove, workshop, members, ids)
-        )
+        most = self.settings.clustering.most_words
+        return Level.of_at_most(most, nodes, lambda ids: self.vectors(grove, workshop, members, ids))
 
     def _note_waiting(self, grove: Grove, workshop: Workshop) -> None:
         total = len(grove.groups(self.name))
@@ -136,7 +135,7 @@ class Tree(Structure):
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             groups, members = grove.groups(self.name, level), self.members(grove, level - 1)
             nodes = grove.nodes(members)
-            due += len(stale(groups, nodes, grove.nodes(summaries_of(groups))))
+            due += len(stale(groups, nodes, grove.nodes(grove.standing(self.name, level))))
             if level == LEAVES + 1:
                 new = len(ungrouped(groups, self._eligible(grove, workshop, members, nodes)))
         if due or new:

@@ -9,23 +9,18 @@ Knows the store and the language task; does not know how groups are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hoptrail.corpus.columns import Rows
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts, kept_at_once
-from hoptrail.structures.tree_grove import Grove, summaries_of
-from hoptrail.structures.tree_memberships import TOGETHER, Grouped, texts
-from hoptrail.structures.tree_nodes import Nodes
+from hoptrail.structures.tree_grove import Grove, Standing
+from hoptrail.structures.tree_memberships import Members
+from hoptrail.structures.tree_nodes import Node, Nodes, in_order
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
@@ -36,56 +31,21 @@ _NAMED = 3
 """Children that a note names."""
 
 
-def stale(groups: Grouped, nodes: Nodes, made: Nodes) -> Rows:
-    """The numbers of the groups over `nodes` whose summary is not among those `made`, or is out of date. A group without any
-    finished child has nothing to say.
+def stale(groups: Members, nodes: Nodes, made: Nodes) -> list[str]:
+    """The groups over `nodes` whose summary is not among those `made`, or is out of date. A group without any finished child has
+    nothing to say.
     """
-    due = [np.zeros(0, np.bool_)]
-    for part in groups.parts(TOGETHER):
-        finished = np.flatnonzero(made.rows_of(part.ids) >= 0)
-        here = np.bincount(part.numbers[nodes.rows_of(part.members) >= 0], minlength=len(part)) > 0
-        here[finished] &= _outdated(part.some(finished), nodes, made)
-        due.append(here)
-    return np.flatnonzero(np.concatenate(due)).astype(np.int32)
+    due = []
+    for group, children in groups.items():
+        of_children = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)
+        if of_children and (group not in made or made[group].sources != tuple(of_children)):
+            due.append(group)
+    return due
 
 
-def _outdated(groups: Grouped, nodes: Nodes, made: Nodes) -> NDArray[np.bool_]:
-    """Of groups that have a summary: whether its sources are not those of the children."""
-    of_children = (_each_once(nodes.sources(rows)) for rows in _children(groups, nodes))
-    own = (made.sources(row) for row in made.rows_of(groups.ids).reshape(-1, 1))
-    return np.array([not np.array_equal(*both) for both in zip(of_children, own, strict=True)], np.bool_)
-
-
-def _each_once(digests: NDArray[np.int64]) -> NDArray[np.int64]:
-    """In the order in which they come first."""
-    return digests[np.sort(np.unique(digests, return_index=True)[1])]
-
-
-def _children(groups: Grouped, nodes: Nodes) -> list[Rows]:
-    """Of each group the rows of the children that have a text, in the order of what they were made from."""
-    rows, numbers = nodes.rows_of(groups.members), groups.numbers
-    rows, numbers = rows[rows >= 0], numbers[rows >= 0]
-    order = nodes.in_order(rows, numbers)
-    return np.split(rows[order], np.searchsorted(numbers[order], np.arange(1, len(groups))))[: len(groups)]
-
-
-def _weighed(groups: Grouped, nodes: Nodes, numbers: Rows) -> Iterator[tuple[int, int]]:
-    """The numbers of some groups, each with how many sources its children have together."""
-    for start in range(0, len(numbers), TOGETHER):
-        here = numbers[start : start + TOGETHER]
-        some = groups.some(here)
-        rows = nodes.rows_of(some.members)
-        counts = np.where(rows >= 0, nodes.count_sources(rows), 0)
-        weights = np.bincount(some.numbers, counts, len(some)).astype(np.int64)
-        yield from zip(here.tolist(), weights.tolist(), strict=True)
-
-
-def _asked(groups: Grouped, grove: Grove, nodes: Nodes) -> dict[str, tuple[Unit, ...]]:
-    """A few groups by id, with their children."""
-    children = _children(groups, nodes)
-    units = grove.units(nodes, np.concatenate(children))
-    parts = (tuple(units[id_] for id_ in texts(nodes.ids[rows])) for rows in children)
-    return dict(zip(texts(groups.ids), parts, strict=True))
+def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
+    """The children that have a text, in the order of what they were made from."""
+    return in_order(nodes[child] for child in children if child in nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +57,25 @@ class Summariser:
     tree: str
     words: int
 
-    def bring_up_to_date(self, grove: Grove, groups: Grouped, nodes: Nodes) -> None:
+    def bring_up_to_date(self, grove: Grove, groups: Members, nodes: Nodes) -> None:
         """Make what is stale of groups over `nodes`, in batches that are each kept. Failures are noted and left for the next run.
 
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        waiting = stale(groups, nodes, grove.nodes(summaries_of(groups)))
-        weight, done = itemgetter(1), 0
-        at_once = kept_at_once(self.workshop, len(waiting), BATCH)
-        for kept in batched(_weighed(groups, nodes, waiting), at_once, weight, SOURCES):
+
+        def weight(group: str) -> int:
+            return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
+
+        waiting, done = stale(groups, nodes, grove.nodes(Standing((Kind.SUMMARY,), groups.keys()))), 0
+        for kept in batched(waiting, kept_at_once(self.workshop, len(waiting), BATCH), weight, SOURCES):
             with self._kept(grove) as made:
                 for some in batched(kept, BATCH, weight, SOURCES):
                     self._report(done, len(waiting))
-                    batch = groups.some(np.array([number for number, _ in some]))
-                    for unit in self._made(_asked(batch, grove, nodes)):
+                    children = {group: _finished(groups[group], nodes) for group in some}
+                    units = grove.units(node for own in children.values() for node in own)
+                    asked = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
+                    for unit in self._made(asked):
                         made.append(unit)
                     done += len(some)
                     self.workshop.pause()

@@ -8,20 +8,15 @@ entity-tree         passages by the entities they name (ablation E, "dual cluste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hoptrail.corpus.columns import ID, id_rows, in_order
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.encoding import TOGETHER, encode_texts
+from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.names import (
     AGGREGATES,
     ENTITY_TREE,
@@ -32,16 +27,9 @@ from hoptrail.structures.names import (
     SIMILARITY_TREE,
 )
 from hoptrail.structures.tree import Tree, TreeSettings
-from hoptrail.structures.tree_grove import Grove, Standing, chosen, rising, together
-from hoptrail.structures.tree_memberships import LEAVES, Ids, texts
+from hoptrail.structures.tree_grove import Grove, Standing, together
+from hoptrail.structures.tree_memberships import LEAVES, members_of
 from hoptrail.types import Kind
-
-_READ = 64 * TOGETHER
-"""Passages whose entities are held at a time: whole batches, so that each sentence is encoded with the same others as if all were
-encoded at once."""
-
-_RANKED = np.dtype([("density", ">f8"), ("id", ID)])
-"""The high byte first, so that passages in order of their bytes are in order of their densities, then of their ids."""
 
 
 class LeafPlacement(StrEnum):
@@ -96,30 +84,18 @@ class SimilarityTree(Tree):
         abstract = self._abstract(grove, passages)
         if level > LEAVES:
             return together([grove.standing(self.name, level), Standing(passages.kinds, abstract)])
-        return Standing(passages.kinds, chosen(passages.ids, abstract, among=False))
+        return Standing(passages.kinds, set(passages.ids) - abstract)
 
-    def _abstract(self, grove: Grove, passages: Standing) -> Ids:
-        settled_low, settled_high = (
-            rising([grove.groups(self.name, level).members]) for level in (LEAVES + 1, LEAVES + 2)
-        )
-        free = chosen(self._least_dense(grove, passages), settled_low, among=False)
-        return rising([chosen(settled_high, passages.ids, among=True), free])
+    def _abstract(self, grove: Grove, passages: Standing) -> set[str]:
+        low, high = (members_of(grove.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return high.intersection(passages.ids) | (self._least_dense(grove, passages) - low)
 
-    def _least_dense(self, grove: Grove, passages: Standing) -> Ids:
+    def _least_dense(self, grove: Grove, passages: Standing) -> set[str]:
         """The passages that name the fewest entities a word, of those that have an extraction."""
         nodes = grove.nodes(passages)
-
-        def portions() -> Iterator[NDArray[np.void]]:
-            for some in batched(grove.entities(), _READ):
-                ids, counts = id_rows(id_ for id_, _ in some), np.array([len(entities) for _, entities in some])
-                rows = nodes.rows_of(ids)
-                found = np.empty(int((rows >= 0).sum()), _RANKED)
-                found["density"] = counts[rows >= 0] / np.maximum(1, nodes.words(rows[rows >= 0]))
-                found["id"] = ids[rows >= 0]
-                yield found
-
-        ranked = in_order(_RANKED, portions())
-        return rising([ranked["id"][: int(self.settings.abstract * len(ranked))]])
+        named = ((id_, len(entities)) for id_, entities in grove.entities() if id_ in nodes)
+        ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in named)
+        return {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +161,17 @@ class EntityTree(Tree):
             return grove.standing(self.name, level)
         if level > LEAVES:
             return together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
-        naming = batched((id_ for id_, entities in grove.entities() if entities), _READ)
         passages = grove.leaves(Kind.PASSAGE)
-        return Standing(passages.kinds, chosen(passages.ids, rising(map(id_rows, naming)), among=True))
+        naming = {id_ for id_, entities in grove.entities() if entities}
+        return Standing(passages.kinds, naming.intersection(passages.ids))
 
-    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Ids) -> FloatMatrix:
+    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Sequence[str]) -> FloatMatrix:
         """Of passages, those of the sentences in place of their own."""
         if Kind.PASSAGE not in members.kinds:
             return grove.vectors(members, ids)
-        found = np.zeros((len(ids), workshop.encoder.identity.dimension), np.float32)
-        for start in range(0, len(ids), _READ):
-            some = texts(ids[start : start + _READ])
-            entities = dict(grove.entities(some))
-            sentences = [template(entities[id_]) for id_ in some]
-            found[start : start + len(some)] = encode_texts(workshop, sentences)
-            workshop.report("encoding", start + len(some), len(ids))
-        return found
+        entities = dict(grove.entities(ids))
+        sentences = [template(entities[id_]) for id_ in ids]
+        return encode_texts(workshop, sentences, lambda done: workshop.report("encoding", done, len(ids)))
 
 
 def template(entities: Sequence[str]) -> str:

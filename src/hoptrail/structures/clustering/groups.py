@@ -48,12 +48,6 @@ class Groups(Sequence[tuple[int, ...]]):
         """The rows of each group."""
         return (self.rows[first:last] for first, last in pairwise(self.starts.tolist()))
 
-    def parts(self, most: int) -> Iterator[Groups]:
-        """All of them in order, so many at a time."""
-        for first in range(0, len(self), most):
-            starts = self.starts[first : first + most + 1]
-            yield Groups(self.rows[starts[0] : starts[-1]], starts - starts[0])
-
     def where(self, chosen: NDArray[np.bool_]) -> Groups:
         """Those that are marked."""
         sizes = np.diff(self.starts)
