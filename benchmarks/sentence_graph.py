@@ -217,8 +217,7 @@ def recall(nodes: Nodes) -> float:
 
     def pairs(exact_up_to: int) -> set[int]:
         search = Nearest(nodes.vectors(), settings.neighbours, exact_up_to, settings.probes, settings.seed)
-        found = mutual_pairs(search.portions, rows, size)
-        return {key for pairs in found for key in pairs.keys.tolist()}
+        return set(mutual_pairs(search.portions, rows, size).keys.tolist())
 
     exact = pairs(ENTIRE)
     return len(exact & pairs(0)) / max(1, len(exact))

@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.corpus.columns import Directed, Rows
 from hoptrail.structures import cells, linking, nearest
-from hoptrail.structures.linking import Adjacency, Best, Pairs, SharedEntities, gathered, key_entities, mutual_pairs
+from hoptrail.structures.linking import Adjacency, Pairs, SharedEntities, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -37,14 +37,10 @@ def mentions(named: list[set[str]]) -> Mentions:
     return Mentions(numbers, rows(*(row for row, _ in found)), rows(*(entity for _, entity in found)))
 
 
-def mutual(best: Best, asked: Rows, size: int) -> Pairs:
-    return gathered(mutual_pairs(best, asked, size))
-
-
 def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
     shared = SharedEntities(mentions(named), len(named), most, count)
     chosen = np.arange(len(named), dtype=np.int32) if of is None else of
-    return mutual(shared.portions, chosen, len(named))
+    return mutual_pairs(shared.portions, chosen, len(named))
 
 
 def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
@@ -97,7 +93,7 @@ def test_adjacent_sentences_are_found_by_their_rows() -> None:
 def test_few_rows_have_few_links(size: int) -> None:
     vectors = np.eye(4, dtype=np.float32)[:size]
     everybody = np.arange(size, dtype=np.int32)
-    similar = mutual(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
+    similar = mutual_pairs(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
     rows = np.arange(size, dtype=np.int32)
     adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3).of(rows)
     together = sharing([{"Isk"} for _ in range(size)])
@@ -114,10 +110,10 @@ def test_similar_pairs_are_those_among_the_best_of_both() -> None:
     expected = {(a, b) for a, b in combinations(range(80), 2) if a in best[b] and b in best[a]}
     search = Nearest(vectors, 4, 100, 1, 0)
     everybody = np.arange(80, dtype=np.int32)
-    assert set(pairs_of(mutual(search.portions, everybody, 80))) == expected
+    assert set(pairs_of(mutual_pairs(search.portions, everybody, 80))) == expected
     some = rows(7, 30, 31)
     wanted = {pair for pair in expected if set(pair) & {7, 30, 31}}
-    assert set(pairs_of(mutual(search.portions, some, 80))) == wanted
+    assert set(pairs_of(mutual_pairs(search.portions, some, 80))) == wanted
 
 
 @pytest.mark.parametrize("asked", [80, 60, 3])
@@ -125,13 +121,11 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     vectors = np.random.default_rng(1).normal(size=(80, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
-    whole = pairs_of(mutual(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
-    for module, name in ((linking, "TOGETHER"), (nearest, "SORTED"), (nearest, "HELD"), (cells, "MOST_ROWS")):
+    whole = pairs_of(mutual_pairs(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
+    for module, name in ((linking, "TOGETHER"), (nearest, "HELD"), (cells, "MOST_ROWS")):
         monkeypatch.setattr(module, name, 7)
     search = Nearest(vectors, 6, 100, 1, 0)
-    portions = list(mutual_pairs(search.portions, some, 80))
-    assert len(portions) > 1 or asked == 3
-    parts = pairs_of(gathered(portions))
+    parts = pairs_of(mutual_pairs(search.portions, some, 80))
     assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits
     assert parts
     asked_once: list[int] = []
@@ -140,7 +134,7 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
         asked_once.extend(rows.tolist())
         return search.portions(rows)
 
-    assert pairs_of(mutual(counting, some, 80)) == parts
+    assert pairs_of(mutual_pairs(counting, some, 80)) == parts
     assert len(set(asked_once)) == len(asked_once)
     assert set(some.tolist()) <= set(asked_once)
 

@@ -14,7 +14,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.structures import cells, linking, sentence_graph
+from hoptrail.structures import cells, linking
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
@@ -109,32 +109,21 @@ def test_a_second_update_writes_nothing(tmp_path: Path) -> None:
     assert links(tmp_path) == before
 
 
-def test_the_order_of_documents_and_the_size_of_batches_change_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_documents_changes_nothing(tmp_path: Path) -> None:
     update(tmp_path / "one", ISLANDS)
-    monkeypatch.setattr(sentence_graph, "BATCH", 7)
     update(tmp_path / "two", ISLANDS[::-1])
     assert links(tmp_path / "one") == links(tmp_path / "two")
 
 
-@pytest.mark.parametrize("stops", [1, 5])
-def test_a_stopped_build_comes_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: int) -> None:
-    monkeypatch.setattr(sentence_graph, "BATCH", 16)
+def test_a_stopped_build_comes_to_the_same_end(tmp_path: Path) -> None:
     update(tmp_path / "whole", ISLANDS)
-    pauses = 0
 
     def stop(writer: Writer) -> None:
-        nonlocal pauses
         writer.checkpoint()
-        pauses += 1
-        if pauses == stops:
-            raise Interrupted("enough")
+        raise Interrupted("enough")
 
     update(tmp_path / "parts", ISLANDS, pause=stop)
-    partly = links(tmp_path / "parts")
-    assert partly < links(tmp_path / "whole")
-    assert bool(partly) == (stops == 5)
+    assert not links(tmp_path / "parts")
     update(tmp_path / "parts")
     assert links(tmp_path / "parts") == links(tmp_path / "whole")
 
@@ -144,9 +133,7 @@ def test_a_graph_that_is_made_in_parts_is_the_same(tmp_path: Path, monkeypatch: 
     settings = SentenceGraphSettings(exact_up_to=20, probes=3)
     monkeypatch.setattr(cells, "CELL", 20)
     for folder, together in (("whole", 1 << 16), ("parts", 50)):
-        monkeypatch.setattr(sentence_graph, "BATCH", 32)
-        for module in (linking, sentence_graph):
-            monkeypatch.setattr(module, "TOGETHER", together)
+        monkeypatch.setattr(linking, "TOGETHER", together)
         for some in (ISLANDS[:30], ISLANDS[30:]):
             update(tmp_path / folder, some, settings)
     assert links(tmp_path / "parts") == links(tmp_path / "whole")
@@ -284,10 +271,7 @@ def test_passages_that_were_cut_anew_are_adjacent_anew(tmp_path: Path) -> None:
     assert {link.kind for link in links(tmp_path)} == {SS, EC}
 
 
-def test_adjacent_sentences_that_lost_their_links_get_them_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sentence_graph, "BATCH", 2)
+def test_adjacent_sentences_that_lost_their_links_get_them_again(tmp_path: Path) -> None:
     update(tmp_path, WORLD)
     before = links(tmp_path)
     update(tmp_path, change=lambda writer: writer.links.drop(SA))

@@ -16,7 +16,6 @@ from hoptrail.executing.executor import travels
 from hoptrail.language.tasks import Task
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import kept_at_once
-from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Span, Unit
 
 T = TypeVar("T")
@@ -37,8 +36,16 @@ class Inquiry(Generic[T]):
     looks_back: bool = False
 
 
+def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
+    """The ids of passages that are given with their places, by rising document id, then by place in the document.
+
+    The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
+    """
+    return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
+
+
 def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
-    """Passages, all or those of `ids`, in the order of `PassagePlaces`."""
+    """Passages, all or those of `ids`, in the order of `in_document_order`."""
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
@@ -63,13 +70,13 @@ def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry:
     if language is None:
         return
     snapshot = workshop.writer.snapshot()
-    ordered = PassagePlaces(passages)
+    ordered = in_document_order(passages)
     size = kept_at_once(workshop, len(ordered), BATCH)
     for start in range(0, len(ordered), size):
         workshop.pause()
         got: list[tuple[Unit, T]] = []
         try:
-            batch = passages_in_order(snapshot, ordered.ids(start, start + size))
+            batch = passages_in_order(snapshot, ordered[start : start + size])
             before = passages_before(snapshot, batch) if inquiry.looks_back and not travels(language) else {}
             tasks = (inquiry.task(unit, before.get(unit.id)) for unit in batch)
             outputs = workshop.perform(language, tasks)

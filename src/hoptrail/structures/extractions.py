@@ -15,14 +15,13 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction, Task
-from hoptrail.structures.asking import passages_in_order
+from hoptrail.structures.asking import in_document_order, passages_in_order
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Asked, places_within
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES
-from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.types import Kind, Span, Unit
 
 READ = 8192
@@ -103,7 +102,7 @@ class Extractions(Asked[Extraction]):
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
     places = snapshot.table.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
-    for ids in PassagePlaces(places).batches(READ):
+    for ids in batched(in_document_order(places), READ):
         found = dict(snapshot.extractions(ids))
         yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
 

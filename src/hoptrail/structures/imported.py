@@ -15,18 +15,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.structures.asking import passages_in_order
+from hoptrail.structures.asking import in_document_order, passages_in_order
 from hoptrail.structures.json_lines import Faults, first_fault
-from hoptrail.structures.passage_places import PassagePlaces
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit
@@ -76,8 +74,8 @@ class ExtractionLine:
         return (*(self.facts or ()), *triples)
 
 
-Meant = tuple[str, int, int]
-"""The id of the document that a line means, the number of the line, and where it begins in the file: lines are long."""
+Line = tuple[int, int]
+"""The number of a line, and where it begins in the file: lines are long."""
 
 
 class _Unfit(Exception):
@@ -96,40 +94,28 @@ def import_extractions(
     Raises:
         UsageError: the file cannot be read.
     """
-    documents = _by_document(snapshot, passages)
     lines = _resolved(faults, snapshot)
-    for some in batched(_beside(documents, lines), READ, lambda beside: len(beside[0]), READ):
-        texts = {document.id: document for document in snapshot.documents([own[0][0] for _, own in some if own])}
-        for units, own in some:  # also where none is wanted, so that all faults are named
-            found = _said(texts[units[0].document], units, own, faults) if own else {}
+    for some in batched(_by_document(snapshot, passages), READ, len, READ):
+        said = {units[0].document for units in some} & lines.keys()
+        texts = {document.id: document for document in snapshot.documents(said)}
+        for units in some:  # also where none is wanted, so that all faults are named
+            document = texts.get(units[0].document)
+            found = _said(document, units, lines[document.id], faults) if document else {}
             yield from ((unit, found.get(unit.id)) for unit in units if unit.id in wanted)
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
     """The passages of each document, in order, by rising document id."""
-    batches = PassagePlaces(passages).batches(READ)
+    batches = batched(in_document_order(passages), READ)
     units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
     return (list(own) for _, own in groupby(units, key=lambda unit: unit.document))
 
 
-def _beside(documents: Iterable[list[Unit]], lines: Iterable[Meant]) -> Iterator[tuple[list[Unit], list[Meant]]]:
-    """The passages of each document with the lines that mean it; both come by rising document id."""
-    rest = iter(lines)
-    line = next(rest, None)
-    for units in documents:
-        document, own = units[0].document, []
-        while line is not None and line[0] <= document:
-            if line[0] == document:
-                own.append(line)
-            line = next(rest, None)
-        yield units, own
-
-
 def _said(
-    document: Document, passages: Sequence[Unit], lines: Iterable[Meant], faults: Faults
+    document: Document, passages: Sequence[Unit], lines: Iterable[Line], faults: Faults
 ) -> Mapping[str, Extraction]:
     places = _Places(document, passages)
-    for _, number, start in lines:
+    for number, start in lines:
         try:
             places.put(_parsed(faults.file.line_at(start)))
         except _Unfit as unfit:
@@ -156,65 +142,38 @@ def _form() -> TypeAdapter[ExtractionLine]:
     return TypeAdapter(ExtractionLine)
 
 
-_ITSELF, _READ_AS, _TITLED, _LINE = range(4)
-"""What a name is: a document's id, the id it had in its own file, its title, or what a line calls it. They come in this order."""
-
-
-@dataclass(slots=True)
-class _Owners:
-    """The documents of one name, whose ids come rising: the first, and how many there are."""
-
-    first: list[str] = field(default_factory=list)
-    count: int = 0
-    last: str = ""
-
-    def add(self, id_: str) -> None:
-        if id_ != self.last:
-            self.first += [id_][: OWNERS - len(self.first)]
-            self.count, self.last = self.count + 1, id_
-
-
-def _resolved(faults: Faults, snapshot: Snapshot) -> list[Meant]:
-    """The document that each line of the file means, in order, found by putting all names in order."""
-    lines: list[Meant] = []
-    called: list[tuple[str, int, Any, int]] = []
+def _resolved(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
+    """By the id of a document the lines of the file that mean it, in order."""
+    # the documents of each name: by their ids, by the ids that they had in their own files, by their titles
+    known: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:
-        called.append((entry.id, _ITSELF, entry.id, 0))
-        called.append((entry.title, _TITLED, entry.id, 0))
-        names = chain.from_iterable(map(_line_names, entry.sources))
-        called += [(name, _READ_AS, entry.id, 0) for name in names]
+        names = {name for source in entry.sources for name in _line_names(source)}
+        for owners, called in zip(known, ({entry.id}, names, {entry.title}), strict=True):
+            for name in called:
+                owners.setdefault(name, []).append(entry.id)
+    lines: dict[str, list[Line]] = {}
     for number, start, line in faults.file.numbered():
         try:
-            called.append((str(_parsed(line).id), _LINE, number, start))
+            lines.setdefault(_meant_by(str(_parsed(line).id), known), []).append((number, start))
         except _Unfit as unfit:
             faults.leave_out(number, str(unfit))
-    for name, group in groupby(sorted(called), itemgetter(0)):
-        owners = [_Owners() for _ in range(_LINE)]
-        for _, rank, what, start in group:
-            if rank < _LINE:
-                owners[rank].add(what)
-                continue
-            try:
-                lines.append((_meant_by(name, owners), what, start))
-            except _Unfit as unfit:
-                faults.leave_out(what, str(unfit))
-    return sorted(lines)
+    return lines
 
 
-def _meant_by(name: str, owners: Iterable[_Owners]) -> str:
-    """The id of the document that is called so; `owners` are those that have it as id, as id in their file, as title.
+def _meant_by(name: str, known: Iterable[Mapping[str, Sequence[str]]]) -> str:
+    """The id of the document that is called so.
 
     Raises:
         _Unfit: no document is called that, or several are.
     """
-    found = next((some for some in owners if some.count), None)
-    if found is None:
+    found = next((owners[name] for owners in known if name in owners), ())
+    if not found:
         raise _Unfit(f"no document of this index has the id or the title {name!r}")
-    if found.count > 1:
-        more = " or ..." if found.count > len(found.first) else ""
-        ids = " or ".join(found.first) + more
-        raise _Unfit(f"{found.count} documents are called {name!r}: name one by its id, {ids}")
-    return found.first[0]
+    if len(found) > 1:
+        more = " or ..." if len(found) > OWNERS else ""
+        ids = " or ".join(found[:OWNERS]) + more
+        raise _Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {ids}")
+    return found[0]
 
 
 def _line_names(source: str) -> Iterator[str]:

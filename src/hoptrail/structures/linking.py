@@ -7,13 +7,13 @@ Knows nothing of texts, ids or the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, Places, Rows, in_order, joined, paired, ranges, unpaired
+from hoptrail.corpus.columns import Directed, Places, Rows, is_among, joined, paired, ranges, unpaired
 from hoptrail.structures.nearest import best_of
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -21,10 +21,7 @@ EXPANSION = 1 << 18
 """Pairs of sentences that share an entity looked at a time."""
 
 TOGETHER = 1 << 16
-"""Rows, or pairs, worked on at a time."""
-
-_EDGE = np.dtype([("first", ">u4"), ("second", ">u4"), ("back", "u1"), ("weight", "<f8")])
-"""An edge from `first` to `second`, or back. High bytes first, so that the two edges of a pair are together when in order."""
+"""Rows worked on at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +50,6 @@ def unordered(edges: Directed) -> Pairs:
     second = np.maximum(edges.sources, edges.targets)
     _, places = np.unique(paired(first, second), return_index=True)
     return Pairs(first[places], second[places], edges.weights[places])
-
-
-def gathered(portions: Iterable[Pairs]) -> Pairs:
-    """All of some portions in one."""
-    return unordered(joined([Directed(pairs.first, pairs.second, pairs.weights) for pairs in portions]))
 
 
 class Adjacency:
@@ -96,38 +88,25 @@ Best = Callable[[Rows], Iterator[Directed]]
 """Gives edges from rows to what is best for them, each once, in portions."""
 
 
-def mutual_pairs(best: Best, rows: Rows, size: int) -> Iterator[Pairs]:
+def mutual_pairs(best: Best, rows: Rows, size: int) -> Pairs:
     """The pairs of rows in which each is among the best of the other, with an end in `rows` (rising), of `size` rows in all.
 
-    In portions, rising; what is best for a row is asked once. Weights are as from the lower row.
+    What is best for a row is asked once. Weights are as from the lower row.
     """
-    edges = in_order(_EDGE, _edges(best, rows, size))
-    for start in range(0, len(edges), TOGETHER):
-        some = edges[start : start + TOGETHER + 1]
-        there, back = some[:-1], some[1:]
-        same = (there["first"] == back["first"]) & (there["second"] == back["second"])
-        found = there[same & (there["back"] < back["back"])]
-        yield Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
-
-
-def _edges(best: Best, rows: Rows, size: int) -> Iterator[NDArray[np.void]]:
     own, reached = (np.zeros(size, np.bool_) for _ in range(2))
     own[rows] = True
-    for edges in best(rows):
-        reached[edges.targets] = True
-        yield _in_rows(edges)
+    edges = list(best(rows))
+    for some in edges:
+        reached[some.targets] = True
     reached[rows] = False
-    for edges in best(np.flatnonzero(reached).astype(np.int32)):
-        yield _in_rows(edges.where(own[edges.targets]))
-
-
-def _in_rows(edges: Directed) -> NDArray[np.void]:
-    rows = np.empty(len(edges.sources), _EDGE)
-    rows["first"] = np.minimum(edges.sources, edges.targets)
-    rows["second"] = np.maximum(edges.sources, edges.targets)
-    rows["back"] = edges.sources > edges.targets
-    rows["weight"] = edges.weights
-    return rows
+    edges += [some.where(own[some.targets]) for some in best(np.flatnonzero(reached).astype(np.int32))]
+    whole = joined(edges)
+    rising = whole.sources < whole.targets
+    there, back = whole.where(rising), whole.where(~rising)
+    keys = paired(there.sources, there.targets)
+    order = np.argsort(keys)
+    mutual = order[is_among(keys[order], np.sort(paired(back.targets, back.sources)))]
+    return Pairs(there.sources[mutual], there.targets[mutual], there.weights[mutual])
 
 
 class SharedEntities:

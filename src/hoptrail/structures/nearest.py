@@ -27,9 +27,7 @@ PART = 25_000
 must not grow with the corpus."""
 
 HELD = 1 << 21
-"""Edges that are held before those are dropped that are not the best: 32 MiB; or, of edges back, as many as the best are."""
-SORTED = 1 << 16
-"""Rows whose edges are put in order together."""
+"""Edges, or as many as the best are, that are held beside these before those are dropped that are not the best: 32 MiB."""
 
 BLOCK = 1 << 23
 """Cosines held at a time: 32 MiB."""
@@ -62,20 +60,20 @@ class Nearest:
         return joined(list(self.portions(rows, least)))
 
     def portions(self, rows: Rows, least: Least | None = None) -> Iterator[Directed]:
-        """The same in portions, in any order of rows: all edges from one of `rows` come together."""
+        """The same, some of `rows` at a time: all edges from one of these come together."""
         size = len(self.vectors)
         if size <= self.exact_up_to:
-            yield from self._best(rows, self._blocks(rows, np.arange(size, dtype=np.int32), least))
+            yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
         for part in parts_of(self._cells.together(rows), size):
-            for found in self._best(part, self._blocks_in_cells(part, least)):
-                yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
+            found = self._best(self._blocks_in_cells(part, least))
+            yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
-    def _best(self, rows: Rows, blocks: Iterator[Block]) -> Iterator[Directed]:
-        best = BestEdges(rows, len(self.vectors), self.count)
+    def _best(self, blocks: Iterator[Block]) -> Directed:
+        best = BestEdges(len(self.vectors), self.count)
         for edges in self.executor.map(self._work, blocks):
             best.add(edges)
-        return best.portions()
+        return best.all()
 
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """Of each cell those of `rows` that it is near to."""
@@ -130,73 +128,32 @@ class Nearest:
 
 
 class BestEdges:
-    """The best of edges that come in any order: `count` from each of `rows`, and so many from each other row (edges back)."""
+    """The `count` best from each of `size` rows, of edges that come in any order."""
 
-    def __init__(self, rows: Rows, size: int, count: int) -> None:
-        """`size`: how many rows there are in all."""
-        count = min(count, max(1, size - 1))
-        self._rows, self._count = rows, count
-        self._places = np.zeros(size, np.int32)
-        """Of each of `rows` its place in them, from 1; 0 of all others."""
-        self._places[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)
-        self._targets = np.zeros((len(rows) + 1, count), np.int32)
-        """By place, one more than the row, so that 0 is none."""
-        self._weights = np.zeros((len(rows) + 1, count), np.float64)
-        self._last = np.full(len(rows) + 1, -np.inf)
-        """By place, the weight from which on an edge may be among the best."""
-        self._waiting: list[Directed] = []
-        """From places."""
-        self._back: list[Directed] = []
-        self._room, self._room_back = HELD, HELD
+    def __init__(self, size: int, count: int) -> None:
+        self._count = count
+        self._held: list[Directed] = []
+        self._room = HELD
+        self._last = np.full(size, -np.inf)
+        """Of each row, the weight from which on an edge may be among the best."""
 
     def add(self, edges: Directed) -> None:
-        places = self._places[edges.sources]
-        own = places > 0
-        if not own.all():
-            self._back.append(edges.where(~own))
-            self._room_back -= len(self._back[-1].sources)
-        kept = np.flatnonzero(own & (edges.weights >= self._last[places]))
-        self._waiting.append(Directed(places[kept], edges.targets[kept], edges.weights[kept]))
-        self._room -= len(kept)
+        kept = edges.where(edges.weights >= self._last[edges.sources])
+        self._held.append(kept)
+        self._room -= len(kept.sources)
         if self._room < 0:
-            self._put_in_order()
-        if self._room_back < 0:
-            self._back = [self._best_back()]
-            self._room_back = max(HELD, len(self._back[0].sources))
+            self._drop_others()
 
-    def portions(self) -> Iterator[Directed]:
-        """All of them; no more may come then."""
-        self._put_in_order()
-        for start in range(1, len(self._rows) + 1, SORTED):
-            found = self._standing(np.arange(start, min(start + SORTED, len(self._rows) + 1), dtype=np.int32))
-            yield Directed(self._rows[found.sources - 1], found.targets, found.weights)
-        if self._back:
-            yield self._best_back()
+    def all(self) -> Directed:
+        """By rising source."""
+        self._drop_others()
+        return self._held[0]
 
-    def _put_in_order(self) -> None:
-        edges = joined(self._waiting)
-        self._waiting, self._room = [], HELD
-        edges = edges.where(np.argsort(edges.sources, kind="stable"))
-        places = np.unique(edges.sources)
-        for start in range(0, len(places), SORTED):
-            some = places[start : start + SORTED]
-            bounds = np.searchsorted(edges.sources, (some[0], some[-1] + 1))
-            both = joined([self._standing(some), edges.where(slice(*bounds.tolist()))])
-            best = best_of(both, self._count)
-            ranks = _rank_in_group(best.sources)
-            self._targets[best.sources, ranks] = best.targets + 1
-            self._weights[best.sources, ranks] = best.weights
-            full = ranks == self._count - 1
-            self._last[best.sources[full]] = best.weights[full]
-
-    def _standing(self, places: Rows) -> Directed:
-        """What is the best so far."""
-        targets = self._targets[places]
-        there = targets > 0
-        return Directed(np.repeat(places, there.sum(axis=1)), targets[there] - 1, self._weights[places][there])
-
-    def _best_back(self) -> Directed:
-        return best_of(joined(self._back), self._count)
+    def _drop_others(self) -> None:
+        best = best_of(joined(self._held), self._count)
+        self._held, self._room = [best], max(HELD, len(best.sources))
+        full = _rank_in_group(best.sources) == self._count - 1
+        self._last[best.sources[full]] = best.weights[full]
 
 
 def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:

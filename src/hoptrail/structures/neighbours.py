@@ -30,7 +30,6 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, parts_of
@@ -38,7 +37,7 @@ from hoptrail.structures.sparse import Growing
 from hoptrail.types import Kind
 
 BATCH = 8192
-"""Passages whose links are kept at a time at least (`nearest.parts_of`), or looked at; or links."""
+"""Passages whose links are kept at a time at least (`nearest.parts_of`), or whose words are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,33 +263,16 @@ def _bring_up_to_date(
     for rows in parts_of(pending, len(ids), BATCH):
         found = likeness.nearest(rows, least)
         workshop.pause()
-        new = _marked(rows, len(ids))
-        for some, edges in _together(rows, found, max(BATCH, len(ids) // COMMITS)):
-            others, own = some[~new[some]], new[edges.sources]
-            improved = best_of(_once(joined([standing.of(others), edges.where(~own)])), count)
-            _write(workshop.writer, name, ids, standing.of(some), joined([edges.where(own), improved]))
-            standing.put(improved)
-            least[others] = np.inf
-            np.minimum.at(least, improved.sources, improved.weights)
+        own = is_among(found.sources, rows)
+        others = np.unique(found.sources[~own])
+        improved = best_of(_once(joined([standing.of(others), found.where(~own)])), count)
+        before = standing.of(np.union1d(rows, others))
+        _write(workshop.writer, name, ids, before, joined([found.where(own), improved]))
+        standing.put(improved)
+        least[others] = np.inf
+        np.minimum.at(least, improved.sources, improved.weights)
         done += len(rows)
         workshop.report("linking neighbours", done, len(pending))
-
-
-def _together(rows: Rows, found: Directed, most: int) -> Iterator[tuple[Rows, Directed]]:
-    """All of `rows` and of the rows that edges lead from, so many at a time, with these edges."""
-    found = found.where(np.argsort(found.sources, kind="stable"))
-    every = np.union1d(rows, found.sources)
-    for start in range(0, len(every), most):
-        some = every[start : start + most]
-        first, last = found.sources.searchsorted([some[0], some[-1] + 1])
-        yield some, found.where(slice(first, last))
-
-
-def _marked(rows: Rows, size: int) -> NDArray[np.bool_]:
-    """Whether each of so many rows is among `rows`."""
-    marks = np.zeros(size, dtype=bool)
-    marks[rows] = True
-    return marks
 
 
 class StandingLinks:
@@ -321,24 +303,18 @@ class StandingLinks:
 
     def lacking(self) -> Rows:
         """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
-        marks = np.zeros(len(self._counts), np.bool_)
-        for some in self._some():
-            links = self.of(some)
-            marks[some] = self._counts[some] < self._wanted
-            marks[links.sources[links.sources == links.targets]] = False
-        return np.flatnonzero(marks).astype(np.int32)
+        own = self._targets == np.arange(len(self._targets))[:, np.newaxis]
+        return np.flatnonzero((self._counts < self._wanted) & ~(self._there & own).any(axis=1)).astype(np.int32)
 
     def least(self) -> Least:
         """The least weight of each passage's links, inf where there are none."""
-        least = np.full(len(self._counts), np.inf)
-        for some in self._some():
-            links = self.of(some)
-            np.minimum.at(least, links.sources, links.weights)
+        least: Least = np.where(self._there, self._weights, np.inf).min(axis=1)
         return least
 
-    def _some(self) -> Iterator[Rows]:
-        for start in range(0, len(self._counts), BATCH):
-            yield np.arange(start, min(start + BATCH, len(self._counts)), dtype=np.int32)
+    @property
+    def _there(self) -> NDArray[np.bool_]:
+        """Which places hold a link."""
+        return np.arange(self._targets.shape[1]) < self._counts[:, np.newaxis]
 
     def _append(self, edges: Directed) -> None:
         """Links by rising source."""

@@ -14,7 +14,7 @@ The released code lets links overwrite one another; here links of different kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,11 +22,8 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import (
     Directed,
-    PackedIds,
     Rows,
-    as_bytes,
     id_rows,
-    in_order,
     is_among,
     packed,
     rows_among,
@@ -39,13 +36,10 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.encoding import COMMITS
 from hoptrail.structures.linking import (
-    TOGETHER,
     Adjacency,
     Pairs,
     SharedEntities,
-    gathered,
     key_entities,
     mutual_pairs,
     unordered,
@@ -61,13 +55,6 @@ EC = "EC"
 SS = "SS"
 SA = "SA"
 KINDS = (EC, SS, SA)
-
-BATCH, LARGEST = 8192, 65_536
-"""Sentences whose links are kept at a time: a hundredth part, within these bounds. Each batch is a version of the table, and what
-a version costs grows with those before it."""
-
-_DUE = np.dtype([("turn", ">u4"), ("first", ">u4"), ("second", ">u4"), ("weight", "<f8")])
-"""High bytes first, so that the pairs of a turn are together when in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +105,15 @@ class Nodes:
     def adjacency(self) -> Adjacency:
         return Adjacency(self.passages, self.starts, self.settings.reach)
 
-    def similar(
-        self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE
-    ) -> Iterator[Pairs]:
-        """SS links with an end in `rows`, in portions."""
+    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Pairs:
+        """SS links with an end in `rows`."""
         chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
         nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
         return mutual_pairs(nearest.portions, rows, len(self))
 
-    def sharing(self, rows: Rows) -> Iterator[Pairs]:
-        """EC links with an end in `rows`, in portions."""
+    def sharing(self, rows: Rows) -> Pairs:
+        """EC links with an end in `rows`."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         most = min(most, self.settings.entity_most)
         keys = key_entities(self.mentions, len(self), self.settings.key_share)
@@ -138,12 +123,8 @@ class Nodes:
     def all_pairs(self, kind: str) -> Pairs:
         """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
-        makers: dict[str, Callable[[], Iterable[Pairs]]] = {
-            EC: lambda: self.sharing(rows),
-            SS: lambda: self.similar(rows),
-            SA: lambda: [self.adjacency().of(rows)],
-        }
-        return gathered(makers[kind]())
+        makers: dict[str, Callable[[Rows], Pairs]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
+        return makers[kind](rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,66 +145,46 @@ class SentenceLinks(Structure):
     links = KINDS
 
     def update(self, workshop: Workshop) -> None:
-        """Link the sentences that have no links yet, and by entities those without an EC link.
+        """Link the sentences that have no links yet, by entities those without an EC link, and by likeness those that lost one.
 
-        The latter are tried again because what is in their passage may have been found since. Links that contradict what is
+        The second are tried again because what is in their passage may have been found since. Links that contradict what is
         stored (of entities that another language has found, in passages that were cut anew) go, with their kind, and are made
-        again. A link is written with the later of its two sentences: one that has a link has all of them, and a stopped build
-        goes on with the others to the same end.
+        again. All links are written together: a stopped build begins anew.
         """
         snapshot = workshop.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
         adjacent = nodes.adjacency()
-        lacking = self._lacking(workshop.writer, nodes, adjacent, places)
-
-        def beside(rows: Rows) -> Pairs:
-            pairs = adjacent.of(rows)
-            return pairs.where(~is_among(pairs.keys, lacking.beside))
-
-        _link_again(workshop, beside, lacking.alone, places.ids)
-        _refill(workshop, nodes, lacking, places)
-        order, pending = lacking.sharing, np.flatnonzero(lacking.alone).astype(np.int32)
-        size = max(BATCH, min(len(order) // COMMITS, LARGEST))
-        turns, turns_of_pending = (_turns(rows, order, size, len(nodes)) for rows in (order, pending))
-        sharing = PairsByTurn(nodes.sharing(order), turns)
-        similar = PairsByTurn(nodes.similar(pending, workshop.pause, workshop.executor), turns_of_pending)
-        for turn in range(max(1, -(-len(order) // size))):
-            batch = order[turn * size : (turn + 1) * size]
-            adjacent_here = beside(batch[lacking.alone[batch]])
-            due = adjacent_here.where(_later(adjacent_here, turns_of_pending) == turn)
-            _write(workshop, {EC: sharing.of(turn), SS: similar.of(turn), SA: due}, places.ids)
-            workshop.report("linking sentences", min((turn + 1) * size, len(order)), len(order))
-
-    def _lacking(self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces) -> Lacking:
-        """What is to be linked, once the links have gone that contradict what is stored."""
-        snapshot = writer.snapshot()
-        stored = {kind: StoredPairs.of(snapshot, kind, places) for kind in KINDS}
-        fits: dict[str, Callable[[Pairs], NDArray[np.bool_]]] = {
-            SA: adjacent.hold,
-            EC: lambda pairs: nodes.mentions.share(pairs.first, pairs.second),
-        }
-        for kind, fitting in fits.items():
-            if not all(fitting(pairs).all() for pairs in stored[kind].portions()):
-                writer.links.drop(kind)
-                stored[kind] = StoredPairs.none()
-        linked = {kind: pairs.ends(len(nodes)) for kind, pairs in stored.items()}
+        stored = self._standing(workshop.writer, nodes, adjacent, places)
+        linked = {kind: _ends(keys, len(nodes)) for kind, keys in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        return Lacking(alone, np.flatnonzero(~linked[EC]).astype(np.int32), stored[SA].keys, stored[SS].keys)
+        alone[_bereft(workshop.change, places)] = True
+        sharing = np.flatnonzero(~linked[EC]).astype(np.int32)
+        pairs = {
+            EC: nodes.sharing(sharing),
+            SS: nodes.similar(np.flatnonzero(alone).astype(np.int32), workshop.pause, workshop.executor),
+            SA: adjacent.of(np.arange(len(nodes), dtype=np.int32)),
+        }
+        due = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
+        if any(map(len, due.values())):
+            workshop.pause()
+            links = {kind: Directed(new.first, new.second, new.weights) for kind, new in due.items()}
+            workshop.writer.links.put_rows(places.ids, links)
+        workshop.report("linking sentences", len(sharing), len(sharing))
 
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """Sentences that lack links."""
-
-    alone: NDArray[np.bool_]
-    """Of each row whether it has no link at all."""
-    sharing: Rows
-    """Those without an EC link, which are the ones alone and others."""
-    beside: NDArray[np.int64]
-    """Keys of the SA links that stand, rising."""
-    similar: NDArray[np.int64]
-    """Those of the SS links."""
+    def _standing(
+        self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces
+    ) -> dict[str, NDArray[np.int64]]:
+        """The keys of the links that stand, rising, by kind, once those have gone that contradict what is stored."""
+        snapshot = writer.snapshot()
+        stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+        if not adjacent.hold(stored[SA]).all():
+            writer.links.drop(SA)
+            stored[SA] = stored[SA].where(np.zeros(len(stored[SA]), np.bool_))
+        if not nodes.mentions.share(stored[EC].first, stored[EC].second).all():
+            writer.links.drop(EC)
+            stored[EC] = stored[EC].where(np.zeros(len(stored[EC]), np.bool_))
+        return {kind: pairs.keys for kind, pairs in stored.items()}
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
@@ -242,98 +203,20 @@ def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPairs:
-    """Which pairs are linked already, by their keys (`Pairs.keys`), which rise."""
-
-    keys: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, kind: str, places: SentencePlaces) -> StoredPairs:
-        return cls(np.sort(stored_pairs(snapshot, kind, places).keys))
-
-    @classmethod
-    def none(cls) -> StoredPairs:
-        return cls(np.zeros(0, dtype=np.int64))
-
-    def portions(self) -> Iterator[Pairs]:
-        """The pairs, without what their links weigh."""
-        for start in range(0, len(self.keys), TOGETHER):
-            keys = self.keys[start : start + TOGETHER]
-            yield Pairs(*unpaired(keys), np.zeros(len(keys)))
-
-    def ends(self, size: int) -> NDArray[np.bool_]:
-        """Whether each of so many rows has such a link."""
-        linked = np.zeros(size, np.bool_)
-        for pairs in self.portions():
-            linked[pairs.first] = True
-            linked[pairs.second] = True
-        return linked
+def _ends(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Whether each of so many rows has one of some links."""
+    linked = np.zeros(size, np.bool_)
+    for rows in unpaired(keys):
+        linked[rows] = True
+    return linked
 
 
-class PairsByTurn:
-    """Pairs by the batch that each is written with: that of the later of its two."""
-
-    def __init__(self, portions: Iterable[Pairs], turns: Rows) -> None:
-        """`turns`: the batch of each row."""
-        self._pairs = in_order(_DUE, (_due(pairs, turns) for pairs in portions))
-
-    def of(self, turn: int) -> Pairs:
-        bounds = np.zeros(2, _DUE)
-        bounds["turn"] = turn, turn + 1
-        found = self._pairs[slice(*as_bytes(self._pairs).searchsorted(as_bytes(bounds)).tolist())]
-        return Pairs(found["first"].astype(np.int32), found["second"].astype(np.int32), found["weight"])
-
-
-def _due(pairs: Pairs, turns: Rows) -> NDArray[np.void]:
-    due = np.empty(len(pairs), _DUE)
-    due["turn"] = _later(pairs, turns)
-    due["first"], due["second"], due["weight"] = pairs.first, pairs.second, pairs.weights
-    return due
-
-
-def _link_again(workshop: Workshop, beside: Callable[[Rows], Pairs], alone: NDArray[np.bool_], ids: PackedIds) -> None:
-    """Make the SA links that are missing between sentences that have others: their passages were cut anew."""
-    for start in range(0, len(ids), TOGETHER):
-        rows = (start + np.flatnonzero(~alone[start : start + TOGETHER])).astype(np.int32)
-        pairs = beside(rows)
-        between = ~alone[pairs.first] & ~alone[pairs.second]
-        _write(workshop, {SA: pairs.where(between & is_among(pairs.first, rows))}, ids)
-
-
-def _refill(workshop: Workshop, nodes: Nodes, lacking: Lacking, places: SentencePlaces) -> None:
-    """Make the SS links that there are now of sentences that lost one with a document that went."""
-    lost = _bereft(workshop.change) if workshop.change and workshop.change.went else ()
-    found = rows_among(id_rows(sorted(lost)), packed(places.ids))
-    rows = np.unique(found[found >= 0]).astype(np.int32)
-    for pairs in nodes.similar(rows, workshop.pause, workshop.executor) if len(rows) else ():
-        standing = ~lacking.alone[pairs.first] & ~lacking.alone[pairs.second]
-        _write(workshop, {SS: pairs.where(standing & ~is_among(pairs.keys, lacking.similar))}, places.ids)
-
-
-def _bereft(change: Change) -> set[str]:
-    """The sentences that were like one of a document that went."""
+def _bereft(change: Change | None, places: SentencePlaces) -> Rows:
+    """The rows of the sentences that were like one of a document that went."""
+    if change is None or not change.went:
+        return np.zeros(0, np.int32)
     gone = set(change.before.table.ids_within(Kind.SENTENCE, change.went))
     ends = [link.target for link in change.before.graph.leaving(gone, SS)]
-    return {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
-
-
-def _write(workshop: Workshop, due: Mapping[str, Pairs], ids: PackedIds) -> None:
-    if any(map(len, due.values())):
-        workshop.pause()
-        links = {kind: Directed(pairs.first, pairs.second, pairs.weights) for kind, pairs in due.items()}
-        # Each has an end that no link of its kind touched, or was found missing: none is there yet.
-        workshop.writer.links.put_rows(ids, links)
-
-
-def _turns(rows: Rows, order: Rows, size: int, count: int) -> Rows:
-    """Of each row, of `count`, the batch of `order` that it is in, each of `size`; the first if it is not among `rows`."""
-    turns = np.zeros(count, np.int32)
-    for start in range(0, len(rows), TOGETHER):
-        some = rows[start : start + TOGETHER]
-        turns[some] = np.searchsorted(order, some) // size
-    return turns
-
-
-def _later(pairs: Pairs, turns: Rows) -> Rows:
-    return np.maximum(turns[pairs.first], turns[pairs.second])
+    lost = {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
+    found = rows_among(id_rows(sorted(lost)), packed(places.ids))
+    return found[found >= 0]

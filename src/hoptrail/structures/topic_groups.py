@@ -5,14 +5,14 @@ Rows are those of the topics, by rising id. A topic stands for its passage, whic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from hoptrail.corpus.columns import PackedIds, Rows, id_rows, packed, paired, rows_among, unpaired
+from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering import Clusterer, Groups
@@ -22,30 +22,28 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Unit
 
-_READ = 4096
-"""Units, or groups, that are looked at together."""
-
 
 @dataclass(frozen=True, slots=True)
 class TopicGroups:
     """The `members` of each group, and of each group the most `central` one, which gives it its title."""
 
-    topics: PackedIds
+    topics: dict[str, int]
+    """The row of each topic, by its id."""
     members: Groups
     central: Rows
 
 
 def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
     """The passages that have a topic, clustered by the vectors of their topics."""
-    topics = snapshot.table.ids_in_order(Kind.TOPIC)
-    if not len(topics):
+    topics = {id_: row for row, id_ in enumerate(sorted(snapshot.table.ids(Kind.TOPIC)))}
+    if not topics:
         return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
-    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], topics)
+    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(topics))
     words = np.zeros(len(topics), np.int32)
-    for some in batched(snapshot.units(Kind.PASSAGE), _READ):
-        for row, passage in zip(_rows(topics, map(_topic_of, some)).tolist(), some, strict=True):
-            if row >= 0:
-                words[row] = words_in(passage.text)
+    for passage in snapshot.units(Kind.PASSAGE):
+        row = topics.get(topic_id(passage.id))
+        if row is not None:
+            words[row] = words_in(passage.text)
     members = clusterer.cluster(vectors, words)
     central = (_most_central(vectors, rows) for rows in members.each())
     return TopicGroups(topics, members, np.fromiter(central, np.int32, len(members)))
@@ -60,52 +58,32 @@ def gathered_by_topic(
         yield Gathering(*names[number], facts)
 
 
-def _named(groups: TopicGroups, snapshot: Snapshot) -> dict[int, tuple[str, str]]:
+def _named(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
     """Of each group its key and its title."""
-    named: dict[int, tuple[str, str]] = {}
-    central = _GroupsOfRows(Groups(groups.central, np.arange(len(groups.central) + 1)))
-    for some in batched(snapshot.units(Kind.TOPIC), _READ):
-        rows = _rows(groups.topics, (topic.id for topic in some))
-        for topic, numbers in zip(some, central.of(rows), strict=True):
-            for before, number in enumerate(numbers):  # soft groups may share their most central topic
-                named[number] = topic.id + "+" * before, topic.text
+    ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
+    before: Counter[str] = Counter()
+    named = []
+    for row in groups.central.tolist():
+        topic = ids[row]
+        named.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
+        before[topic] += 1
     return named
 
 
 def _said(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
     """Of each group its facts, each with where it stands first."""
-    members = _GroupsOfRows(groups.members)
+    groups_of: dict[int, list[int]] = {}
+    for number, rows in enumerate(groups.members.each()):
+        for row in rows.tolist():
+            groups_of.setdefault(row, []).append(number)
     said: dict[int, dict[str, Place]] = {}
-    for some in batched(found, _READ):
-        rows = _rows(groups.topics, (_topic_of(passage) for passage, _ in some))
-        for (_, extraction), numbers in zip(some, members.of(rows), strict=True):
-            for fact in extraction.facts if numbers else ():
-                if text := squeeze(fact.text):
-                    for number in numbers:
-                        said.setdefault(number, {}).setdefault(text, place_of(fact))
+    for passage, extraction in found:
+        numbers = groups_of.get(groups.topics.get(topic_id(passage.id), -1), ())
+        for fact in extraction.facts if numbers else ():
+            if text := squeeze(fact.text):
+                for number in numbers:
+                    said.setdefault(number, {}).setdefault(text, place_of(fact))
     return said
-
-
-class _GroupsOfRows:
-    """Which groups each row is in."""
-
-    def __init__(self, groups: Groups) -> None:
-        self._pairs = np.sort(paired(groups.rows, np.repeat(np.arange(len(groups)), np.diff(groups.starts))))
-        """Row and group as one number each."""
-
-    def of(self, rows: Rows) -> Iterator[list[int]]:
-        """The numbers of the groups of each of some rows, rising; none of row -1."""
-        ends = (self._pairs.searchsorted(paired(rows + after, np.zeros_like(rows))) for after in range(2))
-        for first, last in zip(*ends, strict=True):
-            yield unpaired(self._pairs[first:last])[1].tolist()
-
-
-def _rows(topics: PackedIds, ids: Iterable[str]) -> Rows:
-    return rows_among(id_rows(ids), packed(topics))
-
-
-def _topic_of(passage: Unit) -> str:
-    return topic_id(passage.id)
 
 
 def _most_central(vectors: FloatMatrix, rows: Rows) -> int:
