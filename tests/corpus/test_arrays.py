@@ -10,7 +10,7 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
 from hoptrail.corpus import segments as segments_module
-from hoptrail.corpus.links import Edges
+from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.numbers import NONE, numbers_of
 from hoptrail.corpus.repairing import damage
@@ -29,12 +29,12 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(segments_module, "SMALL", 0)
 
 
-def edges(*links: tuple[int, int, float]) -> Edges:
+def edges(*links: tuple[int, int, float]) -> Directed:
     sources, targets, weights = zip(*links, strict=True)
-    return Edges(numbers_of(sources), numbers_of(targets), np.array(weights))
+    return Directed(numbers_of(sources), numbers_of(targets), np.array(weights))
 
 
-def told(found: Edges) -> list[tuple[int, int, float]]:
+def told(found: Directed) -> list[tuple[int, int, float]]:
     return list(zip(found.sources.tolist(), found.targets.tolist(), found.weights.tolist(), strict=True))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.worlds import add, made, vectors_of
-from hoptrail.corpus.links import Edges
+from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.numbers import numbers_of
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import RowWriter, writing_rows
@@ -16,7 +16,7 @@ from world import make_passage
 
 
 def link(writer: RowWriter, source: int, target: int) -> None:
-    writer.links.put_edges("tree", Edges(numbers_of([source]), numbers_of([target]), np.ones(1)))
+    writer.links.put_edges("tree", Directed(numbers_of([source]), numbers_of([target]), np.ones(1)))
 
 
 def linked(snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix, random
 
 from hoptrail.structures import keyword_statistics
 from hoptrail.structures.keyword_statistics import KeywordStatistics
-from hoptrail.structures.sparse import Growing, places_of
+from hoptrail.structures.sparse import Growing
 
 
 def some_matrix(rows: int, columns: int) -> csr_matrix:
@@ -28,19 +28,12 @@ def test_a_matrix_is_made_of_its_rows() -> None:
     assert Growing().matrix(3).shape == (0, 3)
 
 
-def test_entries_of_rows_are_found_in_any_order() -> None:
-    starts = np.array([0, 2, 2, 5], dtype=np.int64)
-    assert places_of(starts, np.array([2, 1, 0])).tolist() == [2, 3, 4, 0, 1]
-    assert places_of(starts, np.array([], dtype=np.intp)).tolist() == []
-
-
 def test_what_words_are_worth_does_not_hang_on_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"amber zinc lime word{number % 7} word{number % 5} " * (1 + number % 3) for number in range(40)] + [""]
     whole = KeywordStatistics.of(texts)
     monkeypatch.setattr(keyword_statistics, "READ", 3)
-    order = np.arange(len(texts), dtype=np.int32)[::-1]
-    parts = KeywordStatistics.of(texts, lambda: order)
+    parts = KeywordStatistics.of(texts)
     assert parts.words == whole.words
-    assert np.array_equal(parts.matrix.toarray(), whole.matrix.toarray()[order])
+    assert np.array_equal(parts.matrix.toarray(), whole.matrix.toarray())
     assert np.array_equal(parts.by_word.toarray(), parts.matrix.toarray().T)
-    assert np.array_equal(parts.scores("zinc word3"), whole.scores("zinc word3")[order])
+    assert np.array_equal(parts.scores("zinc word3"), whole.scores("zinc word3"))

@@ -127,11 +127,23 @@ def is_among(numbers: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Directed:
-    """Edges from `sources` to `targets`, which are rows, or places in the ids of some units: arrays of one length."""
+    """Edges from `sources` to `targets`, which are rows, or numbers of units: arrays of one length."""
 
     sources: Rows
     targets: Rows
     weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """One number an edge, rising as its source, then its target does."""
+        return paired(self.sources, self.targets)
+
+    def in_order(self) -> Directed:
+        """By rising source, then target."""
+        return self.where(np.lexsort((self.targets, self.sources)))
 
     def where(self, chosen: NDArray[Any] | slice) -> Directed:
         """Those marked, or at these places and in this order."""

@@ -9,50 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import LINK, Directed, id_rows
-from hoptrail.corpus.numbers import NONE, Numbers, Places, numbers_of, ranges, rows_of
+from hoptrail.corpus.columns import LINK, Directed, id_rows, joined, ranges
+from hoptrail.corpus.numbers import Numbers, Places, numbers_of, rows_of
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 from hoptrail.corpus.texts import Texts
 from hoptrail.types import Link
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Links of one kind, by number of their ends."""
-
-    sources: Numbers
-    targets: Numbers
-    weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    @property
-    def keys(self) -> NDArray[np.int64]:
-        """One number a link, rising as its source, then its target does."""
-        return self.sources.astype(np.int64) << 32 | self.targets
-
-    def where(self, kept: NDArray[np.bool_] | Places) -> Edges:
-        return Edges(self.sources[kept], self.targets[kept], self.weights[kept])
-
-    def in_order(self) -> Edges:
-        """By rising source, then target."""
-        return self.where(np.lexsort((self.targets, self.sources)))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Edges]) -> Edges:
-        if not parts:
-            return cls(NONE, NONE, np.zeros(0))
-        return cls(
-            np.concatenate([part.sources for part in parts]),
-            np.concatenate([part.targets for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-        )
 
 
 class Links:
@@ -68,24 +33,24 @@ class Links:
         counts = {kind: sum(map(len, self._segments.of(Family.LINKS, kind))) for kind in kinds}
         return Counter({kind: count for kind, count in counts.items() if count})
 
-    def edges(self, kind: str) -> Edges:
+    def edges(self, kind: str) -> Directed:
         """Those of a kind, by rising source, then target."""
         parts = [edges_at(part, part.living()) for part in self._segments.of(Family.LINKS, kind)]
-        return Edges.joined(parts).in_order()
+        return joined(parts).in_order()
 
-    def edges_leaving(self, kind: str, numbers: Numbers) -> Edges:
+    def edges_leaving(self, kind: str, numbers: Numbers) -> Directed:
         """Those that lead from one of some units, by rising source, then target."""
         return self._touching(kind, numbers, leaving)
 
-    def edges_entering(self, kind: str, numbers: Numbers) -> Edges:
+    def edges_entering(self, kind: str, numbers: Numbers) -> Directed:
         """Those that lead to one of some units, by rising source, then target."""
         return self._touching(kind, numbers, entering)
 
-    def _touching(self, kind: str, numbers: Numbers, side: _Side) -> Edges:
+    def _touching(self, kind: str, numbers: Numbers, side: _Side) -> Directed:
         wanted = np.unique(numbers_of(numbers))
         segments = self._segments.of(Family.LINKS, kind)
         parts = [edges_at(part, part.counting(side(part, wanted))) for part in segments]
-        return Edges.joined([part for part in parts if len(part)]).in_order()
+        return joined([part for part in parts if len(part)]).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
         """Links, all or those of one kind."""
@@ -119,28 +84,28 @@ class Links:
         numbers = self._texts.numbers(list(ids), reserved=True)
         return np.unique(numbers[numbers > 0])
 
-    def _links(self, kind: str, edges: Edges) -> Iterator[Link]:
+    def _links(self, kind: str, edges: Directed) -> Iterator[Link]:
         names = self._texts.names(np.concatenate([edges.sources, edges.targets]))
         columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
         return (
             Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
         )
 
-    def _id_rows(self, edges: Edges) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+    def _id_rows(self, edges: Directed) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         ends = np.unique(np.concatenate([edges.sources, edges.targets]))
         names = self._texts.names(ends)
         ids = id_rows(names[number] for number in ends.tolist())
         return ids[np.searchsorted(ends, edges.sources)], ids[np.searchsorted(ends, edges.targets)]
 
 
-def _between(edges: Edges, rising: Numbers, rows: NDArray[np.intp]) -> Directed:
+def _between(edges: Directed, rising: Numbers, rows: NDArray[np.intp]) -> Directed:
     """The links with both ends among `rising` numbers, as the `rows` that belong to these."""
     sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
     whole = (sources >= 0) & (targets >= 0)
     return Directed(rows[sources[whole]].astype(np.int32), rows[targets[whole]].astype(np.int32), edges.weights[whole])
 
 
-def link_arrays(edges: Edges) -> Mapping[str, Array]:
+def link_arrays(edges: Directed) -> Mapping[str, Array]:
     """The arrays of a segment."""
     edges = edges.in_order()
     order = np.lexsort((edges.sources, edges.targets)).astype(np.int32)
@@ -162,7 +127,7 @@ def leaving(segment: Segment, numbers: Numbers) -> Places:
     found = rows_of(numbers, segment.arrays["nodes"])
     found = found[found >= 0]
     starts = segment.arrays["starts"]
-    return ranges(starts[found], starts[found + 1])[0]
+    return ranges(starts[found], starts[found + 1] - starts[found])[1]
 
 
 def entering(segment: Segment, numbers: Numbers) -> Places:
@@ -170,20 +135,22 @@ def entering(segment: Segment, numbers: Numbers) -> Places:
     found = rows_of(numbers, segment.arrays["heads"])
     found = found[found >= 0]
     entries = segment.arrays["entries"]
-    places: Places = segment.arrays["order"][ranges(entries[found], entries[found + 1])[0]].astype(np.intp)
+    places: Places = segment.arrays["order"][ranges(entries[found], entries[found + 1] - entries[found])[1]].astype(
+        np.intp
+    )
     return places
 
 
 _Side = Callable[[Segment, Numbers], Places]
 
 
-def edges_at(segment: Segment, rows: Places) -> Edges:
+def edges_at(segment: Segment, rows: Places) -> Directed:
     """The links in some rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
-    return Edges(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
+    return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
 
-def rows_between(segment: Segment, edges: Edges) -> Places:
+def rows_between(segment: Segment, edges: Directed) -> Places:
     """The rows of a segment whose links join the same two units as some of `edges`."""
     rows = leaving(segment, np.unique(edges.sources))
     here = edges_at(segment, rows)

@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.numbers import Numbers, numbers_of, ranges
+from hoptrail.corpus.columns import ranges
+from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 
 
@@ -80,7 +81,7 @@ class NameList(Sequence[bytes]):
         before = np.concatenate([[0], np.cumsum(kept)])
         counts = np.diff(before[self.starts])
         sizes = np.diff(self._offsets)
-        places, _ = ranges(self._offsets[:-1][counts > 0], self._offsets[1:][counts > 0])
+        _, places = ranges(self._offsets[:-1][counts > 0], sizes[counts > 0])
         rows = np.repeat(np.arange(np.count_nonzero(counts)), counts[counts > 0])
         letters = np.frombuffer(self._letters, np.uint8)[places].tobytes()
         return self._made(letters, sizes[counts > 0], rows, self.units[kept].astype(np.int64))

@@ -19,14 +19,6 @@ def numbers_of(values: object) -> Numbers:
     return np.ascontiguousarray(np.asarray(values, dtype=np.int32))
 
 
-def ranges(starts: NDArray[np.integer], ends: NDArray[np.integer]) -> tuple[Places, Places]:
-    """The places of several ranges one after the other, and for each place which range it is of."""
-    counts = np.asarray(ends - starts, dtype=np.intp)
-    which = np.repeat(np.arange(len(counts)), counts)
-    before = np.cumsum(counts) - counts
-    return np.arange(len(which)) + np.repeat(starts - before, counts), which
-
-
 def rows_of(wanted: Numbers, rising: Numbers) -> Places:
     """Where each of some numbers stands among others, which rise; -1 for those that do not."""
     if not len(rising):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.cleaning import Cleaning
-from hoptrail.corpus.columns import Directed, PackedIds
-from hoptrail.corpus.links import Edges, Links, edges_at, entering, leaving, link_arrays, rows_between
+from hoptrail.corpus.columns import Directed, PackedIds, joined
+from hoptrail.corpus.links import Links, edges_at, entering, leaving, link_arrays, rows_between
 from hoptrail.corpus.names import NameList, name_list, segments_with
 from hoptrail.corpus.numbering import Numbering
 from hoptrail.corpus.numbers import Numbers
@@ -31,7 +31,7 @@ class LinkWriter:
         self._segments = segments
         self._texts = texts
         self._numbering = numbering
-        self._waiting: dict[str, list[Edges]] = {}
+        self._waiting: dict[str, list[Directed]] = {}
 
     def put(self, links: Iterable[Link]) -> None:
         """Add links, or replace those between the same two units with the same kind."""
@@ -41,16 +41,16 @@ class LinkWriter:
         for kind, some in by_kind.items():
             numbers = self.reserve([link.source for link in some] + [link.target for link in some])
             weights = np.array([link.weight for link in some])
-            self.put_edges(kind, Edges(numbers[: len(some)], numbers[len(some) :], weights))
+            self.put_edges(kind, Directed(numbers[: len(some)], numbers[len(some) :], weights))
 
     def put_rows(self, ids: PackedIds, links: Mapping[str, Directed]) -> None:
         """As `put`, by kind, without a record a link: the ends are rows of `ids`."""
         numbers = self.reserve(list(ids))
         for kind, some in links.items():
             if len(some.sources):
-                self.put_edges(kind, Edges(numbers[some.sources], numbers[some.targets], some.weights))
+                self.put_edges(kind, Directed(numbers[some.sources], numbers[some.targets], some.weights))
 
-    def put_edges(self, kind: str, edges: Edges) -> None:
+    def put_edges(self, kind: str, edges: Directed) -> None:
         """As `put`, by number."""
         self._segments.changed = True
         waiting = self._waiting.setdefault(kind, [])
@@ -58,13 +58,13 @@ class LinkWriter:
         if sum(map(len, waiting)) > WAITING:
             self.flush()
 
-    def stale(self, kind: str, wanted: NDArray[np.void], among: Collection[str] | None) -> Edges:
+    def stale(self, kind: str, wanted: NDArray[np.void], among: Collection[str] | None) -> Directed:
         """Remove the links of one kind that are not among those `wanted` (rows of `LINK`), of all units or of some; gives those
         that are yet to be put. Links are removed by what they lead from, so that what else leads from there is put again.
         """
         ids, places = np.unique(np.concatenate([wanted["source"], wanted["target"]]), return_inverse=True)
         numbers = self.reserve([id_.decode() for id_ in ids.tolist()])[places]
-        edges = Edges(numbers[: len(wanted)], numbers[len(wanted) :], np.array(wanted["weight"]))
+        edges = Directed(numbers[: len(wanted)], numbers[len(wanted) :], np.array(wanted["weight"]))
         edges = edges.where(np.unique(edges.keys, return_index=True)[1])
         self.flush()
         links = Links(self._segments, self._texts)
@@ -122,7 +122,7 @@ class LinkWriter:
             for kind in self._segments.kinds(Family.LINKS)
             for segment in self._segments.of(Family.LINKS, kind)
         ]
-        whole = Edges.joined(segments)
+        whole = joined(segments)
         return np.unique(np.concatenate([whole.sources, whole.targets]))
 
     def _known(self, ids: Collection[str]) -> Numbers:
@@ -132,7 +132,7 @@ class LinkWriter:
 
     def flush(self) -> None:
         for kind, waiting in sorted(self._waiting.items()):
-            edges = _latest(Edges.joined(waiting))
+            edges = _latest(joined(waiting))
             for segment in self._segments.of(Family.LINKS, kind):
                 self._segments.mark_gone(segment, rows_between(segment, edges))
             self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
@@ -141,7 +141,7 @@ class LinkWriter:
     def merge(self) -> None:
         for kind in self._segments.kinds(Family.LINKS):
             while due := self._segments.due(Family.LINKS, kind):
-                edges = Edges.joined([edges_at(segment, segment.living()) for segment in due])
+                edges = joined([edges_at(segment, segment.living()) for segment in due])
                 self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
                 self._segments.drop(due)
 
@@ -211,7 +211,7 @@ class ExtractionWriter:
         self._cleaning.due = True
 
 
-def _latest(edges: Edges) -> Edges:
+def _latest(edges: Directed) -> Directed:
     """Of links between the same two units the last."""
     _, last = np.unique(edges.keys[::-1], return_index=True)
     return edges.where(len(edges) - 1 - last)

@@ -80,18 +80,14 @@ class LinesFile:
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with a file, found in any order: the faults in lines of the lowest numbers, and how many there are in all."""
+    """What is wrong with a file, found in any order."""
 
     file: LinesFile
-    lowest: list[tuple[int, str]] = field(default_factory=list)
-    count: int = 0
+    found: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, number: int, fault: str) -> None:
         """Note a fault of the line of that number; `fault` goes on after "line 3 "."""
-        self.lowest.append((number, fault))
-        self.count += 1
-        if len(self.lowest) > 2 * NUMBERED:
-            self.lowest = self._first()
+        self.found.append((number, fault))
 
     def leave_out(self, number: int, reason: str) -> None:
         """Note that the line of that number cannot be used."""
@@ -100,16 +96,13 @@ class Faults:
     @property
     def told(self) -> list[str]:
         """One note a fault, and one for all beyond the first few."""
-        first = self._first()
-        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in first[:NAMED]]
-        if self.count > NAMED:
-            lines = ", ".join(dict.fromkeys(str(number) for number, _ in first[NAMED:]))
-            more = ", ..." if self.count > NUMBERED else ""
-            notes.append(f"{self.file.path}: {self.count - NAMED} more faults, in lines {lines}{more}.")
+        found = sorted(self.found, key=itemgetter(0))
+        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in found[:NAMED]]
+        if len(found) > NAMED:
+            lines = ", ".join(dict.fromkeys(str(number) for number, _ in found[NAMED:NUMBERED]))
+            more = ", ..." if len(found) > NUMBERED else ""
+            notes.append(f"{self.file.path}: {len(found) - NAMED} more faults, in lines {lines}{more}.")
         return notes
-
-    def _first(self) -> list[tuple[int, str]]:
-        return sorted(self.lowest, key=itemgetter(0))[:NUMBERED]
 
 
 def first_fault(error: ValidationError) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import ID, Rows, id_rows
+from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import STOP_WORDS
 from hoptrail.executing.executor import batched
-from hoptrail.structures.sparse import Growing, places_of
+from hoptrail.structures.sparse import Growing
 from hoptrail.types import Kind
 
 K1 = 1.2
@@ -54,10 +54,8 @@ class KeywordStatistics:
     """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
 
     @classmethod
-    def of(cls, texts: Iterable[str], order: Callable[[], Rows] | None = None) -> KeywordStatistics:
-        """Of a stream of texts, of which only numbers are kept. They are numbered as they come, or in the `order` that is asked
-        for when all have come.
-        """
+    def of(cls, texts: Iterable[str]) -> KeywordStatistics:
+        """Of a stream of texts, of which only numbers are kept."""
         numbers: dict[str, int] = {}  # as they come
         counted, lengths = Growing(), array("q")
         for some in batched(texts, READ):
@@ -66,11 +64,10 @@ class KeywordStatistics:
             lengths.extend(counts.lengths.tolist())
         found = counted.matrix(len(numbers))
         del counted
-        rows = order() if order else np.arange(found.shape[0], dtype=np.int32)
         in_order = sorted(numbers)
         ranks = np.empty(len(in_order), dtype=np.int32)
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
-        matrix = _worth(found, ranks, np.array(lengths, dtype=np.float64), rows)
+        matrix = _worth(found, ranks, np.array(lengths, dtype=np.float64))
         return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
     @cached_property
@@ -97,26 +94,21 @@ class KeywordStatistics:
         return self.by_word.indices[here], self.by_word.data[here]
 
 
-def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64], order: Rows) -> Any:
+def _worth(counts: Any, ranks: Rows, lengths: NDArray[np.float64]) -> Any:
     """What words are worth in texts, from how often they come (shape (texts, words)), and how many words each text has in all.
 
-    `ranks` are the columns to be, `order` the rows to be.
+    `ranks` are the columns to be.
     """
+    from scipy.sparse import csr_matrix
+
     with_word = np.bincount(counts.indices, minlength=len(ranks))
     rarity = np.log(1 + (len(lengths) - with_word + 0.5) / (with_word + 0.5))
     damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if len(lengths) else lengths
-    made = Growing()
-    starts = counts.indptr.astype(np.int64)
-    for first in range(0, len(order), READ):
-        rows = order[first : first + READ]
-        sizes = starts[rows + 1] - starts[rows]
-        places = places_of(starts, rows)
-        words, often = counts.indices[places], counts.data[places]
-        worth = rarity[words] * (often / (often + np.repeat(damping[rows], sizes)))
-        columns = ranks[words]
-        alphabetical = np.lexsort((columns, np.repeat(np.arange(len(rows)), sizes)))
-        made.add(sizes, columns[alphabetical], worth[alphabetical])
-    return made.matrix(len(ranks))
+    often = counts.data
+    worth = rarity[counts.indices] * (often / (often + np.repeat(damping, np.diff(counts.indptr))))
+    found = csr_matrix((worth, ranks[counts.indices], counts.indptr), shape=counts.shape)
+    found.sort_indices()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +137,9 @@ def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
 
 
 def _of_passages(snapshot: Snapshot) -> KeywordStatistics:
-    ids: list[NDArray[np.bytes_]] = []
-
-    def texts() -> Iterator[str]:
-        for some in batched(snapshot.units(Kind.PASSAGE), READ):
-            ids.append(id_rows(unit.id for unit in some))
-            yield from (unit.searchable for unit in some)
-
-    def rising() -> Rows:
-        return np.argsort(np.concatenate([np.zeros(0, ID), *ids])).astype(np.int32)
-
-    return KeywordStatistics.of(texts(), rising)
+    ids = sorted(snapshot.table.ids(Kind.PASSAGE))
+    units = (sorted(snapshot.units(Kind.PASSAGE, some), key=lambda unit: unit.id) for some in batched(ids, READ))
+    return KeywordStatistics.of(unit.searchable for some in units for unit in some)
 
 
 def keyword_words(texts: Sequence[str]) -> list[list[str]]:

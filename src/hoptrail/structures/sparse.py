@@ -33,11 +33,3 @@ class Growing:
         columns = np.concatenate([np.zeros(0, np.int32), *self._columns])
         values = np.concatenate([np.zeros(0), *self._values])
         return csr_matrix((values, columns, starts), shape=(len(starts) - 1, width))
-
-
-def places_of(starts: NDArray[np.int64], rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Where the entries of some rows stand, in the order of these; `starts`: where each row's begin, and the end."""
-    sizes = starts[rows + 1] - starts[rows]
-    before = np.cumsum(sizes) - sizes
-    places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts[rows] - before, sizes)
-    return places
