@@ -8,21 +8,10 @@ from hypothesis import strategies as st
 
 from hoptrail.corpus.columns import (
     bounds_of,
-    id_rows,
-    in_order,
     paired,
     ranges,
-    rows_among,
     unpaired,
 )
-
-_PAIR = np.dtype([("row", ">u4"), ("entity", ">u8")])
-
-
-@given(st.lists(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)))))
-def test_rows_of_all_portions_are_put_in_order(portions: list[list[tuple[int, int]]]) -> None:
-    found = in_order(_PAIR, (np.array(some, _PAIR) for some in portions))
-    assert found.tolist() == sorted(row for some in portions for row in some)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6))
@@ -43,10 +32,3 @@ def test_two_numbers_in_one_are_in_the_order_of_both(drawn: list[tuple[int, int]
 def test_pairs_of_a_number_stand_between_its_bounds() -> None:
     pairs = paired(np.array([0, 0, 2, 2, 2]), np.array([0, 7, 0, 1, 9]))
     assert bounds_of(pairs, 4).tolist() == [0, 2, 2, 5, 5]
-
-
-@given(st.sets(st.text("abs01", min_size=1, max_size=3)), st.lists(st.text("abs01", min_size=1, max_size=3)))
-def test_rows_of_ids_are_their_places_among_those_that_rise(stored: set[str], asked: list[str]) -> None:
-    rising = sorted(stored)
-    rows = rows_among(id_rows(asked), id_rows(rising)).tolist()
-    assert rows == [rising.index(id_) if id_ in stored else -1 for id_ in asked]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.corpus.columns import Directed, PackedIds
+from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Link, Usage
@@ -41,14 +41,6 @@ def test_links_are_found_by_where_they_lead_to(snapshot: Snapshot) -> None:
     }
 
 
-def test_links_of_a_kind_are_read_in_order_as_columns(snapshot: Snapshot) -> None:
-    rows = snapshot.graph.in_order("names")
-    found = [Link(source.decode(), target.decode(), "names", weight) for source, target, weight in rows.tolist()]
-    wanted = [link for link in LINKS if link.kind == "names"]
-    assert found == sorted(wanted, key=lambda link: (link.source, link.target))
-    assert not len(snapshot.graph.in_order("absent"))
-
-
 def test_many_ends_give_every_link_once(snapshot: Snapshot) -> None:
     found = list(snapshot.graph.leaving([f"s{number}" for number in range(1200)], "names"))
     assert sorted(found, key=str) == sorted(LINKS[:1201], key=str)
@@ -67,7 +59,7 @@ def test_an_index_without_links_has_none(tmp_path: Path, encoder: HashingEncoder
 
 
 def test_links_added_by_row_are_those_added_one_by_one(tmp_path: Path) -> None:
-    ids = PackedIds.of(["s1", "s22", "s3"])
+    ids = ["s1", "s22", "s3"]
     rows = Directed(np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 2, 0]), np.array([0.5, 1, 0.25, 0.1, 0.2]))
     one = Directed(np.array([2]), np.array([1]), np.array([1.0]))
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
@@ -103,9 +95,9 @@ def test_links_with_both_ends_known_are_rows(tmp_path: Path) -> None:
             )
         writer.publish(Usage())
     snapshot = Snapshot.open(tmp_path)
-    known = PackedIds.of(names[::2])
+    known = names[::2]
     expected = {(a // 2, b // 2, a / 40) for a, b in pairs if a % 2 == b % 2 == 0}
     whole = snapshot.graph.rows("SS", known)
     assert set(zip(whole.sources.tolist(), whole.targets.tolist(), whole.weights.tolist(), strict=True)) == expected
-    assert not len(snapshot.graph.rows("SS", PackedIds.of([])).sources)
+    assert not len(snapshot.graph.rows("SS", []).sources)
     assert not len(snapshot.graph.rows("EC", known).sources)

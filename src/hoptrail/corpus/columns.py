@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-T = TypeVar("T", bound=np.generic)
 
 Rows = NDArray[np.int32]
 """Numbers of rows, or of other things that are counted from 0."""
@@ -40,59 +38,6 @@ def id_bytes(id_: str) -> bytes:
 def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
     """Raises: ValueError: an id is too long for a row."""
     return np.array(list(map(id_bytes, ids)), ID)
-
-
-def rows_among(ids: NDArray[np.bytes_], rising: NDArray[np.bytes_]) -> Rows:
-    """Where each of some ids stands among others, which rise; -1 for those that do not."""
-    rows = np.full(len(ids), -1, np.int32)
-    if len(rising):
-        order = np.argsort(ids)  # so that the others are read in their order
-        found = np.minimum(rising.searchsorted(ids[order]), len(rising) - 1)
-        rows[order] = np.where(rising[found] == ids[order], found, -1)
-    return rows
-
-
-class PackedIds(Sequence[str]):
-    """Ids, which are plain ASCII, in the order given. Use `of`."""
-
-    def __init__(self, packed: NDArray[np.bytes_]) -> None:
-        self._packed = packed
-
-    @classmethod
-    def of(cls, ids: Iterable[str]) -> PackedIds:
-        return cls(np.array(list(ids), dtype=np.bytes_))
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice | NDArray[np.integer[Any]]) -> PackedIds: ...
-    def __getitem__(self, place: int | slice | NDArray[np.integer[Any]]) -> str | PackedIds:
-        if isinstance(place, (int, np.integer)):
-            return str(self._packed[place], "ascii")
-        return PackedIds(self._packed[place])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self._packed, dtype=dtype, copy=copy)
-
-
-def packed(ids: Sequence[str]) -> NDArray[np.bytes_]:
-    """Ids in rows of columns; in memory unless they are so already."""
-    return np.asarray(ids, ID) if isinstance(ids, PackedIds) else id_rows(ids)
-
-
-def as_bytes(rows: NDArray[Any]) -> NDArray[np.bytes_]:
-    """The same rows, to be compared as the bytes that they are."""
-    return rows.view(f"S{rows.dtype.itemsize}")
-
-
-def in_order(dtype: np.dtype[T], portions: Iterable[NDArray[T]]) -> NDArray[T]:
-    """Rows of one type in the order of their bytes."""
-    rows = np.concatenate([np.empty(0, f"S{dtype.itemsize}"), *map(as_bytes, portions)])
-    rows.sort()
-    return rows.view(dtype)
 
 
 def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

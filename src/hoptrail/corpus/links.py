@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import LINK, Directed, id_rows, joined, ranges
+from hoptrail.corpus.columns import Directed, joined, ranges
 from hoptrail.corpus.numbers import Numbers, Places, numbers_of, rows_of
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 from hoptrail.corpus.texts import Texts
@@ -57,14 +57,6 @@ class Links:
         for one in self.count() if kind is None else (kind,):
             yield from self._links(one, self.edges(one))
 
-    def in_order(self, kind: str) -> NDArray[np.void]:
-        """Links of one kind as rows of `LINK`, by rising source, then target."""
-        edges = self.edges(kind)
-        rows = np.zeros(len(edges), LINK)
-        ids = self._id_rows(edges)
-        rows["source"], rows["target"], rows["weight"] = *ids, edges.weights
-        return rows[np.lexsort((rows["target"], rows["source"]))]
-
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids."""
         return self._links(kind, self.edges_leaving(kind, self._linkable(ids)))
@@ -90,12 +82,6 @@ class Links:
         return (
             Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
         )
-
-    def _id_rows(self, edges: Directed) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
-        ends = np.unique(np.concatenate([edges.sources, edges.targets]))
-        names = self._texts.names(ends)
-        ids = id_rows(names[number] for number in ends.tolist())
-        return ids[np.searchsorted(ends, edges.sources)], ids[np.searchsorted(ends, edges.targets)]
 
 
 def _between(edges: Directed, rising: Numbers, rows: NDArray[np.intp]) -> Directed:

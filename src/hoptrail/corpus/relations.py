@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.cleaning import Cleaning
-from hoptrail.corpus.columns import Directed, PackedIds, joined
+from hoptrail.corpus.columns import Directed, joined
 from hoptrail.corpus.links import Links, edges_at, entering, leaving, link_arrays, rows_between
 from hoptrail.corpus.names import NameList, name_list, segments_with
 from hoptrail.corpus.numbering import Numbering
@@ -43,9 +43,9 @@ class LinkWriter:
             weights = np.array([link.weight for link in some])
             self.put_edges(kind, Directed(numbers[: len(some)], numbers[len(some) :], weights))
 
-    def put_rows(self, ids: PackedIds, links: Mapping[str, Directed]) -> None:
+    def put_rows(self, ids: Sequence[str], links: Mapping[str, Directed]) -> None:
         """As `put`, by kind, without a record a link: the ends are rows of `ids`."""
-        numbers = self.reserve(list(ids))
+        numbers = self.reserve(ids)
         for kind, some in links.items():
             if len(some.sources):
                 self.put_edges(kind, Directed(numbers[some.sources], numbers[some.targets], some.weights))

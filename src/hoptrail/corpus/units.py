@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 import apsw
 import numpy as np
 
-from hoptrail.corpus.columns import PackedIds, id_rows
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.rows import ids_of
@@ -69,10 +68,6 @@ class Units:
     def ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind, without reading the units."""
         return iter(self._texts.ids(self._texts.origins(kind).numbers))
-
-    def ids_in_order(self, kind: Kind) -> PackedIds:
-        """Ids of all units of a kind, rising."""
-        return PackedIds(np.sort(id_rows(self.ids(kind))))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """Those of some ids under which a unit of a kind is stored, looked up."""

@@ -98,7 +98,7 @@ def is_readable(path: Path) -> bool:
     return form_of(without_packing(path)) is not None or _begins_as_text(path)
 
 
-def contents_of(
+def contents_at(
     sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known = nothing_known
 ) -> Iterator[Content]:
     """The contents of files and folders in the order of `sources`, errors in the place of what could not be read; nothing of

@@ -23,7 +23,7 @@ from hoptrail.documents.contents import (
     FileContent,
     Findings,
     LineContent,
-    contents_of,
+    contents_at,
     read_again,
     without_packing,
 )
@@ -82,7 +82,7 @@ def read_sources(
     stream has ended.
     """
     findings = findings or Findings()
-    contents: Iterator[Content] = contents_of(sources, limits, findings, known)
+    contents: Iterator[Content] = contents_at(sources, limits, findings, known)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
         slow: list[_Slow] = []

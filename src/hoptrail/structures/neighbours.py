@@ -13,7 +13,7 @@ released code stores 100 neighbours and uses 10; here as many are stored as may 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, PackedIds, Rows, is_among, joined, ranges
+from hoptrail.corpus.columns import Directed, Rows, is_among, joined, ranges
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
@@ -213,7 +213,7 @@ class DenseNeighbours(Structure):
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
 
-        def likeness(snapshot: Snapshot, ids: PackedIds) -> ByVector:
+        def likeness(snapshot: Snapshot, ids: Sequence[str]) -> ByVector:
             vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], ids)
             return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
 
@@ -236,18 +236,18 @@ class Bm25Neighbours(Structure):
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
 
-        def likeness(snapshot: Snapshot, _: PackedIds) -> ByKeywords:
+        def likeness(snapshot: Snapshot, _: Sequence[str]) -> ByKeywords:
             return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
 
 def _bring_up_to_date(
-    workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot, PackedIds], Likeness]
+    workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
 ) -> None:
     """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
     snapshot = workshop.writer.snapshot()
-    ids = snapshot.table.ids_in_order(Kind.PASSAGE)
+    ids = sorted(snapshot.table.ids(Kind.PASSAGE))
     standing = StandingLinks(len(ids), count)
     read = standing.add(snapshot.graph.rows(name, ids))
     if read < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
@@ -325,7 +325,7 @@ class StandingLinks:
         self._counts[rows] += counts.astype(np.int32)
 
 
-def _write(writer: Writer, name: str, ids: PackedIds, before: Directed, after: Directed) -> None:
+def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
     """Replace the links of the rows whose neighbours differ."""
     size = len(ids)
     changed = np.unique(np.setxor1d(_keys(before, size), _keys(after, size)) // size)

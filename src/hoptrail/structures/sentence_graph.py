@@ -23,10 +23,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import (
     Directed,
     Rows,
-    id_rows,
     is_among,
-    packed,
-    rows_among,
     unpaired,
 )
 from hoptrail.corpus.snapshot import Snapshot
@@ -218,5 +215,4 @@ def _bereft(change: Change | None, places: SentencePlaces) -> Rows:
     gone = set(change.before.table.ids_within(Kind.SENTENCE, change.went))
     ends = [link.target for link in change.before.graph.leaving(gone, SS)]
     lost = {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
-    found = rows_among(id_rows(sorted(lost)), packed(places.ids))
-    return found[found >= 0]
+    return np.array([row for row, id_ in enumerate(places.ids) if id_ in lost], np.int32)

@@ -10,11 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import ID, PackedIds, Places, Rows, as_bytes, id_bytes, in_order, ranges
+from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.executing.executor import batched
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.names import PASSAGES, SENTENCES
@@ -22,10 +20,6 @@ from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
 """Sentences whose places are read at a time."""
-
-_PLACE = np.dtype([("id", ID), ("document", ID), ("start", ">u8"), ("end", ">u8")])
-_IN_TEXT = np.dtype([("document", ID), ("start", ">u8"), ("end", ">u8"), ("row", ">u4")])
-"""Numbers with their high bytes first: in order of their bytes the first are in order of ids, the second of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,61 +44,41 @@ class SentencePlaces:
 
     def __init__(self, spans: Iterable[tuple[str, Span]]) -> None:
         """Of ids with their spans, in any order."""
-        places = in_order(_PLACE, map(_places, batched(spans, READ)))
-        self.ids = PackedIds(np.ascontiguousarray(places["id"]))
-        self.starts, self.ends = (places[name].astype(np.int64) for name in ("start", "end"))
-        self._in_text = in_order(_IN_TEXT, [_by_text(places)])
+        found = sorted(spans)
+        self.ids = [id_ for id_, _ in found]
+        self.starts = np.array([span.start for _, span in found], np.int64)
+        self.ends = np.array([span.end for _, span in found], np.int64)
+        self._documents = {id_: number for number, id_ in enumerate(sorted({span.document for _, span in found}))}
+        documents = np.array([self._documents[span.document] for _, span in found], np.int64)
+        self._rows: Rows = np.lexsort((self.ends, self.starts, documents)).astype(np.int32)
+        """In the order of the text."""
+        self._begins = paired(documents, self.starts)[self._rows]
+        """In the same order: where each begins, as one number with that of its document."""
 
     def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
         """The sentences that share characters with some spans: places in `spans`, rising, each with a row.
 
         Those of a span are in the order of the text.
         """
-        which, places = self._sharing(spans)
-        return which, self._in_text["row"][places].astype(np.int32)
-
-    def _sharing(self, spans: Sequence[Span]) -> tuple[Places, Places]:
-        """As `overlapping`, with places in the text for rows."""
-        after, before = (np.zeros(len(spans), _IN_TEXT) for _ in range(2))
-        after["document"] = before["document"] = [id_bytes(span.document) for span in spans]
-        after["start"] = [span.start for span in spans]
-        before["start"] = [span.end for span in spans]
-        text = as_bytes(self._in_text)
-        first, last = (text.searchsorted(as_bytes(keys)) for keys in (after, before))
-        if len(text):
-            earlier = self._in_text[np.maximum(first - 1, 0)]
-            reaching = (earlier["document"] == after["document"]) & (earlier["end"] > after["start"])
-            first -= (first > 0) & reaching
-        return ranges(first, np.maximum(last - first, 0))
+        documents = np.array([self._documents.get(span.document, -1) for span in spans], np.int64)
+        starts, ends = (np.array([getattr(span, end) for span in spans], np.int64) for end in ("start", "end"))
+        first, last = (self._begins.searchsorted(paired(documents, at)) for at in (starts, ends))
+        if len(self._rows):
+            before = np.maximum(first - 1, 0)
+            same = unpaired(self._begins[before])[0] == documents
+            first -= (first > 0) & same & (self.ends[self._rows[before]] > starts)
+        which, places = ranges(first, np.maximum(last - first, 0))
+        return which, self._rows[places]
 
     def passages(self, passages: Iterable[Span]) -> Rows:
         """Of each sentence the number of the first of `passages` that holds it, -1 where none does; shape (len(ids),)."""
-        numbers = np.zeros(len(self.ids), np.int32)  # one more than that
-        first = 1
-        for some in batched(passages, READ):
-            which, places = self._sharing(some)
-            sentences = self._in_text[places]
-            starts, ends = np.array([(span.start, span.end) for span in some]).T
-            rows = sentences["row"].astype(np.int32)
-            inside = (sentences["start"] >= starts[which]) & (sentences["end"] <= ends[which]) & (numbers[rows] == 0)
-            which, rows = which[inside][::-1], rows[inside][::-1]
-            numbers[rows] = first + which  # of several the last to be written, which is the first
-            first += len(some)
-        numbers -= 1
+        spans = list(passages)
+        which, rows = self.overlapping(spans)
+        starts, ends = (np.array([getattr(span, end) for span in spans], np.int64) for end in ("start", "end"))
+        inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which])
+        numbers = np.full(len(self.ids), -1, np.int32)
+        numbers[rows[inside][::-1]] = which[inside][::-1]  # of several the last to be written, which is the first
         return numbers
-
-
-def _places(spans: Sequence[tuple[str, Span]]) -> NDArray[np.void]:
-    rows = [(id_bytes(id_), id_bytes(span.document), span.start, span.end) for id_, span in spans]
-    return np.array(rows, dtype=_PLACE)
-
-
-def _by_text(places: NDArray[np.void]) -> NDArray[np.void]:
-    rows = np.empty(len(places), dtype=_IN_TEXT)
-    for name in ("document", "start", "end"):
-        rows[name] = places[name]
-    rows["row"] = np.arange(len(places))
-    return rows
 
 
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
