@@ -4,6 +4,7 @@
                      of arrays there are
     arrays/          immutable segments that are too large for a row: vectors, links, names (plain .npy files)
 
-Reading is `Snapshot.open`, writing is `writing_to`; nobody else opens tables or files. In what order files get onto the disk:
-`durable.py`.
+Reading is `Snapshot.open`, writing is `writing_to`; nobody else opens tables or files. Within, units go by numbers (`texts`,
+`vectors`, `names`, `keywords`, `row_writer`), without by ids (`documents`, `units`, `links`, `searching`, `writer`). In what order
+files get onto the disk: `durable.py`.
 """

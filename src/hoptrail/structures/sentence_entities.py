@@ -27,6 +27,8 @@ from hoptrail.types import Span
 
 _READ = 1024
 """Extractions read at a time."""
+_COMPARED = 1 << 20
+"""Pairs of rows compared at a time."""
 _RECENT = 1 << 16
 """Entities whose keys are remembered: most come often."""
 
@@ -65,9 +67,13 @@ class Mentions:
 
     def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
         """Whether the rows of each pair name an entity in common."""
-        ours, theirs = (paired(*self.of_rows(rows)) for rows in (first, second))
-        shared, _ = unpaired(ours[is_among(ours, theirs)])
-        return np.bincount(shared, minlength=len(first)) > 0
+        found = np.zeros(len(first), np.bool_)
+        for start in range(0, len(first), _COMPARED):
+            some = slice(start, start + _COMPARED)
+            ours, theirs = (paired(*self.of_rows(rows[some])) for rows in (first, second))
+            shared, _ = unpaired(ours[is_among(ours, theirs)])
+            found[start + shared] = True
+        return found
 
 
 def mentions_in(
