@@ -55,7 +55,8 @@ from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.keyword import keyword_search
 from hoptrail.retrieval.passage_scoring import HYBRID
 from hoptrail.structures.building import Workshop, report_nothing
-from hoptrail.structures.neighbours import Bm25Neighbours, ByVector, DenseNeighbours, DenseNeighbourSettings
+from hoptrail.structures.nearest import Nearest
+from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours, DenseNeighbourSettings
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind, Ranking, Usage
 
@@ -243,7 +244,9 @@ def compared(name: str, vectors: FloatMatrix, python: str | None) -> Scaled:
 def linking_seconds(vectors: FloatMatrix) -> float:
     """CPU seconds of our links by vectors."""
     started = time.process_time()
-    ByVector(vectors, DenseNeighbourSettings()).nearest(np.arange(len(vectors), dtype=np.int32))
+    chosen = DenseNeighbourSettings()
+    search = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
+    search.of(np.arange(len(vectors), dtype=np.int32))
     return time.process_time() - started
 
 

@@ -103,7 +103,7 @@ def test_a_passage_asks_with_its_dearest_words() -> None:
     assert kept.sum(axis=1).tolist() == [1, 1, 1]
     assert (statistics.matrix.toarray() * kept).max(axis=1).tolist() == statistics.matrix.toarray().max(axis=1).tolist()
     assert dearest_words(statistics.matrix, 0).toarray().sum() == 6
-    alone = ByKeywords(statistics, Bm25NeighbourSettings(words=1)).nearest(np.arange(3, dtype=np.int32))
+    alone = ByKeywords(statistics, Bm25NeighbourSettings(words=1)).of(np.arange(3, dtype=np.int32))
     assert alone.sources.tolist() == alone.targets.tolist() == [0, 1, 2], "the rarest words are nobody else's"
 
 

@@ -21,12 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, Rows, is_among, joined, ranges
+from hoptrail.corpus.columns import Directed, Rows, is_among, joined, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import HERE, Executor, Work
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.declaring import Structure
@@ -73,38 +72,12 @@ class Bm25NeighbourSettings:
 class Likeness(Protocol):
     """Says how near passages are to each other, by row."""
 
-    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
+    def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (rising) to its nearest others; with `least` also from others to `rows` that they want.
 
         Ties go to the lower row. `rows` themselves want none: their `least` is inf.
         """
         ...
-
-
-@dataclass(frozen=True)
-class ByVector:
-    """Cosines of unit `vectors`, to five decimals."""
-
-    vectors: FloatMatrix
-    settings: DenseNeighbourSettings
-    pause: Callable[[], None] = lambda: None
-    executor: Executor = HERE
-
-    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
-        return self._search.of(rows, least)
-
-    @cached_property
-    def _search(self) -> Nearest:
-        chosen = self.settings
-        return Nearest(
-            self.vectors,
-            chosen.neighbours,
-            chosen.exact_up_to,
-            chosen.probes,
-            chosen.seed,
-            self.pause,
-            self.executor,
-        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +92,7 @@ class ByKeywords:
     pause: Callable[[], None] = lambda: None
     executor: Executor = HERE
 
-    def nearest(self, rows: Rows, least: Least | None = None) -> Directed:
+    def of(self, rows: Rows, least: Least | None = None) -> Directed:
         found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
         many = np.bincount(found.sources, minlength=self.statistics.by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
@@ -213,9 +186,10 @@ class DenseNeighbours(Structure):
     def update(self, workshop: Workshop) -> None:
         """Link the passages that have fewer links than they could have."""
 
-        def likeness(snapshot: Snapshot, ids: Sequence[str]) -> ByVector:
-            vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], ids)
-            return ByVector(vectors, self.settings, workshop.pause, workshop.executor)
+        def likeness(snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
+            vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
+            how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
+            return Nearest(vectors, *how, workshop.pause, workshop.executor)
 
         _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
 
@@ -261,7 +235,7 @@ def _bring_up_to_date(
     likeness = open_likeness(snapshot, ids)
     done = 0
     for rows in parts_of(pending, len(ids), BATCH):
-        found = likeness.nearest(rows, least)
+        found = likeness.of(rows, least)
         workshop.pause()
         own = is_among(found.sources, rows)
         others = np.unique(found.sources[~own])
@@ -327,22 +301,12 @@ class StandingLinks:
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
     """Replace the links of the rows whose neighbours differ."""
-    size = len(ids)
-    changed = np.unique(np.setxor1d(_keys(before, size), _keys(after, size)) // size)
+    changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
     gone = np.unique(before.sources[is_among(before.sources, changed)])
     writer.links.remove(name, {ids[row] for row in gone.tolist()})
     writer.links.put_rows(ids, {name: after.where(is_among(after.sources, changed))})
 
 
-def _keys(edges: Directed, size: int) -> NDArray[np.int64]:
-    """One number an edge."""
-    return edges.sources.astype(np.int64) * size + edges.targets
-
-
 def _once(edges: Directed) -> Directed:
     """Each edge once, the first of its kind."""
-    order = np.lexsort((edges.targets, edges.sources))
-    sources, targets = edges.sources[order], edges.targets[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
-    return edges.where(order[first])
+    return edges.where(np.unique(edges.keys, return_index=True)[1])
