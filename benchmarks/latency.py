@@ -43,8 +43,8 @@ from hoptrail import Kind, Span, Unit, Usage
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import nearest
-from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.units.dense import nearest
+from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 

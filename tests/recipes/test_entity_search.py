@@ -15,8 +15,8 @@ from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
 from hoptrail.recipes.hipporag import Hipporag, HipporagSettings
 from hoptrail.recipes.lightrag import Lightrag, LightragSettings, keywords
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening, Script
 from recipes.entity_world import QUESTION, build, titles

@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.neighbourhood import open_neighbourhood
+from hoptrail.retrieval.passages.neighbourhood import open_neighbourhood
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.structures import cells, neighbours

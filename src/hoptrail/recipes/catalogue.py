@@ -29,7 +29,7 @@ from hoptrail.recipes.sirerag import Sirerag, SireragSettings
 from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triple_index import how_to_add
+from hoptrail.retrieval.triples.space import how_to_add
 from hoptrail.structures.triples import TripleSettings
 
 _READ_ONCE: tuple[type[Recipe], ...] = (Bm25, Dense, Hybrid, ClosedBook, Cot)

@@ -1,0 +1,289 @@
+"""Which passages may lie on a question's path: found directly, one or two names away, or by a bridged query.
+
+1. Every query (`queries.py`) is scored against all passages by words, by the passage's vector and by its sentences.
+2. From the best, along shared names, to passages that are called by a name or name it, twice; a common name leads only to
+   the passages nearest to the question.
+3. The names that stand in the best passages, in sentences near a step that another step refers to, are put into that other
+   step, and what it finds among the passages that have the name is added.
+
+Nothing here is learned; the numbers were set by hand on training and development questions. `features.py` describes what
+was found, `scoring.py` orders it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.errors import UsageError
+from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.retrieval.paths.graph import PassageGraph
+from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.units.dense import top_rows
+from hoptrail.store.columns import Rows
+from hoptrail.structures.called import name_key
+from hoptrail.structures.keyword_statistics import Keywords
+from hoptrail.text.mentions import Shape, find_mentions
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSettings:
+    """How many candidates there are and how far they are looked for. The scorer was trained with these values."""
+
+    candidates: int = 120
+    first_sources: int = 14
+    """Passages whose names are followed first, and"""
+    second_sources: int = 16
+    """passages whose names are followed then."""
+    bridges: int = 12
+    """Names put into a step, over all steps; 0 asks no bridged query."""
+    rare: int = 40
+    """A name of at most so many passages leads to all of them;"""
+    common: int = 600
+    """one of at most so many to the few nearest to the question."""
+
+    def __post_init__(self) -> None:
+        counts = (self.second_sources, self.bridges, self.rare, self.common)
+        if min(self.candidates, self.first_sources) < 1 or min(counts) < 0:
+            raise UsageError(f"path search needs candidates and sources of at least 1 and no count below 0, not {self}")
+
+
+KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
+"""Shares of the best in a query's score of a passage: by words, by its vector, by its best sentence."""
+STRETCH = 0.6
+"""What the best stretch counts beside the whole question."""
+NAMED = 0.5
+"""Added where the question names the passage's title; half of it where four or more have that title."""
+MEETING_POINTS = 5
+BRIDGED_FROM = 12
+BRIDGED_TO = 6
+MOST_BRIDGED = 400
+
+
+@dataclass(frozen=True)
+class QuestionScores:
+    """What the queries say of every passage (n) and sentence (s); columns are `queries.texts` (k)."""
+
+    graph: PassageGraph
+    queries: PathQueries
+    vectors: FloatMatrix
+    """k x dimension."""
+    keywords: FloatMatrix
+    """n x k, shares of the best."""
+    passages: FloatMatrix
+    """n x k, cosines."""
+    all_sentences: FloatMatrix
+    """s x k, cosines."""
+    sentences: FloatMatrix
+    """n x k, the cosine of each passage's best sentence."""
+    asked: frozenset[int]
+    """The names in the question."""
+    document_frequencies: NDArray[np.int64]
+    """Of the question's words."""
+
+    @classmethod
+    def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
+        """`keywords` are of the graph's passages, in their order; `vectors` those of the queries' texts."""
+        by_words = np.stack([as_shares(keywords.scores(text)) for text in queries.texts], axis=1)
+        sentences = graph.sentence_vectors @ vectors.T
+        counts = [keywords.frequency(word) for word in queries.words]
+        return cls(
+            graph,
+            queries,
+            vectors,
+            by_words,
+            graph.passage_vectors @ vectors.T,
+            sentences,
+            graph.best_of_passages(sentences),
+            names_asked(queries.question, graph),
+            np.array(counts, dtype=np.int64),
+        )
+
+    @cached_property
+    def words_asked(self) -> frozenset[str]:
+        """All words of the question, as names are spelt."""
+        return frozenset(name_key(self.queries.question).split())
+
+    def shares(self) -> FloatMatrix:
+        """The score of every passage for every query, 0 to 1: n x k."""
+        passages = np.stack([as_shares(column) for column in self.passages.T], axis=1)
+        sentences = np.stack([as_shares(column) for column in self.sentences.T], axis=1)
+        mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
+        return mixed
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A name put into a step (0: added to the question), and how likely that looked: 0 to about 1.5."""
+
+    name: int
+    step: int
+    promise: float
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """`rows` are passages, best first by `promise`; `direct` and `shares` are of all passages (n and n x k).
+
+    `bridges` and the rows of `bridge_vectors` belong together.
+    """
+
+    rows: NDArray[np.intp]
+    promise: FloatMatrix
+    direct: FloatMatrix
+    shares: FloatMatrix
+    bridges: tuple[Bridge, ...]
+    bridge_vectors: FloatMatrix
+
+
+def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
+    """The candidates for a question's path."""
+    shares = scores.shares()
+    direct = direct_scores(scores.queries, shares)
+    walk = _Walk(scores, settings, _seeds(scores, shares, direct))
+    first = walk.best(settings.first_sources)
+    walk.expand(first)
+    walk.expand([row for row in walk.best(settings.first_sources + settings.second_sources) if row not in set(first)])
+    bridges = _bridges(scores, walk, settings.bridges)
+    names = scores.graph.names
+    texts = [scores.queries.bridged(bridge.step, names[bridge.name]) for bridge in bridges]
+    vectors = encoder.encode(texts) if texts else np.zeros((0, scores.vectors.shape[1]), dtype=np.float32)
+    for bridge, vector in zip(bridges, vectors, strict=True):
+        walk.add_bridged(bridge, vector)
+    rows = np.array(walk.best(settings.candidates), dtype=np.intp)
+    return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
+
+
+def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
+    """The names in a question that some passage has."""
+    numbers = map(graph.number, names_written(question).union(graph.scanner.find(question)))
+    return frozenset(number for number in numbers if number >= 0)
+
+
+def names_written(question: str) -> set[str]:
+    """The keys of what a question writes as a name."""
+    mentions = find_mentions(question, question=True)
+    return {name_key(found.text) for found in mentions if found.shape in {Shape.NAME, Shape.QUOTED}}
+
+
+class _Walk:
+    """Promises of passages, raised as they are reached: -1 until then."""
+
+    def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
+        self.scores, self.settings = scores, settings
+        self.near = np.maximum(scores.sentences, scores.passages).max(axis=1)
+        self.promise = np.full(len(seeds), -1, dtype=np.float32)
+        rows = top_rows(seeds, 40)
+        self.promise[rows] = seeds[rows]
+
+    def best(self, count: int) -> list[int]:
+        """The most promising of those reached, best first."""
+        return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
+
+    def expand(self, sources: Iterable[int]) -> None:
+        """Reach what shares a name with the sources."""
+        graph, vectors = self.scores.graph, self.scores.graph.passage_vectors
+        for source in sources:
+            targets, weights = self._around(graph, source)
+            if not len(targets):
+                continue
+            both = vectors[targets] + vectors[source]
+            both /= np.maximum(np.linalg.norm(both, axis=1, keepdims=True), 1e-9)
+            fit = 0.5 + 0.4 * (both @ self.scores.vectors[0]) + 0.6 * self.near[targets]
+            np.maximum.at(self.promise, targets, min(float(self.promise[source]), 1.3) * weights * fit)
+
+    def _around(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
+        """Passages that share a name with one, and how much each sharing counts.
+
+        Being called by the name counts most, unless it is the source's own: a namesake is no next step.
+        """
+        names = graph.named_by.at(source)
+        asked = np.isin(names, list(self.scores.asked))
+        counts = graph.counts[names]
+        at, owners = graph.owners.of_all(names)
+        rare = counts <= self.settings.rare
+        at_rare, namers = graph.namers.of_all(names[rare])
+        worth = np.where(asked[rare], 0.75, 0.95 - 0.05 * np.log1p(counts[rare]))
+        parts = [(owners, np.where(names[at] == graph.titles[source], 0.6, 1.0)), (namers, worth[at_rare])]
+        for name in names[~rare & ~asked & (counts <= self.settings.common)]:
+            passages = graph.namers.at(name)
+            nearest = passages[top_rows(self.near[passages], MEETING_POINTS)]
+            parts.append((nearest, np.full(len(nearest), 0.72)))
+        targets = np.concatenate([rows for rows, _ in parts])
+        weights = np.concatenate([values for _, values in parts]).astype(np.float32)
+        others = targets != source
+        return targets[others], weights[others]
+
+    def add_bridged(self, bridge: Bridge, vector: FloatMatrix) -> None:
+        """Reach the passages that have the bridge's name and are nearest to its query."""
+        graph = self.scores.graph
+        rows = np.union1d(graph.namers.at(bridge.name), graph.owners.at(bridge.name))
+        rows = rows[top_rows(self.near[rows], MOST_BRIDGED)]
+        cosines = graph.passage_vectors[rows] @ vector
+        for place in top_rows(cosines, BRIDGED_TO):
+            sentences = graph.sentence_vectors[graph.sentences.at(rows[place])] @ vector
+            cosine = max(float(cosines[place]), float(sentences.max(initial=-1)))
+            promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * cosine)
+            self.promise[rows[place]] = max(float(self.promise[rows[place]]), promise)
+
+
+def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
+    """The question's own score of every passage, with its best stretch."""
+    stretches = shares[:, len(queries.steps) + 1 :]
+    best = stretches.max(axis=1) if stretches.shape[1] else shares[:, 0]
+    mixed: FloatMatrix = ((shares[:, 0] + STRETCH * best) / (1 + STRETCH)).astype(np.float32)
+    return mixed
+
+
+def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> FloatMatrix:
+    bonus = np.zeros(len(direct), dtype=np.float32)
+    for name in scores.asked:
+        owners = scores.graph.owners.at(name)
+        bonus[owners] = np.maximum(bonus[owners], NAMED if len(owners) < 4 else NAMED / 2)
+    steps = 0.9 * shares[:, 1:].max(axis=1, initial=0)
+    seeds: FloatMatrix = (np.maximum(direct, steps) + bonus).astype(np.float32)
+    return seeds
+
+
+def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ...]:
+    """The most promising names to go on with, each with the step to put it into."""
+    promises: dict[tuple[int, int], float] = {}
+    rows = walk.best(BRIDGED_FROM)
+    edges = scores.queries.edges or ((0, 0),)
+    for row in rows:
+        likely = min(float(walk.promise[row]), 1.4) / float(walk.promise[rows[0]])
+        for name, found, weight in _names_of(scores, row):
+            for before, step in edges:
+                value = likely * weight * max(float(found[before]), 0.0)
+                promises[name, step] = max(promises.get((name, step), 0.0), value)
+    best = sorted(promises, key=lambda pair: (-promises[pair], pair))[:most]
+    return tuple(Bridge(name, step, promises[name, step]) for name, step in best)
+
+
+def _names_of(scores: QuestionScores, row: int) -> Iterable[tuple[int, FloatMatrix, float]]:
+    """Names that a passage leads to: the cosines of the sentence that has them with every query, and what that counts."""
+    graph = scores.graph
+    sentences = graph.sentences.at(row)
+    at, names = graph.names_in.of_all(sentences)
+    own = int(graph.titles[row])
+    for place, name in zip(at.tolist(), names.tolist(), strict=True):
+        if not _is_asked(scores, name):
+            yield name, scores.all_sentences[sentences[place]], 0.7 if name == own else 1.0
+    if own >= 0 and not _is_asked(scores, own):
+        yield own, scores.sentences[row], 0.8
+
+
+def _is_asked(scores: QuestionScores, name: int) -> bool:
+    """Whether a name is the question's, so that nothing is bridged by it."""
+    return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
+
+
+def as_shares(scores: FloatMatrix) -> FloatMatrix:
+    """As shares of the best; negative ones count as 0, and all where none is positive."""
+    best = float(scores.max(initial=0))
+    positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)
+    return positive / best if best > 0 else positive
