@@ -1,4 +1,7 @@
-"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below."""
+"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below.
+
+What searching does not need is imported where it is used, so that a search by itself starts soon.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,31 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from hoptrail.contents import Contents, contents_of
-from hoptrail.corpus.copying import copy_index
-from hoptrail.corpus.repairing import damage, files_of_index
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.walking import files_of as files_in
 from hoptrail.errors import DocumentError, IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
-from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
-from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
-from hoptrail.language.tasks import Language
+from hoptrail.language.late import CHAT, OFFLINE, OpenedLate
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.opening import open_encoder, travelling
-from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.notebook import documents_html
-from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import DEFAULT, check_built_for, gaining_by_model, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
-from hoptrail.settings import Settings
 from hoptrail.store.place import index_folder
-from hoptrail.store.register import Withdrawn
 from hoptrail.store.sharing import SharedSnapshot
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.store.writer import writing_to
-from hoptrail.structures.catalogue import structures_by_name, with_foundations
-from hoptrail.structures.declaring import Structure
-from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Answer, Ranking
+
+if TYPE_CHECKING:
+    from hoptrail.contents import Contents
+    from hoptrail.documents.limits import ReadingLimits
+    from hoptrail.indexing import Performer, Watcher
+    from hoptrail.language.opening import LanguageContext
+    from hoptrail.language.tasks import Language
+    from hoptrail.settings import Settings
+    from hoptrail.store.register import Withdrawn
+    from hoptrail.structures.declaring import Structure
+    from hoptrail.syncing import IndexingReport
 
 T = TypeVar("T")
 
@@ -48,8 +47,15 @@ class Index:
 
     def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
         self.folder = index_folder(where)
-        self.settings = settings or Settings()
+        self._given = settings
         self._shared = SharedSnapshot(self.folder)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Those that were given, or the defaults, which are gathered when they are first needed."""
+        from hoptrail.settings import Settings
+
+        return self._given or Settings()
 
     def __repr__(self) -> str:
         return f"<Index at {self.folder}>"
@@ -68,6 +74,8 @@ class Index:
 
     @cached_property
     def encoder(self) -> Encoder:
+        from hoptrail.models.opening import open_encoder
+
         return open_encoder(self.settings.encoder)
 
     def add(
@@ -98,6 +106,10 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
+        from hoptrail.indexing import Watcher, update_index
+        from hoptrail.models.opening import travelling
+        from hoptrail.syncing import ReadingOptions
+
         recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
         structures = self._structures(recipes)
         encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
@@ -133,6 +145,9 @@ class Index:
 
         Raises: as `add` does, but not for want of an address.
         """
+        from hoptrail.corpus.copying import copy_index
+        from hoptrail.indexing import Performer, Watcher, update_index
+
         recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
         structures = self._structures(recipes)
         needed = any(structure.needs_language for structure in structures)
@@ -167,6 +182,8 @@ class Index:
             UsageError: a name fits no document or several.
             IndexUnavailable: there is no index here.
         """
+        from hoptrail.indexing import remove_documents
+
         with self._shared.reading():
             pass  # there is an index
         structures = self._structures(())
@@ -184,6 +201,8 @@ class Index:
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
+        from hoptrail.store.writer import writing_to
+
         with writing_to(self.folder, self.encoder.identity) as writer:
             return writer.clean()
 
@@ -198,8 +217,9 @@ class Index:
         """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
-        name = name or self.settings.recipe
-        needed = needed_structures([name], self.settings.recipes)
+        own = self._given and self._given.recipes
+        name = name or (self._given.recipe if self._given else DEFAULT)
+        needed = needed_structures([name], own)
         corpus = self.corpus()
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
@@ -209,7 +229,7 @@ class Index:
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
-        return open_recipe(name, corpus, language, self.settings.recipes, limit)
+        return open_recipe(name, corpus, language, own, limit)
 
     def corpus(self) -> Corpus:
         """What recipes search: the last committed state, as long as it is held on to.
@@ -218,7 +238,7 @@ class Index:
             IndexUnavailable: there is no index here.
         """
         lease = self._shared.lease()
-        return Corpus(lease.snapshot, lambda: self.encoder, self.settings.structures, lease)
+        return Corpus(lease.snapshot, lambda: self.encoder, self._given and self._given.structures, lease)
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
@@ -227,6 +247,8 @@ class Index:
         Raises:
             UsageError: there is no such language, or it cannot be used.
         """
+        from hoptrail.language.opening import open_language
+
         context = self._language_context
         return open_language(
             name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
@@ -244,10 +266,13 @@ class Index:
     def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
         """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
         question = checked_question(question)
-        return self.recipe(recipe, limit=limit).retrieve(question)
+        language = OpenedLate(self.language)
+        return self.recipe(recipe, language, limit).retrieve(question)
 
     def contents(self) -> Contents:
         """What is in the index."""
+        from hoptrail.contents import contents_of
+
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
 
@@ -258,6 +283,8 @@ class Index:
             IndexDamaged: names the first that is missing or altered, or does not belong.
             IndexUnavailable: there is no index here.
         """
+        from hoptrail.corpus.repairing import damage, files_of_index
+
         found = damage(self.folder)
         if found:
             raise IndexDamaged(
@@ -274,6 +301,9 @@ class Index:
         Raises:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
+        from hoptrail.indexing import Watcher, repair_index
+        from hoptrail.structures.catalogue import structures_by_name
+
         structures = structures_by_name(self.settings.passages, self.settings.structures)
         return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self._free_language)
 
@@ -284,6 +314,8 @@ class Index:
 
     @cached_property
     def _language_context(self) -> LanguageContext:
+        from hoptrail.language.opening import LanguageContext
+
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
@@ -296,6 +328,8 @@ class Index:
         return self._with_foundations(wanted)
 
     def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
+        from hoptrail.structures.catalogue import structures_by_name, with_foundations
+
         return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
 
     def _performer(
@@ -305,6 +339,9 @@ class Index:
 
         The rules get `encoder`, the form of it that goes where they go; a chat model is asked from here.
         """
+        from hoptrail.indexing import Performer
+        from hoptrail.language.opening import LanguageContext, open_language
+
         if not any(structure.needs_language for structure in structures):
             return None
         if self._asks_model(recipes, rebuild=rebuild):
@@ -336,7 +373,10 @@ def _one_or_several(given: T | Iterable[T]) -> list[T]:
 def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
     """The estimate where no model is asked: why, and what of the sources cannot be found."""
     by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
-    found = [item for source in sources for item in files_in(Path(source))]
+    from hoptrail.documents.walking import files_of
+    from hoptrail.syncing import IndexingReport
+
+    found = [item for source in sources for item in files_of(Path(source))]
     return IndexingReport(
         documents=sum(isinstance(item, Path) for item in found),
         failures=[item for item in found if isinstance(item, DocumentError)],
@@ -346,6 +386,8 @@ def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language:
 
 def _forget_replies(folder: Path, shared: SharedSnapshot) -> None:
     """Forget what a chat model said about documents that are no longer here."""
+    from hoptrail.models.remembered import FILE, RememberedReplies
+
     replies = RememberedReplies(folder / FILE)
     mentioned = replies.documents()
     if mentioned:

@@ -26,7 +26,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import (
     Language,
 )
-from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.cli import app
 from hoptrail.store.snapshot import Snapshot

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -16,7 +16,7 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
-from hoptrail.language.opening import CHAT
+from hoptrail.language.late import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_asking,
@@ -54,11 +54,12 @@ from hoptrail.serving.options import (
     without_failed_tasks_logged,
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
-from hoptrail.settings import load_settings
 from hoptrail.store.finding import refuse_documents
 from hoptrail.store.place import index_folder
 from hoptrail.store.snapshot import Snapshot
-from hoptrail.syncing import IndexingReport
+
+if TYPE_CHECKING:
+    from hoptrail.syncing import IndexingReport
 
 INTERRUPTED = 130
 """What the command-line library ends with when a command that does not watch for signals is interrupted."""
@@ -248,17 +249,16 @@ app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
 @app.command(rich_help_panel=RESEARCH)
 def recipes(as_json: AsJson = False) -> None:
     """The recipes, and the structures each needs."""
-    from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, presets_of, recipe_settings
+    from hoptrail.recipes.catalogue import RECIPES, presets_of, recipe_class, recipe_settings
 
-    defaults = RecipeSettings()
     rows: list[contract.Json] = [
         {
             "name": name,
-            "description": (recipe.__doc__ or "").splitlines()[0],
-            "structures": list(recipe_settings(name, defaults).structures),
+            "description": (recipe_class(name).__doc__ or "").splitlines()[0],
+            "structures": list(recipe_settings(name).structures),
             "presets": list(presets_of(name)),
         }
-        for name, recipe in RECIPES.items()
+        for name in RECIPES
     ]
     if as_json:
         print_json(rows)
@@ -299,6 +299,7 @@ def doctor(
 ) -> None:
     """Whether the chat endpoint, its model, its reply formats and the embeddings work, and what to do if not."""
     from hoptrail.serving.doctor import examine
+    from hoptrail.settings import load_settings
 
     harmed = False
     for check in examine(load_settings(settings), folder):
@@ -311,7 +312,7 @@ def doctor(
 @app.command(rich_help_panel=UPKEEP)
 def settings(settings: SettingsFile = None) -> None:
     """Every setting with the value in force, as the TOML that sets it."""
-    from hoptrail.settings import to_toml
+    from hoptrail.settings import load_settings, to_toml
 
     print(to_toml(load_settings(settings)), end="")  # noqa: T201
 

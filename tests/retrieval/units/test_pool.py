@@ -10,7 +10,8 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.pool import Pool, search_pool
+from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.units.pool_search import search_pool
 from hoptrail.store.snapshot import Snapshot
 from hoptrail.store.writer import writing_to
 from hoptrail.types import Kind, Link, Span, Unit, Usage

@@ -15,7 +15,7 @@ from typing import Final
 from hoptrail.contents import Contents, DocumentSummary, contents_of
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.language.opening import OFFLINE
+from hoptrail.language.late import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
