@@ -54,7 +54,7 @@ HEAVY += [
 UNUSED = tuple(
     f"hoptrail.{name}"
     for name in (
-        *("settings", "contents", "indexing", "syncing", "evaluation"),
+        *("settings", "contents", "building", "indexing", "syncing", "evaluation"),
         *("documents.reading", "documents.splitting", "text.statements", "text.mentions"),
         *("language.offline", "language.chat", "language.opening", "language.scripted"),
         *("models.opening", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
@@ -84,6 +84,7 @@ ORDER = [
     {"contents"},
     {"syncing"},
     {"indexing"},
+    {"building"},
     {"index"},
     {"evaluation"},
     {"serving"},
