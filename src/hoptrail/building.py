@@ -76,7 +76,7 @@ class Building:
         recipes = recipes or [self.settings.recipe]
         structures = self._structures(recipes)
         encoder = self._encoder if on is HERE else travelling(self.settings.encoder, self._encoder)
-        performer = self._performer(recipes, structures, encoder, rebuild=options.rebuild)
+        performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
         limits, watcher = limits or self.settings.reading, watcher or Watcher()
         report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
         self._forget_replies()

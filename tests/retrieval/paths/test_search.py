@@ -109,8 +109,9 @@ def test_passages_are_joined_by_the_names_in_their_sentences(graph: PassageGraph
     assert graph.number("1871") == -1
     assert graph.number("nobody") == -1
     for sentence, passage in enumerate(graph.passage_of):
-        assert graph.text(sentence) in graph.passages[passage].text
-    first = [graph.text(int(row)) for row in graph.sentences.at(title["Isk"]) if graph.positions[row] == 0]
+        assert graph.texts(np.array([sentence]))[0] in graph.passages[passage].text
+    isk = graph.sentences.at(title["Isk"])
+    first = graph.texts(isk[graph.positions[isk] == 0])
     assert first == ["The Isk is a river."]
 
 
@@ -141,7 +142,7 @@ def test_a_pair_is_joined_by_the_name_that_calls_the_second(corpus: Corpus) -> N
     pairs, graph = described.pairs(best_places(first), first), described.scores.graph
     titles = [graph.passages[row].title for row in described.candidates.rows]
     joined = {
-        (titles[a], titles[b]): (graph.names[name], graph.text(int(sentence)))
+        (titles[a], titles[b]): (graph.names[name], graph.texts(np.array([sentence]))[0])
         for a, b, name, sentence in zip(pairs.first, pairs.second, pairs.names, pairs.sentences, strict=True)
     }
     assert joined["Orla Finch", "Wrenmouth"] == ("wrenmouth", "Orla Finch was born in Wrenmouth.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,16 +12,16 @@ from hoptrail.types import Kind
 
 
 class PassageKeywords:
-    """Satisfies `structures.keyword_statistics.Keywords`; passages are in the order of adding."""
+    """Passages are in the order of adding."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._keywords = snapshot.view.keywords
         self._numbers = snapshot.view.texts.origins(Kind.PASSAGE).numbers
 
-    def scores(self, question: str) -> NDArray[np.float32]:
-        """The score of every passage, 0 where it shares no word with the question: shape (passages,)."""
-        return self._keywords.scores(Kind.PASSAGE, question, self._numbers).astype(np.float32)
+    def scores(self, questions: Sequence[str]) -> NDArray[np.float32]:
+        """The score of every passage for each question, 0 where they share no word: shape (questions, passages)."""
+        return self._keywords.scores(Kind.PASSAGE, questions, self._numbers).astype(np.float32)
 
-    def frequency(self, word: str) -> int:
-        """How many passages have a word."""
-        return self._keywords.frequency(Kind.PASSAGE, word)
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """How many passages have each word."""
+        return self._keywords.frequencies(Kind.PASSAGE, words)

@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.retrieval.passages.keywords import PassageKeywords
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.store.columns import Rows
 from hoptrail.structures.called import name_key
-from hoptrail.structures.keyword_statistics import Keywords
 from hoptrail.text.mentions import Shape, find_mentions
+
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,12 @@ class QuestionScores:
     """Of the question's words."""
 
     @classmethod
-    def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
+    def of(
+        cls, graph: PassageGraph, keywords: PassageKeywords, queries: PathQueries, vectors: FloatMatrix
+    ) -> QuestionScores:
         """`keywords` are of the graph's passages, in their order; `vectors` those of the queries' texts."""
-        by_words = np.stack([as_shares(keywords.scores(text)) for text in queries.texts], axis=1)
+        by_words = np.stack([as_shares(scores) for scores in keywords.scores(queries.texts)], axis=1)
         sentences = graph.sentence_vectors @ vectors.T
-        counts = [keywords.frequency(word) for word in queries.words]
         return cls(
             graph,
             queries,
@@ -100,7 +103,7 @@ class QuestionScores:
             sentences,
             graph.best_of_passages(sentences),
             names_asked(queries.question, graph),
-            np.array(counts, dtype=np.int64),
+            keywords.frequencies(queries.words),
         )
 
     @cached_property
@@ -176,6 +179,8 @@ class _Walk:
     def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
         self.scores, self.settings = scores, settings
         self.near = np.maximum(scores.sentences, scores.passages).max(axis=1)
+        self.asked = np.zeros(len(scores.graph.names), dtype=bool)
+        self.asked[list(scores.asked)] = True
         self.promise = np.full(len(seeds), -1, dtype=np.float32)
         rows = top_rows(seeds, 40)
         self.promise[rows] = seeds[rows]
@@ -185,15 +190,15 @@ class _Walk:
         return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
 
     def expand(self, sources: Iterable[int]) -> None:
-        """Reach what shares a name with the sources."""
-        graph, vectors = self.scores.graph, self.scores.graph.passage_vectors
-        for source in sources:
-            targets, weights = self._around(graph, source)
-            if not len(targets):
-                continue
-            both = vectors[targets] + vectors[source]
-            both /= np.maximum(np.linalg.norm(both, axis=1, keepdims=True), 1e-9)
-            fit = 0.5 + 0.4 * (both @ self.scores.vectors[0]) + 0.6 * self.near[targets]
+        """Reach what shares a name with the sources, one after the other: one may raise the promise of the next."""
+        around = {source: self._around(self.scores.graph, source) for source in sources}
+        rows = np.unique(np.concatenate([list(around), *(targets for targets, _ in around.values())]).astype(np.intp))
+        vectors, cosines = self.scores.graph.passage_vectors[rows], self.scores.passages[:, 0]
+        for source, (targets, weights) in around.items():
+            between = vectors[np.searchsorted(rows, targets)] @ vectors[np.searchsorted(rows, source)]
+            # Vectors have length 1: the cosine of the sum of two with the question, without adding them up.
+            both = (cosines[targets] + cosines[source]) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
+            fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
             np.maximum.at(self.promise, targets, min(float(self.promise[source]), 1.3) * weights * fit)
 
     def _around(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
@@ -202,7 +207,7 @@ class _Walk:
         Being called by the name counts most, unless it is the source's own: a namesake is no next step.
         """
         names = graph.named_by.at(source)
-        asked = np.isin(names, list(self.scores.asked))
+        asked = self.asked[names]
         counts = graph.counts[names]
         at, owners = graph.owners.of_all(names)
         rare = counts <= self.settings.rare
@@ -251,30 +256,39 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
 
 def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ...]:
     """The most promising names to go on with, each with the step to put it into."""
+    rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
+    if not len(rows):
+        return ()
+    places, every, near, weights = _leading_on(scores, rows)
+    likely = np.minimum(walk.promise[rows].astype(np.float64), 1.4) / float(walk.promise[rows[0]])
+    names, which = np.unique(every, return_inverse=True)
+    free = [place for place, name in enumerate(names.tolist()) if not _is_asked(scores, name)]
     promises: dict[tuple[int, int], float] = {}
-    rows = walk.best(BRIDGED_FROM)
-    edges = scores.queries.edges or ((0, 0),)
-    for row in rows:
-        likely = min(float(walk.promise[row]), 1.4) / float(walk.promise[rows[0]])
-        for name, found, weight in _names_of(scores, row):
-            for before, step in edges:
-                value = likely * weight * max(float(found[before]), 0.0)
-                promises[name, step] = max(promises.get((name, step), 0.0), value)
-    best = sorted(promises, key=lambda pair: (-promises[pair], pair))[:most]
-    return tuple(Bridge(name, step, promises[name, step]) for name, step in best)
+    for before, step in scores.queries.edges or ((0, 0),):
+        best = np.zeros(len(names))
+        np.maximum.at(best, which, likely[places] * weights * np.maximum(near[:, before].astype(np.float64), 0.0))
+        for place in free:
+            pair = int(names[place]), step
+            promises[pair] = max(promises.get(pair, 0.0), float(best[place]))
+    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[:most]
+    return tuple(Bridge(name, step, promises[name, step]) for name, step in chosen)
 
 
-def _names_of(scores: QuestionScores, row: int) -> Iterable[tuple[int, FloatMatrix, float]]:
-    """Names that a passage leads to: the cosines of the sentence that has them with every query, and what that counts."""
+def _leading_on(scores: QuestionScores, rows: Places) -> tuple[Places, Places, FloatMatrix, FloatMatrix]:
+    """Names that passages lead to: the place of the passage in `rows`, the name, the cosines of the sentence that has it with
+    every query, and what that counts. A passage's own name stands in its best sentence.
+    """
     graph = scores.graph
-    sentences = graph.sentences.at(row)
+    of_sentence, sentences = graph.sentences.of_all(rows)
     at, names = graph.names_in.of_all(sentences)
-    own = int(graph.titles[row])
-    for place, name in zip(at.tolist(), names.tolist(), strict=True):
-        if not _is_asked(scores, name):
-            yield name, scores.all_sentences[sentences[place]], 0.7 if name == own else 1.0
-    if own >= 0 and not _is_asked(scores, own):
-        yield own, scores.sentences[row], 0.8
+    own = np.flatnonzero(graph.titles[rows] >= 0)
+    titles = graph.titles[rows]
+    return (
+        np.concatenate([of_sentence[at], own]),
+        np.concatenate([names, titles[own]]).astype(np.intp),
+        np.concatenate([scores.all_sentences[sentences[at]], scores.sentences[rows[own]]]),
+        np.concatenate([np.where(names == titles[of_sentence[at]], 0.7, 1.0), np.full(len(own), 0.8)]),
+    )
 
 
 def _is_asked(scores: QuestionScores, name: int) -> bool:

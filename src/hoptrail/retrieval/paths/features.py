@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,6 @@ class Described:
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
         graph, rows = scores.graph, candidates.rows
-        graph.passages.read(rows)
         self.of_sentence, self.sentences = graph.sentences.of_all(rows)
         self.starts = np.searchsorted(self.of_sentence, np.arange(len(rows) + 1))
         self.cosines = scores.all_sentences[self.sentences]
@@ -277,8 +277,9 @@ class _Coverage:
         relation = np.where([one in in_names for one in stems], 0.0, idf)
         self.weights = (idf / max(idf.sum(), 1e-6)).astype(np.float32)
         self.relation = (relation / max(relation.sum(), 1e-6)).astype(np.float32)
-        titles = _saying([graph.passages[row].title for row in rows], list(stems))
-        self.said = _saying([graph.text(sentence) for sentence in sentences.tolist()], list(stems))
+        read = graph.passages.read(rows.tolist())
+        titles = _saying([read[row].title for row in rows.tolist()], list(stems))
+        self.said = _saying(graph.texts(sentences), list(stems))
         self.sentences = self.said | titles[of_sentence]
         self.passages = titles.copy()
         np.logical_or.at(self.passages, of_sentence, self.said)
@@ -291,9 +292,12 @@ class _Coverage:
 def _saying(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     """Whether each text has each stem: shape (texts, stems)."""
     said = np.zeros((len(texts), len(stems)), dtype=bool)
+    words = [_WORD.findall(text) for text in texts]
     place = {one: at for at, one in enumerate(stems)}
-    for row, text in enumerate(texts):
-        said[row, [place[one] for one in map(stem, _WORD.findall(text)) if one in place]] = True
+    places = {word: place[one] for word in set(chain.from_iterable(words)) if (one := stem(word)) in place}
+    asked = frozenset(places)
+    for row, found in enumerate(words):
+        said[row, [places[word] for word in asked.intersection(found)]] = True
     return said
 
 

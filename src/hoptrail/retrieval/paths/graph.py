@@ -70,15 +70,16 @@ class Passages(Sequence[Unit]):
     def __getitem__(self, row: int) -> Unit:  # type: ignore[override]
         if not 0 <= row < len(self):
             raise IndexError(row)
-        self.read([row])
-        return self._read[int(row)]
+        return self.read([row])[int(row)]
 
-    def read(self, rows: Iterable[int]) -> None:
-        """Read some together, which costs less than one by one."""
-        missing = [row for row in map(int, rows) if row not in self._read]
+    def read(self, rows: Iterable[int]) -> dict[int, Unit]:
+        """Some by row, read together, which costs less than one by one."""
+        wanted = list(map(int, rows))
+        missing = [row for row in wanted if row not in self._read]
         if missing:
             units = self._snapshot.view.texts.units(self._numbers[missing])
             self._read |= zip(missing, units, strict=True)
+        return {row: self._read[row] for row in wanted}
 
     def row(self, passage: str) -> int:
         """The row of a passage by its id.
@@ -209,9 +210,11 @@ class PassageGraph:
         """Whether a name begins so."""
         return self._keys.begins(start)
 
-    def text(self, sentence: int) -> str:
-        start, end = self.spans[sentence].tolist()
-        return self.passages[self.passage_of[sentence]].text[start:end]
+    def texts(self, sentences: NDArray[np.integer]) -> list[str]:
+        """The texts of sentences, whose passages are read together."""
+        holders, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
+        whole = {row: unit.text for row, unit in self.passages.read(set(holders)).items()}
+        return [whole[row][start:end] for row, (start, end) in zip(holders, spans, strict=True)]
 
     def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
         """The highest score among each passage's sentences, -1 where it has none: (sentences, n) to (passages, n)."""
