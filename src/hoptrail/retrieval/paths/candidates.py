@@ -12,13 +12,14 @@ was found, `scoring.py` orders it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.passages.keywords import PassageKeywords
@@ -155,8 +156,7 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
     names = scores.graph.names
     texts = [scores.queries.bridged(bridge.step, names[bridge.name]) for bridge in bridges]
     vectors = encoder.encode(texts) if texts else np.zeros((0, scores.vectors.shape[1]), dtype=np.float32)
-    for bridge, vector in zip(bridges, vectors, strict=True):
-        walk.add_bridged(bridge, vector)
+    walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
     return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
 
@@ -192,10 +192,13 @@ class _Walk:
     def expand(self, sources: Iterable[int]) -> None:
         """Reach what shares a name with the sources, one after the other: one may raise the promise of the next."""
         around = {source: self._around(self.scores.graph, source) for source in sources}
-        rows = np.unique(np.concatenate([list(around), *(targets for targets, _ in around.values())]).astype(np.intp))
-        vectors, cosines = self.scores.graph.passage_vectors[rows], self.scores.passages[:, 0]
-        for source, (targets, weights) in around.items():
-            between = vectors[np.searchsorted(rows, targets)] @ vectors[np.searchsorted(rows, source)]
+        if not around:
+            return
+        graph, cosines = self.scores.graph, self.scores.passages[:, 0]
+        near = _Near(graph.passage_vectors, np.concatenate([targets for targets, _ in around.values()]))
+        of_sources = graph.passage_vectors[np.array(list(around))]
+        for (source, (targets, weights)), vector in zip(around.items(), of_sources, strict=True):
+            between = near.to(targets, vector)
             # Vectors have length 1: the cosine of the sum of two with the question, without adding them up.
             both = (cosines[targets] + cosines[source]) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
             fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
@@ -223,17 +226,42 @@ class _Walk:
         others = targets != source
         return targets[others], weights[others]
 
-    def add_bridged(self, bridge: Bridge, vector: FloatMatrix) -> None:
-        """Reach the passages that have the bridge's name and are nearest to its query."""
+    def add_bridged(self, bridges: Sequence[Bridge], vectors: FloatMatrix) -> None:
+        """Reach the passages that have a bridge's name and are nearest to its query; `vectors` are those of the queries."""
+        if not bridges:
+            return
+        having = [self._having(bridge.name) for bridge in bridges]
+        cosines = _Near(self.scores.graph.passage_vectors, np.concatenate(having))
+        nearest = [
+            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(having, vectors, strict=True)
+        ]
+        _, inside = self.scores.graph.sentences.of_all(np.concatenate(nearest))
+        sentences = _Near(self.scores.graph.sentence_vectors, inside)
+        for bridge, rows, vector in zip(bridges, nearest, vectors, strict=True):
+            for row, cosine in zip(rows.tolist(), cosines.to(rows, vector).tolist(), strict=True):
+                own = sentences.to(self.scores.graph.sentences.at(row), vector)
+                highest = max(cosine, float(own.max(initial=-1)))
+                promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * highest)
+                self.promise[row] = max(float(self.promise[row]), promise)
+
+    def _having(self, name: int) -> Places:
+        """The passages that have a name, of many those nearest to the question."""
         graph = self.scores.graph
-        rows = np.union1d(graph.namers.at(bridge.name), graph.owners.at(bridge.name))
-        rows = rows[top_rows(self.near[rows], MOST_BRIDGED)]
-        cosines = graph.passage_vectors[rows] @ vector
-        for place in top_rows(cosines, BRIDGED_TO):
-            sentences = graph.sentence_vectors[graph.sentences.at(rows[place])] @ vector
-            cosine = max(float(cosines[place]), float(sentences.max(initial=-1)))
-            promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * cosine)
-            self.promise[rows[place]] = max(float(self.promise[rows[place]]), promise)
+        rows = np.union1d(graph.namers.at(name), graph.owners.at(name))
+        return rows[top_rows(self.near[rows], MOST_BRIDGED)]
+
+
+class _Near:
+    """The vectors of some rows, fetched together."""
+
+    def __init__(self, vectors: Matrix, rows: Places) -> None:
+        self._rows = np.unique(rows)
+        self._vectors = vectors[self._rows]
+
+    def to(self, rows: Places, vector: FloatMatrix) -> FloatMatrix:
+        """The cosines of rows that are among these."""
+        found: FloatMatrix = self._vectors[np.searchsorted(self._rows, rows)] @ vector
+        return found
 
 
 def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:

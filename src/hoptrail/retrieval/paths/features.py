@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.candidates import Candidates, QuestionScores
 from hoptrail.store.columns import ranges
-from hoptrail.text.words import stem
+from hoptrail.text.words import stem, with_stems
 
 PASSAGE_FEATURES = (
     "words", "cosine", "sentence cosine", "direct", "direct rank", "promise", "step words", "step cosine",
@@ -294,7 +294,7 @@ def _saying(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     said = np.zeros((len(texts), len(stems)), dtype=bool)
     words = [_WORD.findall(text) for text in texts]
     place = {one: at for at, one in enumerate(stems)}
-    places = {word: place[one] for word in set(chain.from_iterable(words)) if (one := stem(word)) in place}
+    places = {word: place[one] for word, one in with_stems(set(chain.from_iterable(words)), stems).items()}
     asked = frozenset(places)
     for row, found in enumerate(words):
         said[row, [places[word] for word in asked.intersection(found)]] = True
