@@ -114,7 +114,7 @@ class Keywords:
 
     def _postings(self, parts: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, int, Postings]]:
         """Words with the number of a segment that has them, how many of its rows do, and these."""
-        if not parts:
+        if not parts or not words:
             return []
         numbers = np.array([part.number for part in parts], np.int64)
         rows = self._database.rows(

@@ -30,7 +30,7 @@ from hoptrail.store.columns import Rows
 from hoptrail.structures.called import name_key
 from hoptrail.text.mentions import Shape, find_mentions
 
-Places = NDArray[np.intp]
+Places = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)
