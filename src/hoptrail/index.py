@@ -182,7 +182,7 @@ class Index:
         """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
-        own = self._given and self._given.recipes
+        own = self._given.recipes if self._given else None
         name = name or (self._given.recipe if self._given else DEFAULT)
         needed = needed_structures([name], own)
         corpus = self.corpus()
@@ -203,7 +203,8 @@ class Index:
             IndexUnavailable: there is no index here.
         """
         lease = self._shared.lease()
-        return Corpus(lease.snapshot, lambda: self.encoder, self._given and self._given.structures, lease)
+        structures = self._given.structures if self._given else None
+        return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import convex_fusion, reciprocal_rank_fusion
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.keyword import keyword_search
-from hoptrail.types import Ranking
+from hoptrail.retrieval.fuse import CHANNEL, convex_scores, reciprocal_ranks
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.types import Hit, Kind, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,11 @@ def hybrid_search(
 ) -> Ranking:
     """The `limit` best passages by keyword and dense search fused."""
     depth = max(limit, settings.depth)
-    rankings = [keyword_search(corpus, question, depth), dense_search(corpus, question, depth)]
-    if settings.fusion == "rrf":
-        return reciprocal_rank_fusion(rankings, limit, settings.rrf_constant)
-    return convex_fusion(rankings, [1 - settings.dense_weight, settings.dense_weight], limit, depth)
+    snapshot, vector = corpus.snapshot, corpus.encoder.encode([question])
+    found = [snapshot.search.keyword_scores(question, depth), snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]]
+    rankings, weights = [dict(one) for one in found], [1 - settings.dense_weight, settings.dense_weight]
+    rrf = settings.fusion == "rrf"
+    scores = reciprocal_ranks(rankings, settings.rrf_constant) if rrf else convex_scores(rankings, weights, depth)
+    # Texts are read of those alone that are left.
+    best = dict(sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:limit])
+    return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in snapshot.units(Kind.PASSAGE, best))
