@@ -163,14 +163,14 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
 
 
 def _recipes(named: str) -> list[str]:
-    from hoptrail.recipes.catalogue import RECIPES
+    from hoptrail.recipes.catalogue import RECIPES, presets_of
 
     if named:
         return named.split(",")
     return [
         known
-        for name, recipe in RECIPES.items()
-        for known in (name, *(f"{name}:{preset}" for preset in getattr(recipe, "presets", {}) if preset in OF_PAPERS))
+        for name in RECIPES
+        for known in (name, *(f"{name}:{preset}" for preset in presets_of(name) if preset in OF_PAPERS))
     ]
 
 

@@ -104,7 +104,8 @@ def build(structure: str, folder: Path) -> None:
     from hoptrail.documents.reading import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
-    from hoptrail.language.opening import OFFLINE, LanguageContext, open_language
+    from hoptrail.language.late import OFFLINE
+    from hoptrail.language.opening import LanguageContext, open_language
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
     encoder = WordHashes()

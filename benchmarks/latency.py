@@ -45,8 +45,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.models.encoder import Encoder, EncoderIdentity
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import nearest
-from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.units.dense import nearest
+from hoptrail.retrieval.units.keyword import keyword_search
 
 DIMENSION = 384
 LIMIT = 20

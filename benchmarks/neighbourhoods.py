@@ -49,11 +49,11 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.models.opening import open_encoder
 from hoptrail.recipes.sunar import Sunar, SunarSettings
-from hoptrail.retrieval.adaptive import AdaptiveSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.retrieval.passage_scoring import HYBRID
+from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
+from hoptrail.retrieval.passages.scoring import HYBRID
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours, DenseNeighbourSettings

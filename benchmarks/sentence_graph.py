@@ -41,7 +41,7 @@ from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.opening import open_encoder
-from hoptrail.retrieval.sentence_graph import SentenceGraph
+from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions

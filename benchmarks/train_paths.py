@@ -39,12 +39,12 @@ from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.opening import open_encoder
-from hoptrail.retrieval import path_scoring
-from hoptrail.retrieval.boosted_trees import MOST_LEAVES, BoostedTrees
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.path_candidates import CandidateSettings
-from hoptrail.retrieval.path_features import PAIR_FEATURES, PASSAGE_FEATURES, Described, Pairs
-from hoptrail.retrieval.path_scoring import (
+from hoptrail.retrieval.paths import scoring as path_scoring
+from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees
+from hoptrail.retrieval.paths.candidates import CandidateSettings
+from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, Described, Pairs
+from hoptrail.retrieval.paths.scoring import (
     DIRECT,
     LINKED_FEATURES,
     PathScorer,
@@ -54,7 +54,7 @@ from hoptrail.retrieval.path_scoring import (
     linked_features,
     write_scorer,
 )
-from hoptrail.retrieval.paths import STRUCTURES, PathSettings, describe
+from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
 TRAINING = ("musique_train", "hotpotqa_train")

@@ -4,7 +4,7 @@
 
 Slots are random vectors of length 1, as many as a real corpus has for so many triples (nine distinct slots for ten triples), so
 nothing is read and no encoder is needed; each composition runs in a process of its own. Composing and searching are those of
-`retrieval/composition.py` and `retrieval/triple_index.py`: in blocks, then one product with all composed vectors. The ratio is
+`composition.py` and `space.py` in `retrieval/triples`: in blocks, then one product with all composed vectors. The ratio is
 the time of a search (with the choice of the ten best) to that of the bare product of one question with a matrix of one vector
 of D numbers a triple. Says nothing about what is found.
 
@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.common import parser, print_table, run_measured, write_results
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.retrieval.composition import (
+from hoptrail.retrieval.triples.composition import (
     BLOCK,
     SLOTS,
     CompositionSettings,
@@ -40,7 +40,7 @@ from hoptrail.retrieval.composition import (
     unbind,
     unit_length,
 )
-from hoptrail.retrieval.dense import top_rows
+from hoptrail.retrieval.units.dense import top_rows
 
 METHODS: tuple[Method, ...] = ("roles", "product", "permuted-product", "shift-sum", "concatenation", "mean")
 PEER_METHODS = ("roles", "product")

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import hoptrail
+from hoptrail.index import Index
+from world import HashingEncoder
 
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
@@ -49,6 +51,20 @@ HEAVY += [
 ]
 """Imported where they are used, so that importing stays fast."""
 
+UNUSED = tuple(
+    f"hoptrail.{name}"
+    for name in (
+        *("settings", "contents", "building", "indexing", "syncing", "evaluation"),
+        *("documents.reading", "documents.splitting", "text.statements", "text.mentions"),
+        *("language.offline", "language.chat", "language.opening", "language.scripted"),
+        *("models.opening", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
+        *("structures.catalogue", "structures.declaring", "structures.keyword_statistics", "store.writer"),
+        *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
+        *("retrieval.paths", "retrieval.units.dense", "retrieval.units.pool_search"),
+    )
+)
+"""What a search by keywords has no use for."""
+
 ORDER = [
     {"types", "errors", "notebook"},
     {"text"},
@@ -67,6 +83,7 @@ ORDER = [
     {"contents"},
     {"syncing"},
     {"indexing"},
+    {"building"},
     {"index"},
     {"evaluation"},
     {"serving"},
@@ -187,6 +204,20 @@ def test_importing_every_module_does_nothing_either(tmp_path: Path) -> None:
     assert set(ours) <= loaded
     assert sorted({name.split(".")[0] for name in loaded}.intersection(HEAVY)) == []
     assert noticed["network"] == noticed["files"] == noticed["environment"] == noticed["processes"] == []
+
+
+def test_a_keyword_search_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    """Half of what starting takes is importing."""
+    index = Index(tmp_path / "index")
+    index.encoder = HashingEncoder()
+    index.add([Path(__file__).parents[1] / "examples" / "harbour"], "bm25")
+    arguments = ["search", "Who built the lighthouse?", "--recipe", "bm25", "--json", "--index", str(index.folder)]
+    code = "from hoptrail.serving.cli import app\nimport io\nsys.stdout, said = io.StringIO(), sys.stdout\n"
+    code += f"try: app({arguments!r})\nexcept SystemExit: pass\nsys.stdout, found = said, sys.stdout.getvalue()\n"
+    noticed = imported(f"{code}assert 'Lighthouse' in found", tmp_path)
+    loaded = set(noticed["modules"])
+    assert sorted({name.split(".")[0] for name in loaded}.intersection(HEAVY)) == []
+    assert sorted(name for name in loaded if name.startswith(UNUSED)) == []
 
 
 def test_what_is_installed_starts_nothing_with_python() -> None:

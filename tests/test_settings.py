@@ -20,8 +20,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
-from hoptrail.retrieval.hybrid import HybridSearchSettings
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

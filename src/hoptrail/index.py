@@ -1,4 +1,7 @@
-"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below."""
+"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below.
+
+What searching does not need is imported where it is used, so that a search by itself starts soon.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,37 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from hoptrail.contents import Contents, contents_of
-from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.repairing import damage, files_of_index
 from hoptrail.corpus.sharing import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.walking import files_of as files_in
-from hoptrail.errors import DocumentError, IndexDamaged, UsageError
+from hoptrail.errors import IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
-from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
-from hoptrail.language.opening import CHAT, OFFLINE, LanguageContext, open_language
-from hoptrail.language.tasks import Language
+from hoptrail.language.late import OpenedLate
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.opening import open_encoder, travelling
-from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.notebook import documents_html
-from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.settings import Settings
-from hoptrail.structures.catalogue import structures_by_name, with_foundations
-from hoptrail.structures.declaring import Structure
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Answer, Ranking
+
+if TYPE_CHECKING:
+    from hoptrail.building import Building
+    from hoptrail.contents import Contents
+    from hoptrail.corpus.register import Withdrawn
+    from hoptrail.documents.limits import ReadingLimits
+    from hoptrail.indexing import Watcher
+    from hoptrail.language.opening import LanguageContext
+    from hoptrail.language.tasks import Language
+    from hoptrail.settings import Settings
+    from hoptrail.syncing import IndexingReport
 
 T = TypeVar("T")
 
@@ -48,8 +52,15 @@ class Index:
 
     def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
         self.folder = index_folder(where)
-        self.settings = settings or Settings()
+        self._given = settings
         self._shared = SharedSnapshot(self.folder)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Those that were given, or the defaults, which are gathered when they are first needed."""
+        from hoptrail.settings import Settings
+
+        return self._given or Settings()
 
     def __repr__(self) -> str:
         return f"<Index at {self.folder}>"
@@ -68,6 +79,8 @@ class Index:
 
     @cached_property
     def encoder(self) -> Encoder:
+        from hoptrail.models.opening import open_encoder
+
         return open_encoder(self.settings.encoder)
 
     def add(
@@ -98,15 +111,9 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
-        structures = self._structures(recipes)
-        encoder = self.encoder if on is HERE else travelling(self.settings.encoder, self.encoder)
-        performer = self._performer(recipes, structures, encoder, rebuild=rebuild)
         options = ReadingOptions(keep_lines, self.settings.sync if sync is None else sync, rebuild)
-        limits, watcher = limits or self.settings.reading, watcher or Watcher()
-        report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
-        _forget_replies(self.folder, self._shared)
-        return report
+        sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
+        return self._building.add(sources, recipes, watcher, limits, options, on)
 
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that nothing could be built for with these settings, before any work is done.
@@ -114,8 +121,7 @@ class Index:
         Raises:
             UsageError: a recipe is not known, or searches what the settings do not build.
         """
-        needed_structures(recipes, self.settings.recipes)  # names all that are unknown
-        check_built_for(recipes, self.settings.recipes, self.settings.structures.triples)
+        self._building.check(recipes)
 
     def estimate(
         self,
@@ -133,22 +139,9 @@ class Index:
 
         Raises: as `add` does, but not for want of an address.
         """
-        recipes, sources = _one_or_several(recipes or self.settings.recipe), _one_or_several(sources)
-        structures = self._structures(recipes)
-        needed = any(structure.needs_language for structure in structures)
-        if not needed or not self._asks_model(recipes, rebuild=rebuild):
-            return _looked_for(sources, recipes, self.settings.language)
-        from hoptrail.language.chat.rehearsing import RehearsalLanguage
-
-        context = self._language_context
-        rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
-        with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
-            copy = Path(temporary, "index")
-            if not self.is_empty:
-                copy_index(self.folder, copy)
-            watcher = watcher or Watcher()
-            performer = Performer(rehearsal, rebuild=rebuild)
-            return update_index(copy, sources, self.encoder, structures, self.settings.reading, watcher, performer)
+        return self._building.estimate(
+            _one_or_several(sources), _one_or_several(recipes or ()), watcher, rebuild=rebuild
+        )
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
         """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives the titles of
@@ -167,14 +160,7 @@ class Index:
             UsageError: a name fits no document or several.
             IndexUnavailable: there is no index here.
         """
-        with self._shared.reading():
-            pass  # there is an index
-        structures = self._structures(())
-        withdrawn = remove_documents(
-            self.folder, _one_or_several(documents), self.encoder, structures, self._free_language
-        )
-        _forget_replies(self.folder, self._shared)
-        return withdrawn
+        return self._building.withdraw(_one_or_several(documents))
 
     def clean(self) -> bool:
         """See that nothing that was removed is left in any file.
@@ -184,6 +170,8 @@ class Index:
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
+        from hoptrail.corpus.writer import writing_to
+
         with writing_to(self.folder, self.encoder.identity) as writer:
             return writer.clean()
 
@@ -198,8 +186,9 @@ class Index:
         """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
-        name = name or self.settings.recipe
-        needed = needed_structures([name], self.settings.recipes)
+        own = self._given.recipes if self._given else None
+        name = name or (self._given.recipe if self._given else DEFAULT)
+        needed = needed_structures([name], own)
         corpus = self.corpus()
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
@@ -209,7 +198,7 @@ class Index:
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
-        return open_recipe(name, corpus, language, self.settings.recipes, limit)
+        return open_recipe(name, corpus, language, own, limit)
 
     def corpus(self) -> Corpus:
         """What recipes search: the last committed state, as long as it is held on to.
@@ -218,7 +207,8 @@ class Index:
             IndexUnavailable: there is no index here.
         """
         lease = self._shared.lease()
-        return Corpus(lease.snapshot, lambda: self.encoder, self.settings.structures, lease)
+        structures = self._given.structures if self._given else None
+        return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
@@ -227,6 +217,8 @@ class Index:
         Raises:
             UsageError: there is no such language, or it cannot be used.
         """
+        from hoptrail.language.opening import open_language
+
         context = self._language_context
         return open_language(
             name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
@@ -244,7 +236,8 @@ class Index:
     def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
         """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
         question = checked_question(question)
-        return self.recipe(recipe, limit=limit).retrieve(question)
+        language = OpenedLate(self.language)
+        return self.recipe(recipe, language, limit).retrieve(question)
 
     def contents(self) -> Contents:
         """What is in the index."""
@@ -274,8 +267,7 @@ class Index:
         Raises:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
-        structures = structures_by_name(self.settings.passages, self.settings.structures)
-        return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self._free_language)
+        return self._building.repair(watcher)
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
@@ -284,71 +276,17 @@ class Index:
 
     @cached_property
     def _language_context(self) -> LanguageContext:
+        from hoptrail.language.opening import LanguageContext
+
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
 
-    def _structures(self, recipes: Sequence[str]) -> list[Structure]:
-        """Those that `recipes` need and those that the index already has, in the order they are built."""
-        self.check(recipes)
-        wanted = needed_structures(recipes, self.settings.recipes)
-        if not self.is_empty:
-            with self._shared.reading() as snapshot:
-                wanted |= set(snapshot.head.structures)
-        return self._with_foundations(wanted)
-
-    def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
-        return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
-
-    def _performer(
-        self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
-    ) -> Performer | None:
-        """Who makes structures, if any of them needs it: opening a language may need an endpoint.
-
-        The rules get `encoder`, the form of it that goes where they go; a chat model is asked from here.
-        """
-        if not any(structure.needs_language for structure in structures):
-            return None
-        if self._asks_model(recipes, rebuild=rebuild):
-            return Performer(self.language(), self.settings.chat.concurrency, rebuild)
-        rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
-        return Performer(rules, rebuild=rebuild)
-
-    def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
-        """Whether building for these recipes is a chat model's affair."""
-        if rebuild or self.settings.language != CHAT:
-            return self.settings.language == CHAT
-        makers = set[str]()
-        if not self.is_empty:
-            with self._shared.reading() as snapshot:
-                makers = set(snapshot.head.languages.values())
-        wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
-        return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
-
     @property
-    def _free_language(self) -> Language:
-        return self.language(OFFLINE)
+    def _building(self) -> Building:
+        from hoptrail.building import Building
+
+        return Building(self.folder, self.settings, self._shared, lambda: self.encoder, lambda: self._language_context)
 
 
 def _one_or_several(given: T | Iterable[T]) -> list[T]:
     """A text alone is one name, not its characters."""
     return [cast("T", given)] if isinstance(given, str | Path) else list(cast("Iterable[T]", given))
-
-
-def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
-    """The estimate where no model is asked: why, and what of the sources cannot be found."""
-    by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
-    found = [item for source in sources for item in files_in(Path(source))]
-    return IndexingReport(
-        documents=sum(isinstance(item, Path) for item in found),
-        failures=[item for item in found if isinstance(item, DocumentError)],
-        notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
-    )
-
-
-def _forget_replies(folder: Path, shared: SharedSnapshot) -> None:
-    """Forget what a chat model said about documents that are no longer here."""
-    replies = RememberedReplies(folder / FILE)
-    mentioned = replies.documents()
-    if mentioned:
-        with shared.reading() as snapshot:
-            replies.forget(mentioned.difference(snapshot.register.ids()))
-    replies.close()

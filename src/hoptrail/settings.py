@@ -24,8 +24,9 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import check_language
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.opening import check_encoder
-from hoptrail.recipes.catalogue import DEFAULT, RecipeSettings, recipe_settings
+from hoptrail.recipes.catalogue import DEFAULT, recipe_settings
 from hoptrail.recipes.papers import PREFIX, paper_named
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.server_limits import ServerLimits
 from hoptrail.structures.catalogue import StructureSettings
 

@@ -26,7 +26,7 @@ def check(snapshot: Snapshot, documents: list[Document], seed: int) -> None:
         wanted = ranked(documents, question, 10)
         assert snapshot.texts.ids(found.numbers) == [id_ for id_, _ in wanted], question
         assert np.allclose(found.scores, [score for _, score in wanted])
-        same = snapshot.keywords.scores(Kind.PASSAGE, question, found.numbers[::-1])
+        same = snapshot.keywords.scores(Kind.PASSAGE, [question], found.numbers[::-1])[0]
         assert np.allclose(same[::-1], found.scores)
 
 
@@ -45,7 +45,7 @@ def test_rankings_after_many_commits_are_those_of_the_formula(tmp_path: Path) ->
     with Snapshot.open(tmp_path) as snapshot:
         check(snapshot, standing, 99)
         assert snapshot.keywords.counts(Kind.PASSAGE).units == len(standing)
-        assert snapshot.keywords.frequency(Kind.PASSAGE, "title") == len(standing)
+        assert snapshot.keywords.frequencies(Kind.PASSAGE, ["title"]).tolist() == [len(standing)]
 
 
 def test_small_segments_are_merged(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_a_page_without_the_extra_says_what_to_install() -> None:
 
 @pytest.fixture
 def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: bench.encoder)
+    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: bench.encoder)
     return hoptrail
 
 

@@ -27,7 +27,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import (
     Language,
 )
-from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.cli import app
 from hoptrail.structures.catalogue import structures_by_name
@@ -161,7 +162,7 @@ class TestReporting:
     def test_the_command_line_evaluates_with_it(
         self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("hoptrail.index.open_encoder", lambda _settings: HashingEncoder())
+        monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _settings: HashingEncoder())
         out = tmp_path / "out.json"
         arguments = ["evaluate", str(data), "--recipes", "bm25,dense,hybrid,selfask", "--language", "oracle"]
         result = CliRunner().invoke(app, [*arguments, "--work", str(tmp_path), "--out", str(out)])

@@ -145,7 +145,7 @@ def test_the_oracle_has_nothing_to_go_by(own: Bench) -> None:
 
 @pytest.fixture
 def command(own: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: own.encoder)
+    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: own.encoder)
     return hoptrail
 
 

@@ -18,8 +18,9 @@ from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.published import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
 from hoptrail.evaluation.reproducing import count_statuses, digest_of_settings, found_values, planned_runs
 from hoptrail.models.web_search import WebSearchSettings
-from hoptrail.recipes.catalogue import RecipeSettings, recipe_settings
+from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.recipes.papers import shipped_papers
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.serving.cli import app
 from hoptrail.settings import load_settings, settings_from
 from hoptrail.structures.trees import LeafPlacement

@@ -16,7 +16,8 @@ from hoptrail.evaluation.running import evaluate
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
-from hoptrail.recipes.catalogue import RECIPES, RecipeSettings
+from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.settings import RecipeSettings
 
 # --- going on
 

@@ -19,7 +19,7 @@ from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
-from hoptrail.recipes.catalogue import RecipeSettings
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.settings import settings_from
 
 SELFASK = [

@@ -226,7 +226,7 @@ def test_two_runs_at_once_are_told(bench: Bench) -> None:
 
 @pytest.fixture
 def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.index.open_encoder", lambda _: bench.encoder)
+    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: bench.encoder)
     return hoptrail
 
 

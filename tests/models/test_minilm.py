@@ -73,6 +73,12 @@ def test_windows_and_batches_change_nothing(minilm: MiniLmEncoder) -> None:
         assert np.abs(left - right).max() < 1e-5
 
 
+def test_short_texts_are_not_padded_to_the_length_of_a_long_one(minilm: MiniLmEncoder) -> None:
+    steps: list[int] = []
+    minilm.encode(["old"] * 6 + ["harbour " * 40], lambda done, _: steps.append(done))
+    assert steps == [6, 7]
+
+
 def test_progress_reaches_the_end_in_steps() -> None:
     seen: list[tuple[int, int]] = []
     MiniLmEncoder(settings=LocalSettings(batch=100)).encode(TEXTS, lambda done, total: seen.append((done, total)))

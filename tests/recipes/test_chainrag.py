@@ -26,7 +26,7 @@ from hoptrail.models.text import estimated_tokens
 from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings
 from hoptrail.recipes.sentence_search import SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Kind, Verdict
 from recipes.chain_world import (
     BORN,

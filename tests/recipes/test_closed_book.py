@@ -10,7 +10,7 @@ from hoptrail.recipes.cot import Cot, CotSettings
 from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import MEMORY
+from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.types import Answer, Verdict
 from recipes.chain_world import Listening, found
 

@@ -16,14 +16,14 @@ from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.triples.questions import Pattern, question_triples
 from hoptrail.recipes.comprag import ALONE, Comprag, CompragSettings
-from hoptrail.retrieval.composition import CompositionSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.stored_triples import StoredTriples
-from hoptrail.retrieval.triple_graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
-from hoptrail.retrieval.triple_index import TripleSpaceSettings
-from hoptrail.retrieval.unbinding import UnbindingSettings, fillers
+from hoptrail.retrieval.triples.composition import CompositionSettings
+from hoptrail.retrieval.triples.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
+from hoptrail.retrieval.triples.space import TripleSpaceSettings
+from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.triples.unbinding import UnbindingSettings, fillers
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages

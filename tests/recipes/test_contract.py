@@ -35,13 +35,14 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import (
     RECIPES,
-    RecipeSettings,
     needed_structures,
     open_recipe,
     presets_of,
+    recipe_class,
     recipe_settings,
     settings_key,
 )
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -168,8 +169,10 @@ def test_every_structure_that_a_recipe_needs_exists() -> None:
 
 
 def test_every_recipe_has_settings_and_a_description() -> None:
-    for name, recipe in RECIPES.items():
-        assert hasattr(RecipeSettings(), settings_key(name))
+    for name in RECIPES:
+        recipe = recipe_class(name)
+        assert recipe.name == name
+        assert recipe_settings(name) == getattr(RecipeSettings(), settings_key(name))
         assert (recipe.__doc__ or "").strip().endswith((".", "`"))
 
 

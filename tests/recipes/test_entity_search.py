@@ -10,13 +10,14 @@ import pytest
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, ScriptedLanguage
 from hoptrail.language.tasks import Assess, Read, Reading
-from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
+from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
 from hoptrail.recipes.hipporag import Hipporag, HipporagSettings
 from hoptrail.recipes.lightrag import Lightrag, LightragSettings, keywords
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening, Script
 from recipes.entity_world import QUESTION, build, titles

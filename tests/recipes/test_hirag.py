@@ -25,8 +25,8 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.hirag import Hirag, HiragSettings, repeats
 from hoptrail.recipes.rethinking import RethinkSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import MEMORY
-from hoptrail.retrieval.hierarchy import HierarchySettings
+from hoptrail.retrieval.pages.hierarchy import HierarchySettings
+from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Document, Kind, Verdict

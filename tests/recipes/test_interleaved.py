@@ -10,7 +10,7 @@ from hoptrail.recipes.flare import Flare, FlareSettings
 from hoptrail.recipes.ircot import Ircot, IrcotSettings
 from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import MEMORY
+from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.types import Answer, Verdict
 from recipes.chain_world import Listening, Script, check, found
 

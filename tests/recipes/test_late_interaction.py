@@ -12,7 +12,8 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.recipes.catalogue import RecipeSettings, open_recipe
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages
 from world import HashingEncoder, TokenHashingEncoder

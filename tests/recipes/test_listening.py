@@ -9,7 +9,8 @@ import pytest
 from hoptrail.errors import Interrupted
 from hoptrail.language.listening import Heard, Listener
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, open_recipe
+from hoptrail.recipes.catalogue import RECIPES, open_recipe
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Hop, Span

@@ -17,9 +17,9 @@ from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings, memory_draws
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
-from hoptrail.retrieval.hierarchy import HierarchySettings
-from hoptrail.retrieval.hybrid import HybridSearchSettings
+from hoptrail.retrieval.pages.hierarchy import HierarchySettings
+from hoptrail.retrieval.units.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
 from recipes.chain_world import Script, check, found
 from recipes.hirag_world import (

@@ -14,7 +14,7 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.chainrag import ChainragSettings
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.structures.sentence_graph import SentenceGraphSettings
 from hoptrail.types import Hit, Kind, Ranking

@@ -35,9 +35,9 @@ from hoptrail.recipes.answer_uncertainty import UncertaintySettings
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops
 from hoptrail.recipes.sunar import PAPER, Sunar, SunarSettings
-from hoptrail.retrieval.adaptive import AdaptiveSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
+from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
 from recipes.test_contract import check_answer

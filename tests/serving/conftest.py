@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hoptrail.index
 from hoptrail import Index
 from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.local import LocalSettings
@@ -24,7 +23,7 @@ def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process share an encoder, as those of a server would: loading one takes longer than asking. That of users
     encodes a text once.
     """
-    monkeypatch.setattr(hoptrail.index, "open_encoder", _open_once)
+    monkeypatch.setattr("hoptrail.models.opening.open_encoder", _open_once)
 
 
 class EncodesOnce:

@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.neighbourhood import open_neighbourhood
+from hoptrail.retrieval.passages.neighbourhood import open_neighbourhood
 from hoptrail.structures import cells, neighbours
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name

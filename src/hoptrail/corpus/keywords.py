@@ -54,25 +54,29 @@ class Keywords:
     def search(self, kind: Kind, question: str, limit: int) -> Ranked:
         """The `limit` units with the highest scores, of those that share a word with the question."""
         numbers, scores = [NONE], [np.zeros(0)]
-        for segment, found in self._scores(kind, question):
+        for segment, [found] in self._scores(kind, [question]):
             rows = np.flatnonzero(found)
             numbers.append(segment.arrays["numbers"][rows])
             scores.append(found[rows])
         return best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit)
 
-    def scores(self, kind: Kind, question: str, numbers: Numbers) -> NDArray[np.float64]:
-        """What `search` gives some units as score, 0 to those that share no word, in the same order."""
-        scores = np.zeros(len(numbers))
-        for segment, found in self._scores(kind, question):
+    def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
+        """What `search` gives some units as score for each question, 0 to those that share no word, in the same order: shape
+        (questions, units).
+        """
+        scores = np.zeros((len(questions), len(numbers)))
+        for segment, found in self._scores(kind, questions):
             rows = rows_of(numbers, segment.arrays["numbers"])
             here = rows >= 0
-            scores[here] += found[rows[here]]  # what is gone has 0
+            scores[:, here] += found[:, rows[here]]  # what is gone has 0
         return scores
 
-    def frequency(self, kind: Kind, word: str) -> int:
-        """How many units have a word, in the form that `keyword_words` gives it."""
-        parts = self._segments.of(Family.KEYWORDS, kind)
-        return sum(df for _, _, df, _ in self._postings(parts, (word,)))
+    def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
+        """How many units have each word, in the form that `keyword_words` gives it."""
+        found: Counter[str] = Counter()
+        for word, _, df, _ in self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))):
+            found[word] += df
+        return np.array([found[word] for word in words], dtype=np.int64)
 
     def counts(self, kind: Kind) -> WordCounts:
         """What scores are normed by."""
@@ -83,15 +87,16 @@ class Keywords:
             words += int((lengths if part.alive is None else lengths[part.alive]).sum(dtype=np.int64))
         return WordCounts(units, words)
 
-    def _scores(self, kind: Kind, question: str) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
-        """The scores of all rows of each segment."""
+    def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
+        """The scores of all rows of each segment: shape (questions, rows)."""
         parts = self._segments.of(Family.KEYWORDS, kind)
-        words = Counter(keyword_words(question))
+        asked = [Counter(keyword_words(question)) for question in questions]
+        words = set[str]().union(*asked)
         if not parts or not words:
             return
         counts = self.counts(kind)
         constant, slope = K1 * (1 - B), K1 * B * counts.units / max(counts.words, 1)
-        found = {part.number: np.zeros(part.rows) for part in parts}
+        found = {part.number: np.zeros((len(questions), part.rows)) for part in parts}
         lengths = {part.number: part.arrays["lengths"] for part in parts}
         postings = self._postings(parts, tuple(sorted(words)))
         with_word: Counter[str] = Counter()
@@ -100,13 +105,16 @@ class Keywords:
         for word, number, _, posting in postings:
             rarity = np.log(1 + (counts.units - with_word[word] + 0.5) / (with_word[word] + 0.5))
             damping = constant + slope * lengths[number][posting.rows]
-            found[number][posting.rows] += rarity * words[word] * (K1 + 1) * posting.often / (posting.often + damping)
+            for row, often in enumerate(counter[word] for counter in asked):
+                if often:
+                    worth = rarity * often * (K1 + 1) * posting.often / (posting.often + damping)
+                    found[number][row, posting.rows] += worth
         for part in parts:
             yield part, found[part.number]
 
     def _postings(self, parts: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, int, Postings]]:
         """Words with the number of a segment that has them, how many of its rows do, and these."""
-        if not parts:
+        if not parts or not words:
             return []
         numbers = np.array([part.number for part in parts], np.int64)
         rows = self._database.rows(

@@ -88,6 +88,11 @@ class Searching:
         found = self._keywords.search(Kind.PASSAGE, words, limit)
         return list(zip(self._texts.units(found.numbers), found.scores.tolist(), strict=True))
 
+    def keyword_scores(self, words: str, limit: int) -> Found:
+        """The same by id, without texts."""
+        found = self._keywords.search(Kind.PASSAGE, words, limit)
+        return list(zip(self._texts.ids(found.numbers), found.scores.tolist(), strict=True))
+
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units of some kinds: shape (len(ids), dimension).
 

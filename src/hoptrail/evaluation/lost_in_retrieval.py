@@ -29,8 +29,8 @@ from hoptrail.evaluation.scoring import mean
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 

@@ -31,7 +31,7 @@ from hoptrail.indexing import Watcher
 from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import wanted_model
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.pool import Pool
+from hoptrail.retrieval.units.pool import Pool
 from hoptrail.settings import to_toml
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import content_id

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import UsageError
+from hoptrail.language.late import CHAT, OFFLINE
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder import Encoder
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 EVALUATED_ONLY = "oracle"
 """The language that is no language of this table: `evaluation` opens it."""
-
-OFFLINE = "offline"
-CHAT = "chat"
 
 
 @dataclass(frozen=True)
@@ -125,6 +122,8 @@ def _offline(_argument: str, context: LanguageContext) -> Language:
 
 
 def _scripted(argument: str, _context: LanguageContext) -> Language:
+    from hoptrail.language.scripted import ScriptedLanguage
+
     return ScriptedLanguage.from_file(Path(argument))
 
 

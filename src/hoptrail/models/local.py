@@ -41,6 +41,7 @@ class LocalSettings:
     """How much is in memory at once. Larger batches were slower when measured: their layers leave the cache."""
 
     batch: int = 1024  # word pieces of a padded batch
+    padding: int = 10  # word pieces that may be added to a batch for one text: about what running another batch costs
     window: int = 2048  # texts that are tokenised and sorted by length together
     characters: int = 20_000  # of a text; the rest could only matter at 80 characters a word piece
     threads: int = 0  # 0: one for each core that this process may use
@@ -141,11 +142,15 @@ class LocalEncoder:
             window = [self._pieces(text) for text in texts[start : start + self._settings.window]]
             waiting: list[int] = []
             for index in sorted(range(len(window)), key=lambda index: len(window[index])):
-                if waiting and (len(waiting) + 1) * len(window[index]) > self._settings.batch:
+                if waiting and self._is_full(len(waiting), len(window[waiting[-1]]), len(window[index])):
                     yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
                     waiting = []
                 waiting.append(index)
             yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
+
+    def _is_full(self, waiting: int, longest: int, length: int) -> bool:
+        """Whether a text of `length` is one too many for a batch of so many, the longest of which is `longest`."""
+        return (waiting + 1) * length > self._settings.batch or waiting * (length - longest) > self._settings.padding
 
     def _pieces(self, text: str) -> Encoding:
         return self._ready().tokenizer.encode(whole_text(text[: self._settings.characters]))

@@ -14,7 +14,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import memory_hit
+from hoptrail.retrieval.units.engines import memory_hit
 from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
 
 MOST_CITED = 4

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.keyword import keyword_search
+from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.types import Ranking
 
 

@@ -1,87 +1,63 @@
-"""The recipes by name, and their settings: the one place where a new recipe is entered."""
+"""The recipes by name: the one place where a new recipe is entered, but for its settings (`settings.py`).
+
+A recipe's module is imported when the recipe is asked for: a keyword search needs nothing of the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.bm25 import Bm25, Bm25Settings
-from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
-from hoptrail.recipes.closed_book import ClosedBook, ClosedBookSettings
-from hoptrail.recipes.comprag import Comprag, CompragSettings
-from hoptrail.recipes.cot import Cot, CotSettings
-from hoptrail.recipes.dense import Dense, DenseSettings
-from hoptrail.recipes.flare import Flare, FlareSettings
-from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
-from hoptrail.recipes.hipporag import Hipporag, HipporagSettings
-from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.hybrid import Hybrid, HybridSettings
-from hoptrail.recipes.ircot import Ircot, IrcotSettings
-from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
-from hoptrail.recipes.lightrag import Lightrag, LightragSettings
-from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
-from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
-from hoptrail.recipes.sirerag import Sirerag, SireragSettings
-from hoptrail.recipes.sunar import Sunar, SunarSettings
-from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triple_index import how_to_add
-from hoptrail.structures.triples import TripleSettings
 
-_READ_ONCE: tuple[type[Recipe], ...] = (Bm25, Dense, Hybrid, ClosedBook, Cot)
-_BY_STEPS: tuple[type[Recipe], ...] = (SelfAsk, Ircot, IterRetgen, Flare)
-_BY_STRUCTURES: tuple[type[Recipe], ...] = (
-    Raptor,
-    Sirerag,
-    Chainrag,
-    Hirag,
-    Sunar,
-    Comprag,
-    Hipporag,
-    Graphrag,
-    Lightrag,
-)
-_OURS: tuple[type[Recipe], ...] = (TrailRecipe,)
-RECIPES: dict[str, type[Recipe]] = {
-    recipe.name: recipe for recipe in (*_READ_ONCE, *_BY_STEPS, *_BY_STRUCTURES, *_OURS)
+if TYPE_CHECKING:
+    from hoptrail.recipes.settings import RecipeSettings
+    from hoptrail.structures.triples import TripleSettings
+
+_CLASSES = {
+    "bm25": "Bm25",
+    "dense": "Dense",
+    "hybrid": "Hybrid",
+    "closed-book": "ClosedBook",
+    "cot": "Cot",
+    "selfask": "SelfAsk",
+    "ircot": "Ircot",
+    "iter-retgen": "IterRetgen",
+    "flare": "Flare",
+    "raptor": "Raptor",
+    "sirerag": "Sirerag",
+    "chainrag": "Chainrag",
+    "hirag": "Hirag",
+    "sunar": "Sunar",
+    "comprag": "Comprag",
+    "hipporag": "Hipporag",
+    "graphrag": "Graphrag",
+    "lightrag": "Lightrag",
+    "trail": "TrailRecipe",
 }
+"""The class of each, in the module of its name: those that read once, by steps and by structures, then ours."""
 
-DEFAULT = TrailRecipe.name
-MADE_BY_RULES = frozenset({TrailRecipe.name})
+RECIPES = tuple(_CLASSES)
+"""Their names."""
+
+DEFAULT = "trail"
+MADE_BY_RULES = frozenset({"trail"})
 """Recipes for whose structures no model is asked, whoever answers: they gain nothing by it, and it would have to be paid for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeSettings:
-    """One field a recipe, under the recipe's name with underscores."""
-
-    bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    dense: DenseSettings = field(default_factory=DenseSettings)
-    hybrid: HybridSettings = field(default_factory=HybridSettings)
-    closed_book: ClosedBookSettings = field(default_factory=ClosedBookSettings)
-    cot: CotSettings = field(default_factory=CotSettings)
-    selfask: SelfAskSettings = field(default_factory=SelfAskSettings)
-    ircot: IrcotSettings = field(default_factory=IrcotSettings)
-    iter_retgen: IterRetgenSettings = field(default_factory=IterRetgenSettings)
-    flare: FlareSettings = field(default_factory=FlareSettings)
-    raptor: RaptorSettings = field(default_factory=RaptorSettings)
-    sirerag: SireragSettings = field(default_factory=SireragSettings)
-    chainrag: ChainragSettings = field(default_factory=ChainragSettings)
-    hirag: HiragSettings = field(default_factory=HiragSettings)
-    sunar: SunarSettings = field(default_factory=SunarSettings)
-    comprag: CompragSettings = field(default_factory=CompragSettings)
-    hipporag: HipporagSettings = field(default_factory=HipporagSettings)
-    graphrag: GraphragSettings = field(default_factory=GraphragSettings)
-    lightrag: LightragSettings = field(default_factory=LightragSettings)
-    trail: TrailSettings = field(default_factory=TrailSettings)
+def recipe_class(name: str) -> type[Recipe]:
+    """The recipe of a name that is one of RECIPES."""
+    found: type[Recipe] = getattr(import_module(f"hoptrail.recipes.{settings_key(name)}"), _CLASSES[name])
+    return found
 
 
 def open_recipe(
-    name: str, corpus: Corpus, language: Language, settings: RecipeSettings, limit: int | None = None
+    name: str, corpus: Corpus, language: Language, settings: RecipeSettings | None = None, limit: int | None = None
 ) -> Recipe:
     """The recipe of that name, over a corpus; `limit` replaces its setting `k`.
 
@@ -91,13 +67,13 @@ def open_recipe(
         UsageError: there is none of that name.
     """
     own: Any = recipe_settings(name, settings)
-    recipe: Any = RECIPES[name.partition(":")[0]]
+    recipe: Any = recipe_class(name.partition(":")[0])
     opened: Recipe = recipe(corpus, language, own if limit is None else replace(own, k=limit))
     return opened
 
 
-def recipe_settings(name: str, settings: RecipeSettings) -> OneRecipeSettings:
-    """The settings that a recipe's name means: those of the user, or one of its presets.
+def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
+    """The settings that a recipe's name means: those of the user, who may have set nothing, or one of its presets.
 
     Raises:
         UsageError: there is no such recipe or preset.
@@ -108,7 +84,9 @@ def recipe_settings(name: str, settings: RecipeSettings) -> OneRecipeSettings:
     if colon and preset not in presets:
         known = ", ".join(f"{kind}:{known}" for known in presets) or "none"
         raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
-    own: OneRecipeSettings = presets[preset] if colon else getattr(settings, settings_key(kind))
+    if colon:
+        return presets[preset]
+    own: OneRecipeSettings = _defaults(kind) if settings is None else getattr(settings, settings_key(kind))
     return own
 
 
@@ -119,11 +97,16 @@ def settings_key(recipe: str) -> str:
 
 def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
     """The presets of a recipe by name; most have none."""
-    presets: Mapping[str, OneRecipeSettings] = getattr(RECIPES[recipe], "presets", {})
+    presets: Mapping[str, OneRecipeSettings] = getattr(recipe_class(recipe), "presets", {})
     return presets
 
 
-def needed_structures(names: Iterable[str], settings: RecipeSettings) -> set[str]:
+def _defaults(recipe: str) -> Any:
+    fields: Any = recipe_class(recipe)
+    return fields.__dataclass_fields__["settings"].default_factory()
+
+
+def needed_structures(names: Iterable[str], settings: RecipeSettings | None = None) -> set[str]:
     """The structures that these recipes use, without those that these stand on.
 
     Raises:
@@ -140,6 +123,9 @@ def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: Tri
     Raises:
         UsageError: a name is not a recipe, or a recipe compares what triples have only where a setting says so.
     """
+    from hoptrail.recipes.comprag import CompragSettings
+    from hoptrail.retrieval.triples.space import how_to_add
+
     for name in names:
         own = recipe_settings(name, settings)
         if isinstance(own, CompragSettings) and own.space.wants and not getattr(triples, own.space.wants):

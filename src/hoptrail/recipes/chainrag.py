@@ -41,7 +41,7 @@ from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated, rea
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
+from hoptrail.retrieval.units.pool import Pool
 from hoptrail.structures.names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 

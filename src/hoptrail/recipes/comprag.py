@@ -1,9 +1,9 @@
 """CompRAG (Paranjape, Prathap, Tamton, Sachan; student poster): triples as composed vectors, found by the question's own.
 
     Methodology   triples by rule; slots encoded and composed; the question's    structures/triples.py,
-                  triples find the nearest, whose chunks are read                retrieval/composition.py, triple_index.py
-    Analysis      role binding, for direction; just-in-time local graphs         retrieval/triple_graph.py
-    (ours)        the open slot unbound and cleaned up, as a channel             retrieval/unbinding.py
+                  triples find the nearest, whose chunks are read                retrieval/triples/composition.py, space.py
+    Analysis      role binding, for direction; just-in-time local graphs         retrieval/triples/graph.py
+    (ours)        the open slot unbound and cleaned up, as a channel             retrieval/triples/unbinding.py
 
 Deviations: by default keyword and dense search stand beside triples, which alone find less than BM25 does: eight of the first
 ten hits are theirs, in an order that triples have a say in. The presets search by triples alone. Every passage competes with
@@ -27,13 +27,13 @@ from hoptrail.language.tasks import Abstain
 from hoptrail.language.triples.questions import QuestionTriples, question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.composition import CompositionSettings
-from hoptrail.retrieval.dense import dense_search
 from hoptrail.retrieval.fuse import convex_fusion, keeping_ahead, reciprocal_rank_fusion
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.triple_graph import TripleGraphSettings, search_triples
-from hoptrail.retrieval.triple_index import TripleSpace, TripleSpaceSettings
-from hoptrail.retrieval.unbinding import UnbindingSettings, search_by_unbinding
+from hoptrail.retrieval.triples.composition import CompositionSettings
+from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
+from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
+from hoptrail.retrieval.triples.unbinding import UnbindingSettings, search_by_unbinding
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.structures.names import TRIPLES
 from hoptrail.types import Ranking
 

@@ -20,7 +20,7 @@ from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.recipes.voting import VotingSettings, voted
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 

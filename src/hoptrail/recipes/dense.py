@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.dense import dense_search
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Ranking
 
 

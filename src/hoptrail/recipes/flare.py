@@ -22,9 +22,9 @@ from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, remembered
 from hoptrail.recipes.hopwise import Hopwise, concluded, failed, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.engines import stored
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 

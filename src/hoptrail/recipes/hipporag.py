@@ -1,11 +1,11 @@
 """HippoRAG (Gutiérrez et al., NeurIPS 2024) and HippoRAG 2 (Gutiérrez et al., ICML 2025): PageRank from what the question names.
 
     1, section 2.3     entities of the question lead to the nearest nodes, weighted by their rarity     `one`
-                       PageRank over entities; a passage has the sum of its entities                    retrieval/entity_graph.py
-    2, section 3.2     passages are nodes of the graph too                                              retrieval/entity_graph.py
-    2, section 3.3     the question leads to the nearest triples                                        `two`
-    2, section 3.4     recognition: the language leaves out triples that do not help                    task assess
-    2, section 3.5     entities of those triples and, weakly, all passages are home of the walk         here
+                       PageRank over entities; a passage has the sum of its entities                retrieval/entities/graph.py
+    2, section 3.2     passages are nodes of the graph too                                          retrieval/entities/graph.py
+    2, section 3.3     the question leads to the nearest triples                                    `two`
+    2, section 3.4     recognition: the language leaves out triples that do not help                task assess
+    2, section 3.5     entities of those triples and, weakly, all passages are home of the walk     here
 
 Faithful to the graph, the walk, its damping and the weights of seeds; without a seed dense search stands in, as in the released
 code. Deviations: triples are those of `[structures.triples]`; entities of a question are found by rules; a triple's vector is
@@ -29,8 +29,8 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.entity_graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.structures.names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit

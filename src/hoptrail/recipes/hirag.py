@@ -40,11 +40,11 @@ from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
 from hoptrail.recipes.rethinking import READ, Asked, Rethinking, RethinkSettings
 from hoptrail.recipes.voting import VotingSettings
-from hoptrail.retrieval.engines import stored
 from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.hierarchy import HierarchySettings
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.pool import Pool
+from hoptrail.retrieval.pages.hierarchy import HierarchySettings
+from hoptrail.retrieval.units.engines import stored
+from hoptrail.retrieval.units.pool import Pool
 from hoptrail.structures.names import PASSAGES, PROFILES
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded

@@ -26,7 +26,7 @@ from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking, Verdict
 
 

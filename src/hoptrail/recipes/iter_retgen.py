@@ -21,7 +21,7 @@ from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.answering import CitedHop, tell
 from hoptrail.recipes.hopwise import Hopwise, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking, Verdict
 
 

@@ -2,8 +2,8 @@
 
     section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
                               relations and noun phrases                                            questions.py
-    section 3.2, low level    entities near to the names, and the facts about them                  retrieval/entity_facts.py
-    section 3.2, high level   facts near to the topics                                              retrieval/entity_facts.py
+    section 3.2, low level    entities near to the names, and the facts about them                  retrieval/entities/facts.py
+    section 3.2, high level   facts near to the topics                                              retrieval/entities/facts.py
     released code             passages of both take turns; `mix` adds dense search                  here
 
 Faithful to the two levels, the depths and the least cosine of the released code, and to its turns. Deviations: keywords are
@@ -21,10 +21,10 @@ from typing import ClassVar, Literal
 from hoptrail.language.triples.questions import question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.entity_facts import facts_about, facts_like, passages_of
-from hoptrail.retrieval.entity_graph import EntityGraph
+from hoptrail.retrieval.entities.facts import facts_about, facts_like, passages_of
+from hoptrail.retrieval.entities.graph import EntityGraph
 from hoptrail.retrieval.fuse import interleave
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.structures.names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pool import Pool
+from hoptrail.retrieval.units.pool import Pool
 from hoptrail.types import Answer, Ranking
 
 

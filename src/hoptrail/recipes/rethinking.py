@@ -1,6 +1,6 @@
 """Settling one sub-question by single candidates that are checked: HiRAG's retriever, filter and rethinking.
 
-    section 4.3   page by title, its chunks by dense similarity                          retrieval/titles.py, hierarchy.py
+    section 4.3   page by title, its chunks by dense similarity                          retrieval/pages/titles.py, hierarchy.py
                   several titles fit equally: the question is reworded with what is      here, `_enriched`, task clarify
                   known of the name, and that is searched for (equation 4)
     section 4.4   one chunk (and the profile of its page) is read, the answer checked    here, `_attempts`
@@ -30,10 +30,10 @@ from hoptrail.recipes.answering import CitedHop, check_support, remembered, verd
 from hoptrail.recipes.hopwise import failed
 from hoptrail.recipes.voting import VotingSettings, voted
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.engines import FALLBACK, LocalEngine, OnlineEngine, SearchEngine, is_stored
 from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
 from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
+from hoptrail.retrieval.units.engines import FALLBACK, LocalEngine, OnlineEngine, SearchEngine, is_stored
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict

@@ -16,7 +16,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, concluded, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 

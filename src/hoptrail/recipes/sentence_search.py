@@ -13,9 +13,9 @@ from typing import Literal
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import Reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.dense import dense_search, nearest
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.sentence_graph import SentenceGraph, SentenceNeighbours, open_sentence_graph
+from hoptrail.retrieval.sentences.graph import SentenceGraph, SentenceNeighbours, open_sentence_graph
+from hoptrail.retrieval.units.dense import dense_search, nearest
 from hoptrail.types import Kind, Ranking, Unit, content_id
 
 LinkKind = Literal["EC", "SS", "SA"]

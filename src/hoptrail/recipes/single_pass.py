@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, cite, hops_of, tell
-from hoptrail.recipes.closest import closest
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
+
+if TYPE_CHECKING:
+    from hoptrail.recipes.answering import CitedHop
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,14 @@ class SinglePass(ABC):
         Raises:
             TaskFailed: the reading cites what was not handed over.
         """
+        from hoptrail.recipes.answering import hops_of
+
         return hops_of(question, reading, found, packed)
 
     def answer(self, question: str) -> Answer:
+        from hoptrail.recipes.answering import CitedHop, cite, tell  # searching needs nothing of it
+        from hoptrail.recipes.closest import closest
+
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         meter.asked(question, question)

@@ -2,7 +2,7 @@
 
     neighbourhood graph      k nearest passages, by the encoder that complements the first      structures/neighbours.py
                              stage
-    NAR                      a budget of readings shared by first stage and frontier            retrieval/adaptive.py
+    NAR                      a budget of readings shared by first stage and frontier            retrieval/passages/adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
                              their meanings                                                     tasks sample, entail
     question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
@@ -35,13 +35,13 @@ from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
 from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
-from hoptrail.retrieval.dense import dense_search
-from hoptrail.retrieval.keyword import keyword_search
-from hoptrail.retrieval.neighbourhood import Neighbourhood, open_neighbourhood
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.passage_scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
+from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
+from hoptrail.retrieval.passages.neighbourhood import Neighbourhood, open_neighbourhood
+from hoptrail.retrieval.passages.scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
 from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Hit, Ranking
 

@@ -1,6 +1,6 @@
 """`trail`, hoptrail's own recipe: whole paths of passages first, then as few readings as an answer needs to be believed.
 
-    retrieval     passages on paths of up to four hops, chosen together, without a model      retrieval/paths.py
+    retrieval     passages on paths of up to four hops, chosen together, without a model      retrieval/paths/search.py
     reading       the few best at once; the hops are read off the text                        here, stage 1
     chain         sub-questions completed from earlier answers, tried twice where the first   trail_chain.py, stage 2
                   reading gives nothing, and concluded together
@@ -35,7 +35,7 @@ from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.paths import STRUCTURES, PathSettings, search_paths
+from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
 from hoptrail.types import Answer, AnswerKind, Ranking, Trail
 
 

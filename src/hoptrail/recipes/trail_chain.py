@@ -3,7 +3,7 @@
     question      one at a time, completed before anything is searched (ChainRAG, HiRAG)           hopwise.py
     first try     the passages of the path, and the best that are found for the sub-question       here
     verify        an answer that is in doubt is held against its evidence (HiRAG); a setting       here, task verify
-    second try    where nothing held: further passages for the sub-question alone (Rethink),       here; retrieval/frontier.py
+    second try    where nothing held: further passages for the sub-question alone (Rethink),       here; passages/frontier.py
                   by search or along links under a budget of readings (SUNAR's NAR)
     conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
                   (ChainRAG's AnsInt), or both, the one checking the other
@@ -25,9 +25,9 @@ from hoptrail.recipes.hopwise import conclusion, failed, next_questions, read_pa
 from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.frontier import FrontierSettings, search_frontier
-from hoptrail.retrieval.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.passages.frontier import FrontierSettings, search_frontier
+from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Hit, Hop, Ranking, Verdict
 
 TASKS_A_HOP = 3

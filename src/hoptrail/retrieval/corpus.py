@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hoptrail.corpus.head import check_encoder
 from hoptrail.corpus.sharing import Lease
@@ -13,6 +14,9 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Document
+
+if TYPE_CHECKING:
+    from hoptrail.structures.catalogue import StructureSettings
 
 QUESTION_LIMIT = 8000
 """Longest question that is searched, in characters: far above any real one, and it bounds what a request can cost."""
@@ -34,8 +38,15 @@ class Corpus:
         if lease is not None:
             weakref.finalize(self, lease.give_back)
         self.snapshot = snapshot
-        self.structures = structures or StructureSettings()
+        self._structures = structures
         self._open_encoder = open_encoder
+
+    @cached_property
+    def structures(self) -> StructureSettings:
+        """The defaults unless they were given."""
+        from hoptrail.structures.catalogue import StructureSettings
+
+        return self._structures or StructureSettings()
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -51,7 +62,7 @@ class Corpus:
     @cached_property
     def unleased(self) -> Corpus:
         """The same for what is derived from the snapshot, and must not keep it open."""
-        return Corpus(self.snapshot, self._open_encoder, self.structures)
+        return Corpus(self.snapshot, self._open_encoder, self._structures)
 
     def documents(self, ids: set[str]) -> dict[str, Document]:
         return {document.id: document for document in self.snapshot.documents(ids)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hoptrail.retrieval.ranking import ranked
@@ -12,31 +12,39 @@ CHANNEL = "fused"
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], limit: int, constant: float) -> Ranking:
-    """score(u) = sum over rankings of 1 / (constant + rank of u), ranks from 1 (Cormack, Clarke and Büttcher 2009)."""
-    scores: dict[str, float] = {}
-    units: dict[str, Unit] = {}
-    for ranking in rankings:
-        for rank, hit in enumerate(ranking, start=1):
-            units[hit.unit.id] = hit.unit
-            scores[hit.unit.id] = scores.get(hit.unit.id, 0.0) + 1 / (constant + rank)
-    return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
+    """By `reciprocal_ranks`."""
+    return _fused(rankings, reciprocal_ranks(map(_scores, rankings), constant), limit)
 
 
 def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
+    """By `convex_scores`."""
+    return _fused(rankings, convex_scores(list(map(_scores, rankings)), weights, depth), limit)
+
+
+def reciprocal_ranks(rankings: Iterable[Mapping[str, float]], constant: float) -> dict[str, float]:
+    """score(u) = sum over rankings of 1 / (constant + rank of u), ranks from 1 (Cormack, Clarke and Büttcher 2009).
+
+    A ranking is here the scores of units by id, in its order.
+    """
+    fused: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, name in enumerate(ranking, start=1):
+            fused[name] = fused.get(name, 0.0) + 1 / (constant + rank)
+    return fused
+
+
+def convex_scores(rankings: Sequence[Mapping[str, float]], weights: Sequence[float], depth: int) -> dict[str, float]:
     """score(u) = sum over rankings of weight · (score of u / highest score), after Bruch, Gai and Ingber 2023.
 
     Scores are shares of the best, so 0 keeps its meaning; scaling to 0..1 between best and worst was worse on the development
-    questions. `depth` hits were asked for. A unit that a ranking of so many does not hold gets the share of its last hit, which
-    is the most it can have; one that a shorter ranking does not hold was not found by it, and gets nothing.
+    questions. `depth` units were asked for. A unit that a ranking of so many does not hold gets the share of its last, which is
+    the most it can have; one that a shorter ranking does not hold was not found by it, and gets nothing.
     """
-    shares = [shares_of_best(ranking) for ranking in rankings]
-    units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
+    shares = [_shares(ranking) for ranking in rankings]
     lowest = [min(share.values(), default=0.0) if len(share) >= depth else 0.0 for share in shares]
-    scores = {
-        name: sum(weight * share.get(name, last) for weight, share, last in zip(weights, shares, lowest, strict=True))
-        for name in units
-    }
-    return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
+    parts = list(zip(weights, shares, lowest, strict=True))
+    names = dict.fromkeys(name for ranking in rankings for name in ranking)
+    return {name: sum(weight * share.get(name, last) for weight, share, last in parts) for name in names}
 
 
 def keeping_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranking:
@@ -56,8 +64,7 @@ def keeping_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ra
 
 def shares_of_best(ranking: Ranking) -> dict[str, float]:
     """Each unit's score divided by the highest; negative ones count as 0, and all as 0 where the highest is not positive."""
-    best = ranking[0].score if ranking else 0.0
-    return {hit.unit.id: max(hit.score, 0.0) / best if best > 0 else 0.0 for hit in ranking}
+    return _shares(_scores(ranking))
 
 
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
@@ -70,3 +77,17 @@ def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
                 units.setdefault(hit.unit.id, (hit.unit, hit.channel))
     chosen = list(units.values())[:limit]
     return tuple(Hit(unit, 1 / position, channel) for position, (unit, channel) in enumerate(chosen, start=1))
+
+
+def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+    best = next(iter(scores.values()), 0.0)
+    return {name: max(score, 0.0) / best if best > 0 else 0.0 for name, score in scores.items()}
+
+
+def _scores(ranking: Ranking) -> dict[str, float]:
+    return {hit.unit.id: hit.score for hit in ranking}
+
+
+def _fused(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
+    units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
+    return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)

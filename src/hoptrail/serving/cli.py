@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -19,7 +19,7 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
-from hoptrail.language.opening import CHAT
+from hoptrail.language.late import CHAT
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_asking,
@@ -59,6 +59,9 @@ from hoptrail.serving.options import (
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.settings import load_settings
 from hoptrail.syncing import IndexingReport
+
+if TYPE_CHECKING:
+    from hoptrail.syncing import IndexingReport
 
 INTERRUPTED = 130
 """What the command-line library ends with when a command that does not watch for signals is interrupted."""
@@ -248,17 +251,16 @@ app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
 @app.command(rich_help_panel=RESEARCH)
 def recipes(as_json: AsJson = False) -> None:
     """The recipes, and the structures each needs."""
-    from hoptrail.recipes.catalogue import RECIPES, RecipeSettings, presets_of, recipe_settings
+    from hoptrail.recipes.catalogue import RECIPES, presets_of, recipe_class, recipe_settings
 
-    defaults = RecipeSettings()
     rows: list[contract.Json] = [
         {
             "name": name,
-            "description": (recipe.__doc__ or "").splitlines()[0],
-            "structures": list(recipe_settings(name, defaults).structures),
+            "description": (recipe_class(name).__doc__ or "").splitlines()[0],
+            "structures": list(recipe_settings(name).structures),
             "presets": list(presets_of(name)),
         }
-        for name, recipe in RECIPES.items()
+        for name in RECIPES
     ]
     if as_json:
         print_json(rows)

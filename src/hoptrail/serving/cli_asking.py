@@ -14,7 +14,6 @@ import typer
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.language.following import stand_alone
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     FAILED,
@@ -64,6 +63,8 @@ def ask(
 
 def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
     """Answers line after line. What points back is completed from the answer before; a question that is refused ends nothing."""
+    from hoptrail.language.following import stand_alone
+
     index.recipe(recipe, language)  # what is wrong with the index or the recipe is said before anything is asked
     before: Answer | None = None
     for line in _lines():

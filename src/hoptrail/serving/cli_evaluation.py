@@ -13,8 +13,7 @@ import typer
 from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
-from hoptrail.language.opening import CHAT, OFFLINE
-from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.language.late import CHAT, OFFLINE
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     INCOMPLETE,
@@ -30,11 +29,11 @@ from hoptrail.serving.options import (
     watching,
     write_text,
 )
-from hoptrail.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
     from hoptrail.retrieval.corpus import Corpus
+    from hoptrail.settings import Settings
 
 probe = typer.Typer(
     help="Measure one thing about an index on a data set, without answering.",
@@ -125,6 +124,7 @@ def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], s
 def _tell_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
     """What asking all questions may cost, before anything is spent: some recipes ask for many replies a question."""
     from hoptrail.language.chat.estimating import estimate_asking
+    from hoptrail.recipes.catalogue import recipe_settings
 
     for name in recipes:
         own = recipe_settings(name, settings.recipes)
@@ -231,6 +231,7 @@ def distil(
     from hoptrail.corpus.snapshot import Snapshot
     from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
     from hoptrail.models.remembered import FILE, RememberedReplies
+    from hoptrail.settings import load_settings
     from hoptrail.structures.asking import passages_in_order
 
     chosen = DistillingSettings(model=model)

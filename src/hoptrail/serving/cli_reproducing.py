@@ -18,7 +18,6 @@ from hoptrail.replacing import replace_file
 from hoptrail.serving.cli_comparing import show_table
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
 from hoptrail.serving.render import plain
-from hoptrail.settings import load_settings
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.published import Cell, Table
@@ -42,6 +41,7 @@ def reproduce(
     from hoptrail.evaluation.published import cells_of, tables_named
     from hoptrail.evaluation.reproducing import digest_of_settings, found_values
     from hoptrail.models.environment import wanted_model
+    from hoptrail.settings import load_settings
 
     named = tables_named(tables or [])
     if run:
@@ -68,6 +68,7 @@ def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Every run that is not finished, one after the other; what is left out is told with its reason."""
     from hoptrail.evaluation.reproducing import digest_of_settings, planned_runs, runs_left_out
     from hoptrail.models.environment import wanted_model
+    from hoptrail.settings import load_settings
 
     lacking, own = _lacking_endpoint(settings), load_settings(settings)
     model = wanted_model(own.chat.model)
@@ -116,6 +117,7 @@ def _with_own(arguments: Sequence[str], settings: Path | None, work: Path) -> li
 def _lacking_endpoint(settings: Path | None) -> str:
     """Why no model can be asked; empty where one can."""
     from hoptrail.models.environment import find_address
+    from hoptrail.settings import load_settings
 
     chat = load_settings(settings).chat
     try:

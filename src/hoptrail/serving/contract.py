@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.contents import Contents
 from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
+    from hoptrail.contents import Contents
     from hoptrail.evaluation.predictions import ScoreSummary
     from hoptrail.evaluation.scoring import AnswerScore
 

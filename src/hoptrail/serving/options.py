@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,14 +19,16 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
-from hoptrail.indexing import Watcher
-from hoptrail.language.opening import CHAT, LanguageContext, open_language
+from hoptrail.language.late import CHAT
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
-from hoptrail.serving.progress import progress_reports
 from hoptrail.serving.render import plain, unfinished
 from hoptrail.settings import Settings, load_settings
 from hoptrail.types import Kind
+
+if TYPE_CHECKING:
+    from hoptrail.indexing import Watcher
+    from hoptrail.settings import Settings
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
 """What the process ends with when it is not simply done (0); the last: done but some documents could not be read."""
@@ -84,7 +86,8 @@ def open_index(
     folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
 ) -> Index:
     """Where the language is only `rehearsed`, its endpoint need not be named."""
-    return Index(folder, settings_with(settings_file, language, folder, rehearsed=rehearsed))
+    usual = settings_file is None and language is None
+    return Index(folder, None if usual else settings_with(settings_file, language, folder, rehearsed=rehearsed))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:
@@ -105,6 +108,8 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
     """Settings with another language, whose replies are kept in `folder`."""
     loaded = load_settings(file)
     if language is not None:
+        from hoptrail.language.opening import LanguageContext, open_language
+
         if not (rehearsed and language == CHAT):
             open_language(language, LanguageContext(None, folder, loaded.chat))
         loaded = replace(loaded, language=language)
@@ -114,6 +119,9 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Progress on standard error; the first signal to stop saves and ends, a second one ends at once."""
+    from hoptrail.indexing import Watcher
+    from hoptrail.serving.progress import progress_reports
+
     stopped = False
 
     def stop(number: int, _: FrameType | None) -> None:

@@ -20,18 +20,21 @@ from rich.tree import Tree
 from hoptrail.contents import Contents
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.errors import DocumentError
-from hoptrail.models.chat import ChatSettings
-from hoptrail.models.spending import Ledger, cost_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
+    from hoptrail.contents import Contents
+    from hoptrail.corpus.register import Withdrawn
     from hoptrail.evaluation.distilling import TrainingCounts
     from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval
     from hoptrail.evaluation.reports import EvaluationReport
     from hoptrail.evaluation.tree_coverage import TreeCoverage
+    from hoptrail.models.chat import ChatSettings
+    from hoptrail.models.spending import Ledger
     from hoptrail.serving.doctor import Check
+    from hoptrail.syncing import IndexingReport
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
@@ -253,6 +256,8 @@ def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
     """What indexing would spend, by a rehearsal."""
+    from hoptrail.models.spending import cost_of
+
     money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money
     price = "of unknown price: prompt_price and completion_price under [chat] are not set"
     return Text(

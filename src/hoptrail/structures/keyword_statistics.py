@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,6 @@ READ = 4096
 """Texts whose words are counted at a time."""
 
 _OTHER = re.compile(r"[^\x00-\x7f]")
-
-
-class Keywords(Protocol):
-    def scores(self, question: str) -> NDArray[np.float32]:
-        """The score of every text, 0 where it shares no word with the question: shape (texts,)."""
-        ...
-
-    def frequency(self, word: str) -> int:
-        """How many texts of the corpus have a word."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -83,10 +73,6 @@ class KeywordStatistics:
                 texts, worth = self._of(column)
                 scores[texts] += worth
         return scores.astype(np.float32)
-
-    def frequency(self, word: str) -> int:
-        """How many texts have a word."""
-        return len(self._of(self.words[word])[0]) if word in self.words else 0
 
     def _of(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The texts that have a word, and what it is worth in each."""

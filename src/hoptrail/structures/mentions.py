@@ -1,7 +1,7 @@
 """Which sentences name which documents by their titles: links along which a question's path can go from page to page.
 
 A link leads from the sentence to the first passage of each document of that title. How a title is found: `called.py`. What
-sentences name besides, and what passages are called, is stored as names, which path search maps (`retrieval/passage_graph.py`).
+sentences name besides, and what passages are called, is stored as names, which path search maps (`retrieval/paths/graph.py`).
 """
 
 from __future__ import annotations

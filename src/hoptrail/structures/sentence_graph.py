@@ -6,7 +6,7 @@ ChainRAG (arXiv 2502.14245), sentence graph construction:
     SS   semantic similarity     each is among the 10 nearest of the other
     SA   structural adjacency    at most 3 sentences apart in the same passage
 
-Deviations: one graph for the whole corpus, kept up to date, where the paper makes one a question (`retrieval/sentence_graph.py`
+Deviations: one graph for the whole corpus, kept up to date, where the paper makes one a question (`retrieval/sentences/graph.py`
 makes those with the same functions); SA stays inside a passage, because two passages beside each other in a context need not
 belong together; a sentence has at most `entity_links` EC links at a time, so that what a famous name touches is not everything.
 The released code lets links overwrite one another; here links of different kinds stand side by side.

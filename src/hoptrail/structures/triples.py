@@ -2,8 +2,8 @@
 
 CompRAG (the poster's "Methodology"). Triples are read off the stored facts (`language/triples/sentences.py`; no language is
 asked), so one extraction serves all. A slot is encoded once however many triples it stands in, and nothing else is: how slots
-become the vector of a triple is decided when it is searched (`retrieval/composition.py`), and no choice there needs this built
-anew. Deviations: no filter by TF-IDF, which drops all relations of one word or none.
+become the vector of a triple is decided when it is searched (`retrieval/triples/composition.py`), and no choice there needs this
+built anew. Deviations: no filter by TF-IDF, which drops all relations of one word or none.
 """
 
 from __future__ import annotations

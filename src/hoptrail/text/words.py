@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -84,6 +85,20 @@ def stem(word: str) -> str:
     if lower.endswith("y") and len(lower) > _SHORTEST_STEM:
         lower = lower[:-1] + "i"
     return lower
+
+
+def with_stems(words: Iterable[str], stems: Iterable[str]) -> dict[str, str]:
+    """Of some words those whose stem is among `stems`, with it. Stems begin as their words do, so that most need no cutting."""
+    wanted = frozenset(stems)
+    starts = {one[:_SHORTEST_STEM] for one in wanted}
+    found = {}
+    for word in words:
+        lower = word.lower()
+        if lower[:_SHORTEST_STEM] in starts or lower in CANONICAL or not word.isascii():
+            one = stem(word)
+            if one in wanted:
+                found[word] = one
+    return found
 
 
 def content_stems(text: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.catalogue import RECIPES, recipe_class
 from hoptrail.serving import contract
 from hoptrail.serving.server.asking import Patience
 from hoptrail.serving.server.services import Here, Served
@@ -55,7 +55,7 @@ def recipes(here: Here) -> dict[str, Any]:
     return {
         "default": settings.recipe,
         "recipes": [
-            {"name": name, "description": (RECIPES[name].__doc__ or "").splitlines()[0], "usable": usable[name]}
+            {"name": name, "description": (recipe_class(name).__doc__ or "").splitlines()[0], "usable": usable[name]}
             for name in RECIPES
         ],
         "languages": list(here.workspace.language_names),

@@ -16,7 +16,7 @@ from hoptrail.contents import Contents, DocumentSummary, contents_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.language.opening import OFFLINE
+from hoptrail.language.late import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe

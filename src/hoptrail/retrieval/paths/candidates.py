@@ -1,0 +1,331 @@
+"""Which passages may lie on a question's path: found directly, one or two names away, or by a bridged query.
+
+1. Every query (`queries.py`) is scored against all passages by words, by the passage's vector and by its sentences.
+2. From the best, along shared names, to passages that are called by a name or name it, twice; a common name leads only to
+   the passages nearest to the question.
+3. The names that stand in the best passages, in sentences near a step that another step refers to, are put into that other
+   step, and what it finds among the passages that have the name is added.
+
+Nothing here is learned; the numbers were set by hand on training and development questions. `features.py` describes what
+was found, `scoring.py` orders it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.vectors import Matrix
+from hoptrail.errors import UsageError
+from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.retrieval.passages.keywords import PassageKeywords
+from hoptrail.retrieval.paths.graph import PassageGraph
+from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.units.dense import top_rows
+from hoptrail.structures.called import name_key
+from hoptrail.text.mentions import Shape, find_mentions
+
+Places = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSettings:
+    """How many candidates there are and how far they are looked for. The scorer was trained with these values."""
+
+    candidates: int = 120
+    first_sources: int = 14
+    """Passages whose names are followed first, and"""
+    second_sources: int = 16
+    """passages whose names are followed then."""
+    bridges: int = 12
+    """Names put into a step, over all steps; 0 asks no bridged query."""
+    rare: int = 40
+    """A name of at most so many passages leads to all of them;"""
+    common: int = 600
+    """one of at most so many to the few nearest to the question."""
+
+    def __post_init__(self) -> None:
+        counts = (self.second_sources, self.bridges, self.rare, self.common)
+        if min(self.candidates, self.first_sources) < 1 or min(counts) < 0:
+            raise UsageError(f"path search needs candidates and sources of at least 1 and no count below 0, not {self}")
+
+
+KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
+"""Shares of the best in a query's score of a passage: by words, by its vector, by its best sentence."""
+STRETCH = 0.6
+"""What the best stretch counts beside the whole question."""
+NAMED = 0.5
+"""Added where the question names the passage's title; half of it where four or more have that title."""
+MEETING_POINTS = 5
+BRIDGED_FROM = 12
+BRIDGED_TO = 6
+MOST_BRIDGED = 400
+
+
+@dataclass(frozen=True)
+class QuestionScores:
+    """What the queries say of every passage (n) and sentence (s); columns are `queries.texts` (k)."""
+
+    graph: PassageGraph
+    queries: PathQueries
+    vectors: FloatMatrix
+    """k x dimension."""
+    keywords: FloatMatrix
+    """n x k, shares of the best."""
+    passages: FloatMatrix
+    """n x k, cosines."""
+    all_sentences: FloatMatrix
+    """s x k, cosines."""
+    sentences: FloatMatrix
+    """n x k, the cosine of each passage's best sentence."""
+    asked: frozenset[int]
+    """The names in the question."""
+    document_frequencies: NDArray[np.int64]
+    """Of the question's words."""
+
+    @classmethod
+    def of(
+        cls, graph: PassageGraph, keywords: PassageKeywords, queries: PathQueries, vectors: FloatMatrix
+    ) -> QuestionScores:
+        """`keywords` are of the graph's passages, in their order; `vectors` those of the queries' texts."""
+        by_words = np.stack([as_shares(scores) for scores in keywords.scores(queries.texts)], axis=1)
+        sentences = graph.sentence_vectors @ vectors.T
+        return cls(
+            graph,
+            queries,
+            vectors,
+            by_words,
+            graph.passage_vectors @ vectors.T,
+            sentences,
+            graph.best_of_passages(sentences),
+            names_asked(queries.question, graph),
+            keywords.frequencies(queries.words),
+        )
+
+    @cached_property
+    def words_asked(self) -> frozenset[str]:
+        """All words of the question, as names are spelt."""
+        return frozenset(name_key(self.queries.question).split())
+
+    def shares(self) -> FloatMatrix:
+        """The score of every passage for every query, 0 to 1: n x k."""
+        passages = np.stack([as_shares(column) for column in self.passages.T], axis=1)
+        sentences = np.stack([as_shares(column) for column in self.sentences.T], axis=1)
+        mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
+        return mixed
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A name put into a step (0: added to the question), and how likely that looked: 0 to about 1.5."""
+
+    name: int
+    step: int
+    promise: float
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """`rows` are passages, best first by `promise`; `direct` and `shares` are of all passages (n and n x k).
+
+    `bridges` and the rows of `bridge_vectors` belong together.
+    """
+
+    rows: NDArray[np.intp]
+    promise: FloatMatrix
+    direct: FloatMatrix
+    shares: FloatMatrix
+    bridges: tuple[Bridge, ...]
+    bridge_vectors: FloatMatrix
+
+
+def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
+    """The candidates for a question's path."""
+    shares = scores.shares()
+    direct = direct_scores(scores.queries, shares)
+    walk = _Walk(scores, settings, _seeds(scores, shares, direct))
+    first = walk.best(settings.first_sources)
+    walk.expand(first)
+    walk.expand([row for row in walk.best(settings.first_sources + settings.second_sources) if row not in set(first)])
+    bridges = _bridges(scores, walk, settings.bridges)
+    names = scores.graph.names
+    texts = [scores.queries.bridged(bridge.step, names[bridge.name]) for bridge in bridges]
+    vectors = encoder.encode(texts) if texts else np.zeros((0, scores.vectors.shape[1]), dtype=np.float32)
+    walk.add_bridged(bridges, vectors)
+    rows = np.array(walk.best(settings.candidates), dtype=np.intp)
+    return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
+
+
+def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
+    """The names in a question that some passage has."""
+    numbers = map(graph.number, names_written(question).union(graph.scanner.find(question)))
+    return frozenset(number for number in numbers if number >= 0)
+
+
+def names_written(question: str) -> set[str]:
+    """The keys of what a question writes as a name."""
+    mentions = find_mentions(question, question=True)
+    return {name_key(found.text) for found in mentions if found.shape in {Shape.NAME, Shape.QUOTED}}
+
+
+class _Walk:
+    """Promises of passages, raised as they are reached: -1 until then."""
+
+    def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
+        self.scores, self.settings = scores, settings
+        self.near = np.maximum(scores.sentences, scores.passages).max(axis=1)
+        self.asked = np.zeros(len(scores.graph.names), dtype=bool)
+        self.asked[list(scores.asked)] = True
+        self.promise = np.full(len(seeds), -1, dtype=np.float32)
+        rows = top_rows(seeds, 40)
+        self.promise[rows] = seeds[rows]
+
+    def best(self, count: int) -> list[int]:
+        """The most promising of those reached, best first."""
+        return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
+
+    def expand(self, sources: Iterable[int]) -> None:
+        """Reach what shares a name with the sources, one after the other: one may raise the promise of the next."""
+        around = {source: self._around(self.scores.graph, source) for source in sources}
+        if not around:
+            return
+        graph, cosines = self.scores.graph, self.scores.passages[:, 0]
+        near = _Near(graph.passage_vectors, np.concatenate([targets for targets, _ in around.values()]))
+        of_sources = graph.passage_vectors[np.array(list(around))]
+        for (source, (targets, weights)), vector in zip(around.items(), of_sources, strict=True):
+            between = near.to(targets, vector)
+            # Vectors have length 1: the cosine of the sum of two with the question, without adding them up.
+            both = (cosines[targets] + cosines[source]) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
+            fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
+            np.maximum.at(self.promise, targets, min(float(self.promise[source]), 1.3) * weights * fit)
+
+    def _around(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
+        """Passages that share a name with one, and how much each sharing counts.
+
+        Being called by the name counts most, unless it is the source's own: a namesake is no next step.
+        """
+        names = graph.named_by.at(source)
+        asked = self.asked[names]
+        counts = graph.counts[names]
+        at, owners = graph.owners.of_all(names)
+        rare = counts <= self.settings.rare
+        at_rare, namers = graph.namers.of_all(names[rare])
+        worth = np.where(asked[rare], 0.75, 0.95 - 0.05 * np.log1p(counts[rare]))
+        parts = [(owners, np.where(names[at] == graph.titles[source], 0.6, 1.0)), (namers, worth[at_rare])]
+        for name in names[~rare & ~asked & (counts <= self.settings.common)]:
+            passages = graph.namers.at(name)
+            nearest = passages[top_rows(self.near[passages], MEETING_POINTS)]
+            parts.append((nearest, np.full(len(nearest), 0.72)))
+        targets = np.concatenate([rows for rows, _ in parts])
+        weights = np.concatenate([values for _, values in parts]).astype(np.float32)
+        others = targets != source
+        return targets[others], weights[others]
+
+    def add_bridged(self, bridges: Sequence[Bridge], vectors: FloatMatrix) -> None:
+        """Reach the passages that have a bridge's name and are nearest to its query; `vectors` are those of the queries."""
+        if not bridges:
+            return
+        having = [self._having(bridge.name) for bridge in bridges]
+        cosines = _Near(self.scores.graph.passage_vectors, np.concatenate(having))
+        nearest = [
+            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(having, vectors, strict=True)
+        ]
+        _, inside = self.scores.graph.sentences.of_all(np.concatenate(nearest))
+        sentences = _Near(self.scores.graph.sentence_vectors, inside)
+        for bridge, rows, vector in zip(bridges, nearest, vectors, strict=True):
+            for row, cosine in zip(rows.tolist(), cosines.to(rows, vector).tolist(), strict=True):
+                own = sentences.to(self.scores.graph.sentences.at(row), vector)
+                highest = max(cosine, float(own.max(initial=-1)))
+                promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * highest)
+                self.promise[row] = max(float(self.promise[row]), promise)
+
+    def _having(self, name: int) -> Places:
+        """The passages that have a name, of many those nearest to the question."""
+        graph = self.scores.graph
+        rows = np.union1d(graph.namers.at(name), graph.owners.at(name))
+        return rows[top_rows(self.near[rows], MOST_BRIDGED)]
+
+
+class _Near:
+    """The vectors of some rows, fetched together."""
+
+    def __init__(self, vectors: Matrix, rows: Places) -> None:
+        self._rows = np.unique(rows)
+        self._vectors = vectors[self._rows]
+
+    def to(self, rows: Places, vector: FloatMatrix) -> FloatMatrix:
+        """The cosines of rows that are among these."""
+        found: FloatMatrix = self._vectors[np.searchsorted(self._rows, rows)] @ vector
+        return found
+
+
+def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
+    """The question's own score of every passage, with its best stretch."""
+    stretches = shares[:, len(queries.steps) + 1 :]
+    best = stretches.max(axis=1) if stretches.shape[1] else shares[:, 0]
+    mixed: FloatMatrix = ((shares[:, 0] + STRETCH * best) / (1 + STRETCH)).astype(np.float32)
+    return mixed
+
+
+def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> FloatMatrix:
+    bonus = np.zeros(len(direct), dtype=np.float32)
+    for name in scores.asked:
+        owners = scores.graph.owners.at(name)
+        bonus[owners] = np.maximum(bonus[owners], NAMED if len(owners) < 4 else NAMED / 2)
+    steps = 0.9 * shares[:, 1:].max(axis=1, initial=0)
+    seeds: FloatMatrix = (np.maximum(direct, steps) + bonus).astype(np.float32)
+    return seeds
+
+
+def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ...]:
+    """The most promising names to go on with, each with the step to put it into."""
+    rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
+    if not len(rows):
+        return ()
+    places, every, near, weights = _leading_on(scores, rows)
+    likely = np.minimum(walk.promise[rows].astype(np.float64), 1.4) / float(walk.promise[rows[0]])
+    names, which = np.unique(every, return_inverse=True)
+    free = [place for place, name in enumerate(names.tolist()) if not _is_asked(scores, name)]
+    promises: dict[tuple[int, int], float] = {}
+    for before, step in scores.queries.edges or ((0, 0),):
+        best = np.zeros(len(names))
+        np.maximum.at(best, which, likely[places] * weights * np.maximum(near[:, before].astype(np.float64), 0.0))
+        for place in free:
+            pair = int(names[place]), step
+            promises[pair] = max(promises.get(pair, 0.0), float(best[place]))
+    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[:most]
+    return tuple(Bridge(name, step, promises[name, step]) for name, step in chosen)
+
+
+def _leading_on(scores: QuestionScores, rows: Places) -> tuple[Places, Places, FloatMatrix, FloatMatrix]:
+    """Names that passages lead to: the place of the passage in `rows`, the name, the cosines of the sentence that has it with
+    every query, and what that counts. A passage's own name stands in its best sentence.
+    """
+    graph = scores.graph
+    of_sentence, sentences = graph.sentences.of_all(rows)
+    at, names = graph.names_in.of_all(sentences)
+    own = np.flatnonzero(graph.titles[rows] >= 0)
+    titles = graph.titles[rows]
+    return (
+        np.concatenate([of_sentence[at], own]),
+        np.concatenate([names, titles[own]]).astype(np.intp),
+        np.concatenate([scores.all_sentences[sentences[at]], scores.sentences[rows[own]]]),
+        np.concatenate([np.where(names == titles[of_sentence[at]], 0.7, 1.0), np.full(len(own), 0.8)]),
+    )
+
+
+def _is_asked(scores: QuestionScores, name: int) -> bool:
+    """Whether a name is the question's, so that nothing is bridged by it."""
+    return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
+
+
+def as_shares(scores: FloatMatrix) -> FloatMatrix:
+    """As shares of the best; negative ones count as 0, and all where none is positive."""
+    best = float(scores.max(initial=0))
+    positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)
+    return positive / best if best > 0 else positive

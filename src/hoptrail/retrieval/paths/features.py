@@ -1,0 +1,336 @@
+"""What can be told of the candidates for a question's path, in numbers: of each passage, and of each pair that shares a name.
+
+The learned scorer reads these and nothing else, so that no data set's wording is in it. A pair runs from a passage to one that
+may come after it: by a name that calls the second, or the first, or that both name; of several the most telling. Coverage is
+the share of the question's words that are said, rare words counting more (Lucene's idf), compared by stem.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import ranges
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.retrieval.paths.candidates import Candidates, QuestionScores
+from hoptrail.text.words import stem, with_stems
+
+PASSAGE_FEATURES = (
+    "words", "cosine", "sentence cosine", "direct", "direct rank", "promise", "step words", "step cosine",
+    "step sentence cosine", "step", "standing step", "referring step", "standing sentence cosine", "named", "coverage",
+    "relation coverage", "sentences", "named elsewhere", "bridged", "bridged share", "promise share",
+)  # fmt: skip
+CARRIED = ("direct", "step", "standing step", "referring step", "relation coverage", "promise")
+"""What a pair's features repeat of both passages."""
+PAIR_FEATURES = (
+    "called", "named by", "position", "first sentence cosine", "coverage", "gain over first", "gain over second",
+    "passage coverage", "passage gain over first", "passage gain over second", "relation coverage", "cosine of both",
+    "cosine between", "cosine of both sentences", "steps", "step sentences", "residual cosine", "bridged", "promise",
+    "bridged gain", "sharing", "first score", "second score", "first rank", "second rank",
+    *(f"first {name}" for name in CARRIED), *(f"second {name}" for name in CARRIED),
+)  # fmt: skip
+
+COMMON = 60
+"""A name of more passages joins two candidates only where it calls one of them or was put into a step."""
+
+_WORD = re.compile(r"[^\W_]+")
+Numbers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of candidates (places in `Candidates.rows`) with the name that joins them and the sentence that has it.
+
+    `values` is of shape (pairs, len(PAIR_FEATURES)); `sentences` are those of the first passages, as numbers in the graph.
+    """
+
+    first: Numbers
+    second: Numbers
+    names: Numbers
+    sentences: Numbers
+    values: FloatMatrix
+
+
+@dataclass(frozen=True)
+class _Joins:
+    """Occurrences of names: which candidate has which name, with the sentence (a place among all sentences read) and where."""
+
+    names: Numbers
+    candidates: Numbers
+    sentences: Numbers
+    positions: Numbers
+    called: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What each occurrence's name is worth as a bridge, and whether it is too common to join by itself."""
+
+    worth: NDArray[np.float64]
+    common: NDArray[np.bool_]
+
+
+class Described:
+    """The candidates of one question as features."""
+
+    def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
+        self.scores, self.candidates = scores, candidates
+        graph, rows = scores.graph, candidates.rows
+        self.of_sentence, self.sentences = graph.sentences.of_all(rows)
+        self.starts = np.searchsorted(self.of_sentence, np.arange(len(rows) + 1))
+        self.cosines = scores.all_sentences[self.sentences]
+        self.vectors = graph.sentence_vectors[self.sentences]
+        self.coverage = _Coverage(scores, candidates.rows, self.sentences, self.of_sentence)
+
+    @cached_property
+    def passages(self) -> FloatMatrix:
+        """Shape (candidates, len(PASSAGE_FEATURES))."""
+        scores, found = self.scores, self.candidates
+        rows, queries = found.rows, scores.queries
+        steps = list(range(1, len(queries.texts)))
+        standing, referring = list(queries.standing), list(queries.referring)
+        ranks = np.empty(len(found.direct))
+        ranks[np.argsort(-found.direct, kind="stable")] = np.arange(len(found.direct))
+        named = np.isin(scores.graph.titles[rows], list(scores.asked))
+        namers = np.append(scores.graph.counts, 0)[scores.graph.titles[rows]]
+        bridged = self.bridged_best
+        columns = [
+            scores.keywords[rows, 0], scores.passages[rows, 0], scores.sentences[rows, 0], found.direct[rows],
+            np.log1p(ranks[rows]), found.promise, _best(scores.keywords[rows], steps), _best(scores.passages[rows], steps),
+            _best(scores.sentences[rows], steps), _best(found.shares[rows], steps), _best(found.shares[rows], standing),
+            _best(found.shares[rows], referring), _best(scores.sentences[rows], standing), named,
+            self.highest(_weighed(self.coverage.sentences, self.coverage.weights)),
+            self.highest(_weighed(self.coverage.said, self.coverage.relation)), np.diff(self.starts), np.log1p(namers), bridged,
+            bridged / max(float(bridged.max(initial=0)), 1e-6), found.promise / max(float(found.promise.max(initial=0)), 1e-6),
+        ]  # fmt: skip
+        return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
+
+    def pairs(self, chosen: Numbers, scored: FloatMatrix) -> Pairs:
+        """The pairs among the candidates at places `chosen`; `scored` is what was made of each candidate's own features."""
+        joins = self._joins(chosen)
+        x, y = _joined(joins, self._telling(joins))
+        first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
+        sentences = joins.sentences[x]
+        sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
+        values = np.concatenate(
+            [
+                self._pair_columns(joins, x, y),
+                self._bridged_columns(names, second),
+                np.asarray(sharing, dtype=np.float32)[:, None],
+                self._carried(first, second, scored),
+            ],
+            axis=1,
+        )
+        return Pairs(first, second, names, self.sentences[sentences].astype(np.intp), values)
+
+    def highest(self, values: FloatMatrix) -> FloatMatrix:
+        """The highest value among each candidate's sentences, 0 where it has none."""
+        best = np.zeros(len(self.starts) - 1, dtype=np.float32)
+        some = np.diff(self.starts) > 0
+        if some.any():
+            best[some] = np.maximum.reduceat(values, self.starts[:-1][some])
+        return best
+
+    @cached_property
+    def bridged(self) -> FloatMatrix:
+        """How near each candidate is to each bridged query, by itself or its best sentence: (candidates, bridges)."""
+        vectors = self.candidates.bridge_vectors
+        passages = self.scores.graph.passage_vectors[self.candidates.rows] @ vectors.T
+        sentences = [self.highest(column) for column in (self.vectors @ vectors.T).T]
+        return np.maximum(passages, np.stack(sentences, axis=1)) if sentences else passages
+
+    @cached_property
+    def bridged_best(self) -> FloatMatrix:
+        """The same, highest over the bridges whose name the candidate has; 0 where it has none."""
+        graph, best = self.scores.graph, np.zeros(len(self.candidates.rows), dtype=np.float32)
+        for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
+            has = np.isin(self.candidates.rows, graph.namers.at(bridge.name))
+            has |= graph.titles[self.candidates.rows] == bridge.name
+            best = np.where(has, np.maximum(best, column), best)
+        return best
+
+    def _joins(self, chosen: Numbers) -> _Joins:
+        """One occurrence a candidate and name, in the order of names: in the sentence nearest to a query, or as its title."""
+        graph = self.scores.graph
+        inside = np.flatnonzero(np.isin(self.of_sentence, chosen))
+        at, names = graph.names_in.of_all(self.sentences[inside])
+        places = inside[at]
+        nearest = self.nearest
+        own = np.array([place for place in chosen if graph.titles[self.candidates.rows[place]] >= 0], dtype=np.intp)
+        titles = graph.titles[self.candidates.rows[own]].astype(np.intp)
+        leads = self.leads[own]
+        all_names = np.concatenate([names.astype(np.intp), titles])
+        candidates = np.concatenate([self.of_sentence[places], own])
+        sentences = np.concatenate([places, leads])
+        order = np.lexsort((np.r_[-nearest[places], np.full(len(own), 2.0)], candidates, all_names))
+        keys = all_names[order] * (len(self.candidates.rows) + 1) + candidates[order]
+        _, firsts = np.unique(keys, return_index=True)
+        positions = np.concatenate([graph.positions[self.sentences[places]], np.full(len(own), 999)])[order]
+        kept = order[firsts]
+        first_positions = np.minimum.reduceat(positions, firsts) if len(firsts) else positions
+        called = graph.titles[self.candidates.rows[candidates[kept]]] == all_names[kept]
+        first_positions = np.where(first_positions == 999, -1, first_positions)
+        return _Joins(all_names[kept], candidates[kept], sentences[kept], first_positions.astype(np.intp), called)
+
+    @cached_property
+    def nearest(self) -> FloatMatrix:
+        """The cosine of each sentence with the query it is nearest to."""
+        best: FloatMatrix = self.cosines.max(axis=1, initial=-1)
+        return best
+
+    @cached_property
+    def leads(self) -> Numbers:
+        """The sentence of each candidate that is nearest to a query (a neighbour's where it has none)."""
+        last = max(len(self.nearest) - 1, 0)
+        places = [
+            start + int(np.argmax(self.nearest[start:end])) if end > start else min(start, last)
+            for start, end in zip(self.starts, self.starts[1:], strict=False)
+        ]
+        return np.array(places, dtype=np.intp)
+
+    def _telling(self, joins: _Joins) -> _Telling:
+        graph = self.scores.graph
+        counts = graph.counts[joins.names]
+        bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
+        asked = np.isin(joins.names, list(self.scores.asked))
+        worth = np.log((graph.size + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
+        return _Telling(worth, (counts > COMMON) & ~bridged)
+
+    def _pair_columns(self, joins: _Joins, x: Numbers, y: Numbers) -> FloatMatrix:
+        graph, cover = self.scores.graph, self.coverage
+        first, second, a = joins.candidates[x], joins.candidates[y], joins.sentences[x]
+        b = np.where(joins.called[y], self.leads[second], joins.sentences[y])
+        question = self.scores.vectors[0]
+        one, other = (
+            graph.passage_vectors[self.candidates.rows[first]],
+            graph.passage_vectors[self.candidates.rows[second]],
+        )
+        residual = _unit(question - (one @ question)[:, None] * one)
+        told = cover.told(cover.sentences, a, b)
+        whole = cover.told(cover.passages, first, second)
+        columns = [
+            joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
+            told.both, told.both - told.first, told.both - told.second, whole.both, whole.both - whole.first,
+            whole.both - whole.second, _weighed(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
+            (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
+            *self._step_columns(first, second, a, b), (residual * other).sum(axis=1),
+        ]  # fmt: skip
+        return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
+
+    def _step_columns(self, first: Numbers, second: Numbers, a: Numbers, b: Numbers) -> tuple[FloatMatrix, FloatMatrix]:
+        """How well the first answers a step and the second one that refers to it: by passages, by sentences."""
+        shares = self.candidates.shares[self.candidates.rows]
+        passages = sentences = np.zeros(len(first), dtype=np.float32)
+        for before, step in self.scores.queries.edges:
+            passages = np.maximum(passages, shares[first, before] + shares[second, step])
+            sentences = np.maximum(sentences, self.cosines[a, before] + self.cosines[b, step])
+        return passages, sentences
+
+    def _bridged_columns(self, names: Numbers, second: Numbers) -> FloatMatrix:
+        """The bridged query of the joining name that the second is nearest to: its cosine, its promise, what it gained."""
+        values = np.zeros((len(names), 3), dtype=np.float32)
+        cosines = self.scores.sentences[self.candidates.rows]
+        for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
+            near = column[second]
+            better = (names == bridge.name) & (near > values[:, 0])
+            gained = near - cosines[second, bridge.step]
+            values[better] = np.stack([near, np.full(len(near), bridge.promise), gained], axis=1)[better]
+        return values
+
+    def _carried(self, first: Numbers, second: Numbers, scored: FloatMatrix) -> FloatMatrix:
+        ranks = np.empty(len(scored), dtype=np.float32)
+        ranks[np.argsort(-scored, kind="stable")] = np.log1p(np.arange(len(scored)))
+        own = self.passages[:, [PASSAGE_FEATURES.index(name) for name in CARRIED]]
+        four = np.stack([scored[first], scored[second], ranks[first], ranks[second]], axis=1)
+        return np.concatenate([four, own[first], own[second]], axis=1).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The coverage of two texts together and of each."""
+
+    both: FloatMatrix
+    first: FloatMatrix
+    second: FloatMatrix
+
+
+class _Coverage:
+    """Which of the question's words are said where.
+
+    `said`: by each sentence; `sentences`: by each sentence or the title over it; `passages`: by each candidate or its title.
+    `weights` of the words add up to 1; so do those of `relation`, which leaves out the words of names.
+    """
+
+    def __init__(
+        self, scores: QuestionScores, rows: Numbers, sentences: NDArray[np.int32], of_sentence: Numbers
+    ) -> None:
+        graph, queries = scores.graph, scores.queries
+        stems = {stem(word): place for place, word in reversed(list(enumerate(queries.words)))}
+        found = scores.document_frequencies[list(stems.values())] if stems else np.zeros(0)
+        idf = np.log(1 + (graph.size - found + 0.5) / (found + 0.5))
+        in_names = {stem(word) for name in scores.asked for word in graph.names[name].split()}
+        relation = np.where([one in in_names for one in stems], 0.0, idf)
+        self.weights = (idf / max(idf.sum(), 1e-6)).astype(np.float32)
+        self.relation = (relation / max(relation.sum(), 1e-6)).astype(np.float32)
+        read = graph.passages.read(rows.tolist())
+        titles = _saying([read[row].title for row in rows.tolist()], list(stems))
+        self.said = _saying(graph.texts(sentences), list(stems))
+        self.sentences = self.said | titles[of_sentence]
+        self.passages = titles.copy()
+        np.logical_or.at(self.passages, of_sentence, self.said)
+
+    def told(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> _Told:
+        alone = _weighed(said, self.weights)
+        return _Told(_weighed(said[first] | said[second], self.weights), alone[first], alone[second])
+
+
+def _saying(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
+    """Whether each text has each stem: shape (texts, stems)."""
+    said = np.zeros((len(texts), len(stems)), dtype=bool)
+    words = [_WORD.findall(text) for text in texts]
+    place = {one: at for at, one in enumerate(stems)}
+    places = {word: place[one] for word, one in with_stems(set(chain.from_iterable(words)), stems).items()}
+    asked = frozenset(places)
+    for row, found in enumerate(words):
+        said[row, [places[word] for word in asked.intersection(found)]] = True
+    return said
+
+
+def _joined(joins: _Joins, telling: _Telling) -> tuple[Numbers, Numbers]:
+    """Ordered pairs of occurrences of one name, for two candidates the most telling: two arrays of places in `joins`.
+
+    A name that calls the second counts most, then one that calls the first; one that calls both joins nothing.
+    """
+    starts = np.searchsorted(joins.names, joins.names)
+    counts = np.searchsorted(joins.names, joins.names, "right") - starts
+    x, y = ranges(starts, counts)
+    one, other = joins.called[x], joins.called[y]
+    kept = (x != y) & ~(one & other) & (one | other | ~telling.common[x])
+    x, y, one, other = x[kept], y[kept], one[kept], other[kept]
+    worth = telling.worth[x] + np.where(other, 2, np.where(one, 1, 0))
+    keys = joins.candidates[x] * (int(joins.candidates.max(initial=0)) + 1) + joins.candidates[y]
+    order = np.lexsort((x, -worth, keys))
+    _, firsts = np.unique(keys[order], return_index=True)
+    best = order[firsts]
+    return x[best], y[best]
+
+
+def _weighed(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
+    """What is said in each row, by weight."""
+    shares: FloatMatrix = said.astype(np.float32) @ weights
+    return shares
+
+
+def _best(values: FloatMatrix, columns: list[int]) -> FloatMatrix:
+    """The highest of some columns in each row, 0 where there are none."""
+    return values[:, columns].max(axis=1) if columns else np.zeros(len(values), dtype=np.float32)
+
+
+def _unit(vectors: FloatMatrix) -> FloatMatrix:
+    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return scaled

@@ -1,0 +1,260 @@
+"""Passages joined by the names that their sentences share: what path search walks on.
+
+A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/mentions.py`); spellings that
+differ in case, accents and punctuation are one name, and dates and numbers are none. Names and vectors are mapped from the
+commit, and texts are read when they are asked for. Knows no question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Rows, ranges
+from hoptrail.corpus.names import NameList
+from hoptrail.corpus.numbers import rows_of
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.texts import Origins
+from hoptrail.corpus.vectors import Matrix
+from hoptrail.errors import NotBuilt
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.structures.called import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
+from hoptrail.structures.mentions import NAMES, TitleMentions
+from hoptrail.structures.names import MENTIONS
+from hoptrail.types import Kind, Unit
+
+
+@dataclass(frozen=True)
+class Postings:
+    """For each of so many rows a list of numbers: `values[starts[row]:starts[row + 1]]`, rising."""
+
+    starts: NDArray[np.int64]
+    values: Rows
+
+    @classmethod
+    def of(cls, rows: Rows, values: Rows, size: int) -> Postings:
+        """From pairs in any order; repeats count once."""
+        width = int(values.max(initial=0)) + 1
+        keys = np.sort(rows.astype(np.int64) * width + values)
+        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys  # faster than np.unique
+        return cls(np.searchsorted(keys, np.arange(size + 1) * width), (keys % width).astype(np.int32))
+
+    def at(self, row: int) -> Rows:
+        found: Rows = self.values[self.starts[row] : self.starts[row + 1]]
+        return found
+
+    def of_all(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.intp], Rows]:
+        """The lists of several rows one after the other, and for each number the place in `rows` it comes from."""
+        places, every = ranges(self.starts[rows], self.counts[rows])
+        return places, self.values[every]
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+
+class Passages(Sequence[Unit]):
+    """Passages by row, read when they are first asked for."""
+
+    def __init__(self, snapshot: Snapshot, numbers: Rows) -> None:
+        self._snapshot, self._numbers = snapshot, numbers
+        self._read: dict[int, Unit] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, row: int) -> Unit:  # type: ignore[override]
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        return self.read([row])[int(row)]
+
+    def read(self, rows: Iterable[int]) -> dict[int, Unit]:
+        """Some by row, read together, which costs less than one by one."""
+        wanted = list(map(int, rows))
+        missing = [row for row in wanted if row not in self._read]
+        if missing:
+            units = self._snapshot.texts.units(self._numbers[missing])
+            self._read |= zip(missing, units, strict=True)
+        return {row: self._read[row] for row in wanted}
+
+    def row(self, passage: str) -> int:
+        """The row of a passage by its id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        [found] = rows_of(self._snapshot.texts.numbers([passage]), self._numbers).tolist()
+        if found < 0:
+            raise KeyError(passage)
+        return int(found)
+
+
+class NamesByNumber(Sequence[str]):
+    """Names in alphabetical order, as they lie."""
+
+    def __init__(self, names: NameList) -> None:
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]
+        return self._names[int(number)].decode(errors="surrogatepass")
+
+
+class PassageGraph:
+    """Passages, sentences and names by number: passages and sentences in the order of adding, names in alphabetical order. Use
+    `of`.
+
+    `titles[p]` is the name that passage p is called by, or -1; `owners` are the passages that a name calls, without those of
+    names that too many have. Where sentences run over the borders of passages they belong to none.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        passages, sentences = (snapshot.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
+        self._keys = snapshot.names.of(NAMES)
+        self.passages = Passages(snapshot, passages.numbers)
+        self.names = NamesByNumber(self._keys)
+        self.size = len(passages.numbers)
+        self.passage_vectors: Matrix = snapshot.vectors.matrix(Kind.PASSAGE)
+        self.sentence_vectors: Matrix = snapshot.vectors.matrix(Kind.SENTENCE)
+        self.passage_of = _holders(passages, sentences)
+        """Sentence to passage, -1 for none."""
+        starts = passages.starts[self.passage_of]
+        self.spans = np.stack([sentences.starts - starts, sentences.ends - starts], axis=1)
+        """Sentence to its characters within the passage."""
+        named = np.repeat(np.arange(len(self._keys), dtype=np.int32), np.diff(self._keys.starts))
+        self._enter_titles(named, rows_of(self._keys.units, passages.numbers))
+        self._enter_sayings(named, rows_of(self._keys.units, sentences.numbers))
+
+    def _enter_titles(self, named: Rows, rows: NDArray[np.intp]) -> None:
+        called = rows >= 0
+        many = np.bincount(named[called], minlength=len(self._keys))
+        called &= many[named] <= MOST_NAMESAKES
+        self.titles = np.full(self.size, -1, np.int32)
+        self.titles[rows[called]] = named[called]
+        self.owners = Postings.of(named[called], rows[called].astype(np.int32), len(self._keys))
+        """Name to passages."""
+
+    def _enter_sayings(self, named: Rows, rows: NDArray[np.intp]) -> None:
+        inside = rows >= 0
+        inside[inside] = self.passage_of[rows[inside]] >= 0
+        named, said = named[inside], rows[inside].astype(np.int32)
+        self.names_in = Postings.of(said, named, len(self.passage_of))
+        """Sentence to names."""
+        self.namers = Postings.of(named, self.passage_of[said], len(self._keys))
+        """Name to passages whose sentences name it."""
+        self.counts = self.namers.counts
+        """How many passages have a name in their sentences."""
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> PassageGraph:
+        """That of a snapshot, made once.
+
+        Raises:
+            NotBuilt: there are passages and no sentences, so that the structures are not built; or an earlier version of
+                hoptrail built them, which stored no names.
+        """
+        wanted = TitleMentions().fingerprint
+        if snapshot.head.structures.get(MENTIONS, wanted) != wanted:
+            raise NotBuilt(
+                f"the structure `mentions` of {snapshot.folder} was built by an earlier version of hoptrail. Run `hoptrail index "
+                f"--index {snapshot.folder} --for trail` once: nothing is encoded again."
+            )
+        if snapshot.count(Kind.PASSAGE) and not snapshot.count(Kind.SENTENCE):
+            raise NotBuilt(
+                f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
+                "`sentences`, `extractions` and `mentions` first."
+            )
+        return snapshot.derived(cls.__name__, lambda: cls(snapshot))
+
+    @cached_property
+    def scanner(self) -> TitleScanner:
+        """Finds the titles of passages in a question."""
+        return TitleScanner(_Titles(self))
+
+    @cached_property
+    def sentences(self) -> Postings:
+        """Passage to sentences."""
+        inside = np.flatnonzero(self.passage_of >= 0).astype(np.int32)
+        return Postings.of(self.passage_of[inside], inside, self.size)
+
+    @cached_property
+    def named_by(self) -> Postings:
+        """Passage to the names in its sentences, and its own."""
+        names, passages = _pairs(self.namers)
+        own = np.flatnonzero(self.titles >= 0).astype(np.int32)
+        rows = np.concatenate([passages, own])
+        return Postings.of(rows, np.concatenate([names, self.titles[own]]), self.size)
+
+    @cached_property
+    def positions(self) -> Rows:
+        """Sentence to its place in the text of its passage, from 0."""
+        order = np.lexsort((self.spans[:, 0], self.passage_of))
+        ordered = self.passage_of[order]
+        places = np.empty(len(order), dtype=np.int32)
+        places[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        return places
+
+    def number(self, name: str) -> int:
+        """The number of a name by its key, -1 where no passage names it or is called so."""
+        number = self._keys.row(name)
+        return number if number >= 0 and (self.counts[number] or self.owners.counts[number]) else -1
+
+    def begins(self, start: str) -> bool:
+        """Whether a name begins so."""
+        return self._keys.begins(start)
+
+    def texts(self, sentences: NDArray[np.integer]) -> list[str]:
+        """The texts of sentences, whose passages are read together."""
+        holders, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
+        whole = {row: unit.text for row, unit in self.passages.read(set(holders)).items()}
+        return [whole[row][start:end] for row, (start, end) in zip(holders, spans, strict=True)]
+
+    def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
+        """The highest score among each passage's sentences, -1 where it has none: (sentences, n) to (passages, n)."""
+        best = np.full((self.size, scores.shape[1]), -1, dtype=np.float32)
+        some = self.sentences.counts > 0
+        if some.any():
+            best[some] = np.maximum.reduceat(scores[self.sentences.values], self.sentences.starts[:-1][some], axis=0)
+        return best
+
+
+class _Titles:
+    """The names that call passages. Satisfies `structures.called.Names`."""
+
+    def __init__(self, graph: PassageGraph) -> None:
+        self._graph = graph
+
+    def __contains__(self, key: str, /) -> bool:
+        number = self._graph.number(key)
+        return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts[number])
+
+    def longest(self, first: str) -> int:
+        """See `Names.longest`: somewhat more."""
+        if self._graph.begins(f"{first} "):
+            return MOST_WORDS
+        return int(self._graph.number(first) >= 0)
+
+
+def _holders(passages: Origins, sentences: Origins) -> Rows:
+    """Of each sentence the row of the passage that holds all of it, -1 where none does."""
+    if not len(passages.numbers):
+        return np.full(len(sentences.numbers), -1, np.int32)
+    places = passages.documents.astype(np.int64) << 32 | passages.starts
+    order = np.argsort(places, kind="stable")
+    before = (
+        np.searchsorted(places[order], sentences.documents.astype(np.int64) << 32 | sentences.starts, side="right") - 1
+    )
+    holders = order[np.maximum(before, 0)]
+    inside = (before >= 0) & (passages.documents[holders] == sentences.documents)
+    return np.where(inside & (sentences.ends <= passages.ends[holders]), holders, -1).astype(np.int32)
+
+
+def _pairs(postings: Postings) -> tuple[Rows, Rows]:
+    rows = np.repeat(np.arange(len(postings.starts) - 1), postings.counts).astype(np.int32)
+    return rows, postings.values

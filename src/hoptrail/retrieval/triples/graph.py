@@ -1,0 +1,180 @@
+"""The graph of triples around a question, made when it is asked: from the triples most like its own, step by step to others.
+
+CompRAG's "just-in-time local graph". A step follows likeness (the nearest triples, as the poster does) or shared entities (from a
+triple about Orla Finch to what else is said of her, which makes it a graph of hops and not a halo of paraphrases). Passages take
+the scores of their triples. Nothing is stored; who speaks of what is `space.py`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.language.triples.questions import QuestionTriples
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.pagerank import Walk
+from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.triples.space import RELATION, TripleSpace
+from hoptrail.types import Hit, Kind, Ranking
+
+CHANNEL = "triples"
+
+TripleLink = Literal["similarity", "entity"]
+PassageScore = Literal["max", "sum", "pagerank"]
+
+
+@dataclass(frozen=True, slots=True)
+class TripleGraphSettings:
+    """How far the graph goes and what a passage is worth.
+
+    For each of the question's patterns the `seed_k` nearest triples are where it is entered; from each triple of a step
+    `branching_k` others are reached along `links`, `depth` - 1 times. A step goes on from at most `beam` triples, the best.
+    Entities of more than `entity_most` triples link nothing. A triple reached is worth what it was reached from, times its
+    likeness to that (for `similarity`) or to a relation of the question (for `entity`, never less than `least_relation`). A
+    passage's score is the best of its triples', or their sum; or the sum of their PageRank with the seeds' scores as reset and
+    `damping`.
+    """
+
+    depth: int = 2
+    seed_k: int = 10
+    branching_k: int = 8
+    links: tuple[TripleLink, ...] = ("entity",)
+    score: PassageScore = "max"
+    beam: int = 100
+    entity_most: int = 200
+    least_relation: float = 0.3
+    damping: float = 0.85
+
+    def __post_init__(self) -> None:
+        if min(self.depth, self.seed_k, self.branching_k, self.beam, self.entity_most) < 1:
+            raise ValueError("depth, seed_k, branching_k, beam and entity_most are at least 1")
+        if not 0 <= self.least_relation <= 1 or not 0 <= self.damping < 1:
+            raise ValueError("least_relation lies between 0 and 1, damping is at least 0 and below 1")
+
+
+@dataclass
+class LocalGraph:
+    """Triples (by row) with their scores; `seeds` are those it was entered by; edges lead from a triple to one it reached."""
+
+    scores: dict[int, float] = field(default_factory=dict)
+    seeds: dict[int, float] = field(default_factory=dict)
+    edges: dict[tuple[int, int], float] = field(default_factory=dict)
+
+
+def search_triples(
+    corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings
+) -> Ranking:
+    """The `limit` best passages by their triples; none where the question or the corpus has none."""
+    graph = local_graph(space, asked, settings)
+    scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
+    worth = best_passages(space, scores, limit, added=settings.score != "max")
+    return ranked_passages(corpus, worth, CHANNEL)
+
+
+def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
+    """The graph around a question."""
+    graph = LocalGraph()
+    if not asked.patterns or not len(space.triples):
+        return graph
+    for found in space.nearest(space.vectors_of(asked.patterns), settings.seed_k):
+        for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+            if score > graph.seeds.get(row, 0.0):
+                graph.seeds[row] = score
+    graph.scores = dict(graph.seeds)
+    steps = _Steps(space, asked.relations, settings)
+    frontier = _best(graph.seeds, settings.beam)
+    for _ in range(settings.depth - 1):
+        reached: dict[int, float] = {}
+        for source, target, weight in steps.along(frontier, graph.scores.keys()):
+            score = graph.scores[source] * weight
+            graph.edges[source, target] = max(weight, graph.edges.get((source, target), 0.0))
+            reached[target] = max(score, reached.get(target, 0.0))
+        graph.scores |= reached
+        frontier = _best(reached, settings.beam)
+    return graph
+
+
+def best_passages(
+    space: TripleSpace, scores: Mapping[int, float], limit: int, *, added: bool = False
+) -> dict[str, float]:
+    """Ids of the `limit` best passages with their scores: the best of their triples' `scores` (by row), or the sum."""
+    worth: dict[str, float] = {}
+    for row, score in sorted(scores.items()):
+        place = int(space.triples.passages[row])
+        if place >= 0:
+            name = space.triples.passage_ids[place]
+            before = worth.get(name, 0.0)
+            worth[name] = before + score if added else max(before, score)
+    return dict(sorted(worth.items(), key=lambda item: (-item[1], item[0]))[:limit])
+
+
+def ranked_passages(corpus: Corpus, worth: Mapping[str, float], channel: str) -> Ranking:
+    """The passages of these ids as hits."""
+    return ranked(Hit(unit, worth[unit.id], channel) for unit in corpus.snapshot.units(Kind.PASSAGE, worth.keys()))
+
+
+def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
+    """Personalised PageRank over the edges, both ways, with the seeds' scores as reset. Sums to 1."""
+    rows = sorted(graph.scores)
+    places = {row: place for place, row in enumerate(rows)}
+    if not rows:
+        return {}
+    ends = np.array([(places[a], places[b]) for a, b in graph.edges], dtype=np.intp).reshape(-1, 2)
+    walk = Walk.along(ends[:, 0], ends[:, 1], np.array(list(graph.edges.values())), len(rows))
+    ranks = walk.ranks(np.array([graph.seeds.get(row, 0.0) for row in rows]), damping)
+    return dict(zip(rows, ranks.tolist(), strict=True))
+
+
+class _Steps:
+    """One step further along the links of the settings."""
+
+    def __init__(self, space: TripleSpace, relations: Sequence[str], settings: TripleGraphSettings) -> None:
+        self._space = space
+        self._settings = settings
+        self._relations = space.encoded(relations, RELATION) if relations else None
+
+    def along(self, frontier: Sequence[int], seen: Collection[int]) -> Iterator[tuple[int, int, float]]:
+        """From, to and weight of every link to a triple that has not been seen."""
+        known = np.zeros(len(self._space.triples), dtype=bool)
+        known[list(seen)] = True
+        if "similarity" in self._settings.links and frontier:
+            yield from self._alike(frontier, known)
+        if "entity" in self._settings.links:
+            for source in frontier:
+                yield from self._sharing(source, known)
+
+    def _alike(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
+        nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
+        for source, found in zip(frontier, nearest, strict=True):
+            for target, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+                if score > 0:
+                    yield source, target, score
+
+    def _sharing(self, source: int, known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
+        triples = self._space.triples
+        around = [triples.entities[key] for key in triples.named_by(source)]
+        around = [rows for rows in around if len(rows) <= self._settings.entity_most]
+        if not around:
+            return
+        rows = np.unique(np.concatenate(around))
+        rows = rows[~known[rows]]
+        weights = np.maximum(self._likeness(rows), self._settings.least_relation)
+        best = np.lexsort((rows, -weights))[: self._settings.branching_k]
+        for target, weight in zip(rows[best].tolist(), weights[best].tolist(), strict=True):
+            yield source, target, weight
+
+    def _likeness(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of each triple the highest cosine of its relation with one of the question's."""
+        if self._relations is None or not len(rows):
+            return np.zeros(len(rows), dtype=np.float32)
+        own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
+        likeness: NDArray[np.float32] = (own @ self._relations.T).max(axis=1)
+        return likeness
+
+
+def _best(scores: dict[int, float], count: int) -> list[int]:
+    return [row for row, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:count]]

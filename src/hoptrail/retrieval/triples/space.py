@@ -1,0 +1,207 @@
+"""The composed vectors of triples, and searching them.
+
+Made when first needed and kept with the snapshot: a composition costs seconds, and another one needs nothing built anew. Search
+is an exact product. Chooses no way through the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Rows
+from hoptrail.errors import NotBuilt
+from hoptrail.language.tasks import Triple
+from hoptrail.language.triples.questions import Pattern
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
+from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.units.dense import top_rows
+from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.triples import said, slot_id
+from hoptrail.text.lemmas import lemmatised
+from hoptrail.types import Kind
+
+SUBJECT, RELATION, OBJECT = range(SLOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class TripleSpaceSettings:
+    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them). What stands in the
+    slots that a pattern leaves open is `open_slots`; with nothing, they are left out.
+    """
+
+    composition: CompositionSettings = field(default_factory=CompositionSettings)
+    lemmatise: bool = False
+    open_slots: str = ""
+
+    @property
+    def wants(self) -> str:
+        """The setting of the structure without which the index does not hold what is compared; empty where it always does."""
+        if self.composition.method == "text":
+            return "texts"
+        return "lemmas" if self.lemmatise else ""
+
+
+def how_to_add(setting: str) -> str:
+    return f"Set {setting} = true under [structures.{TRIPLES}] and index again: it is added to what is there."
+
+
+class SlotVectors:
+    """The stored vectors of triples' slots."""
+
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
+        mirror = corpus.snapshot.search.vectors(Kind.SLOT)
+        self.vectors = mirror.matrix
+        self._numbers = {name: row for row, name in enumerate(mirror.ids)}
+        self._folder = corpus.snapshot.folder
+        self._settings = settings
+        self._triples = triples
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Of each triple the rows of its slots' vectors: shape (n, 3)."""
+        written = lemmatised if self._settings.lemmatise else str
+        looked_up: dict[str, int] = {}
+        for slot in dict.fromkeys(slot for slots in self._triples.slots for slot in slots):
+            looked_up[slot] = self.row(written(slot), "lemmas")
+        rows = [[looked_up[slot] for slot in slots] for slots in self._triples.slots]
+        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
+
+    @cached_property
+    def means(self) -> FloatMatrix:
+        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
+        dimension = self.vectors.shape[1]
+        if not self._settings.composition.centred or not len(self._triples):
+            return np.zeros((SLOTS, dimension), dtype=np.float32)
+        counts = [np.bincount(column, minlength=len(self.vectors)) for column in self.rows.T]
+        return np.stack([(count / len(self._triples)).astype(np.float32) @ self.vectors for count in counts])
+
+    def of(self, rows: NDArray[np.intp]) -> FloatMatrix:
+        """The vectors of slots as they are composed, from rows of shape (n, 3): shape (n, 3, dimension)."""
+        return unit_length(self.vectors[rows] - self.means)
+
+    def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
+        """The vectors of slots in one place: shape (n, dimension)."""
+        return unit_length(self.vectors[rows] - self.means[place])
+
+    def row(self, text: str, setting: str) -> int:
+        """The row of a text's vector.
+
+        Raises:
+            NotBuilt: there is none; `setting` of the structure makes the index hold it.
+        """
+        row = self._numbers.get(slot_id(text))
+        if row is None:
+            raise NotBuilt(f"{self._folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
+        return row
+
+
+class TripleSpace:
+    """The composed vectors of triples, and of patterns in the same space. Use `of`."""
+
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
+        self.triples = triples
+        self.settings = settings
+        self._corpus = corpus
+        self.slots = SlotVectors(corpus, settings, triples)
+        self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
+
+    @classmethod
+    def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
+        """That of all triples, made once a snapshot.
+
+        Raises:
+            NotBuilt: the index does not hold what the settings compare.
+        """
+        triples = StoredTriples.of(corpus.snapshot)
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.unleased, settings, triples))
+
+    @property
+    def _by_text(self) -> bool:
+        return self.settings.composition.method == "text"
+
+    @cached_property
+    def matrix(self) -> FloatMatrix:
+        """One vector of length 1 a triple: shape (n, length of the composition)."""
+        return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
+
+    def _composed(self) -> FloatMatrix:
+        composition = self.settings.composition
+        if self._by_text:
+            return unit_length(self._texts - self.text_mean)
+        everything = np.ones((BLOCK, SLOTS), dtype=bool)
+        made = np.empty((len(self.triples), length_of(self.slots.vectors.shape[1], composition)), dtype=np.float32)
+        for start in range(0, len(made), BLOCK):
+            slots = self.slots.of(self.slots.rows[start : start + BLOCK])
+            made[start : start + BLOCK] = compose(slots, everything[: len(slots)], composition)
+        return made
+
+    def encoded(self, texts: Sequence[str], place: int) -> FloatMatrix:
+        """Texts as if they stood in one slot: shape (n, dimension)."""
+        written = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
+        distinct = list(dict.fromkeys(written))
+        rows = {text: row for row, text in enumerate(distinct)}
+        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in written]]
+        return unit_length(vectors - self.slots.means[place])
+
+    def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
+        """The vectors of their slots, 0 for open ones, and which are not open: shapes (n, 3, dimension) and (n, 3)."""
+        vectors = np.zeros((len(patterns), SLOTS, self.slots.vectors.shape[1]), dtype=np.float32)
+        known = np.array([[slot is not None for slot in pattern.slots] for pattern in patterns], dtype=bool)
+        for place in range(SLOTS):
+            texts = [slot for pattern in patterns if (slot := pattern.slots[place]) is not None]
+            if texts:
+                vectors[known[:, place], place] = self.encoded(texts, place)
+        return vectors, known
+
+    def vectors_of(self, patterns: Sequence[Pattern]) -> FloatMatrix:
+        """One vector a pattern: shape (len(patterns), length of the composition)."""
+        if filler := self.settings.open_slots:
+            patterns = [Pattern(*(slot or filler for slot in pattern.slots)) for pattern in patterns]
+        if self._by_text:
+            texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
+            return unit_length(self._corpus.encoder.encode(texts) - self.text_mean)
+        return compose(*self.known(patterns), self.settings.composition)
+
+    def nearest(self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None) -> list[Found]:
+        """Of each vector the `limit` nearest triples, those marked in `without` (shape (n,)) left out."""
+        scores = vectors @ self.matrix.T
+        if without is not None:
+            scores[:, without] = -np.inf
+        return [_best(row, limit) for row in scores]
+
+    def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
+        """The distinct texts that stand in one slot, and their vectors there: shape (len(texts), dimension)."""
+        if place not in self._vocabularies:
+            rows, firsts = np.unique(self.slots.rows[:, place], return_index=True)
+            texts = [self.triples.slots[first][place] for first in firsts.tolist()]
+            self._vocabularies[place] = texts, self.slots.at(rows, place)
+        return self._vocabularies[place]
+
+    @cached_property
+    def _texts(self) -> FloatMatrix:
+        return self.slots.vectors[[self.slots.row(said(Triple(*slots)), "texts") for slots in self.triples.slots]]
+
+    @cached_property
+    def text_mean(self) -> FloatMatrix:
+        centred = self.settings.composition.centred and len(self.triples) > 0
+        return self._texts.mean(axis=0) if centred else np.zeros(self.slots.vectors.shape[1], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows of triples by falling score, then rising row; arrays of one length."""
+
+    rows: Rows
+    scores: NDArray[np.float32]
+
+
+def _best(scores: FloatMatrix, limit: int) -> Found:
+    rows = np.array([row for row in top_rows(scores, limit) if scores[row] > -np.inf], dtype=np.int32)
+    return Found(rows, scores[rows].astype(np.float32))

@@ -1,0 +1,254 @@
+"""Path search in a small world: queries, the graph of names, candidates and their features, paths to a hit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.paths.candidates import CandidateSettings, names_asked
+from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES
+from hoptrail.retrieval.paths.graph import PassageGraph, Postings
+from hoptrail.retrieval.paths.queries import PathQueries, stretches
+from hoptrail.retrieval.paths.scoring import (
+    LINKED_FEATURES,
+    best_places,
+    in_order,
+    linked_features,
+    read_scorer,
+    stored_scorer,
+    write_scorer,
+)
+from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, PathSettings, describe, find_paths, search_paths
+from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.names import MENTIONS
+from hoptrail.structures.sentences import Sentences
+from hoptrail.types import Document
+from structures.site import Site
+from world import FACTS, HashingEncoder, make_document
+
+QUESTION = "Which river flows through the birthplace of the designer of the Tallow Bridge?"
+STRUCTURES = (Extractions(), Sentences(), TitleMentions())
+
+
+def opened(folder: Path, documents: list[Document], *, complete: bool = True) -> Corpus:
+    site = Site(folder)
+    site.build(*(STRUCTURES if complete else ()), add=documents, language=OfflineLanguage())
+    return Corpus(site.snapshot, HashingEncoder)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    documents = [make_document(title, text) for title, text in FACTS.items()]
+    return opened(tmp_path_factory.mktemp("paths"), documents)
+
+
+@pytest.fixture(scope="module")
+def graph(corpus: Corpus) -> PassageGraph:
+    return PassageGraph.of(corpus.snapshot)
+
+
+def test_a_question_is_asked_whole_by_steps_and_by_stretches() -> None:
+    queries = PathQueries.of(
+        QUESTION, ["Who designed the Tallow Bridge?", "Where was #1 born?", "Which river is in #2?"]
+    )
+    assert queries.texts == (
+        QUESTION,
+        "Who designed the Tallow Bridge?",
+        "Where was born?",
+        "Which river is in ?",
+    )
+    assert queries.edges == ((1, 2), (2, 3))
+    assert (queries.standing, queries.referring) == ((1,), (2, 3))
+    assert queries.bridged(2, "orla finch") == "Where was orla finch born?"
+    assert queries.bridged(0, "orla finch") == f"{QUESTION} orla finch"
+
+
+def test_one_step_is_no_decomposition_and_false_references_lead_nowhere() -> None:
+    assert PathQueries.of("Who is Orla Finch?", ["Who is Orla Finch?"]).texts == ("Who is Orla Finch?",)
+    assert PathQueries.of("Odd?", ["What is #9?", "What is #2?"]).edges == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        (
+            "Which firm built the iron quay in Dunmere, and which painter drew the frozen harbour?",
+            ("Which firm built the iron quay in Dunmere", "and painter drew the frozen harbour"),
+        ),
+        ("Who designed the Tallow Bridge?", ()),
+        ("", ()),
+        ("?!", ()),
+    ],
+)
+def test_stretches_lie_between_punctuation_and_conjunctions(question: str, found: tuple[str, ...]) -> None:
+    assert stretches(question) == found
+
+
+def test_postings_give_what_was_entered_once() -> None:
+    postings = Postings.of(np.array([2, 0, 2, 2], np.int32), np.array([7, 1, 3, 7], np.int32), 4)
+    assert [postings.at(row).tolist() for row in range(4)] == [[1], [], [3, 7], []]
+    places, values = postings.of_all(np.array([2, 1, 0]))
+    assert (places.tolist(), values.tolist()) == ([0, 0, 2], [3, 7, 1])
+    nothing = Postings.of(np.zeros(0, np.int32), np.zeros(0, np.int32), 2)
+    assert nothing.of_all(np.array([0, 1]))[1].tolist() == []
+
+
+def test_passages_are_joined_by_the_names_in_their_sentences(graph: PassageGraph) -> None:
+    title = {unit.title: row for row, unit in enumerate(graph.passages)}
+    wrenmouth = graph.number("wrenmouth")
+    assert graph.owners.at(wrenmouth).tolist() == [title["Wrenmouth"]]
+    assert {graph.passages[row].title for row in graph.namers.at(wrenmouth)} >= {"Orla Finch", "Wrenmouth"}
+    assert graph.number("1871") == -1
+    assert graph.number("nobody") == -1
+    for sentence, passage in enumerate(graph.passage_of):
+        assert graph.texts(np.array([sentence]))[0] in graph.passages[passage].text
+    isk = graph.sentences.at(title["Isk"])
+    first = graph.texts(isk[graph.positions[isk] == 0])
+    assert first == ["The Isk is a river."]
+
+
+def test_a_question_names_what_some_passage_names(graph: PassageGraph) -> None:
+    names = {graph.names[number] for number in names_asked("Did Orla Finch of Nowhere see Dunmere?", graph)}
+    assert names == {"orla finch", "dunmere"}
+
+
+def test_features_are_finite_and_as_many_as_their_names(corpus: Corpus) -> None:
+    for question in (QUESTION, "Dunmere?", "???", "川"):
+        described = describe(corpus, question, CandidateSettings())
+        assert described is not None
+        first = described.passages[:, 0]
+        pairs = described.pairs(best_places(first), first)
+        linked = linked_features(described, first, pairs, pairs.values[:, 0])
+        assert described.passages.shape == (len(described.candidates.rows), len(PASSAGE_FEATURES))
+        assert pairs.values.shape == (len(pairs.first), len(PAIR_FEATURES))
+        assert linked.shape == (len(first), len(LINKED_FEATURES))
+        for values in (described.passages, pairs.values, linked):
+            assert np.isfinite(values).all()
+        assert (pairs.first != pairs.second).all()
+
+
+def test_a_pair_is_joined_by_the_name_that_calls_the_second(corpus: Corpus) -> None:
+    described = describe(corpus, QUESTION, CandidateSettings())
+    assert described is not None
+    first = described.passages[:, 0]
+    pairs, graph = described.pairs(best_places(first), first), described.scores.graph
+    titles = [graph.passages[row].title for row in described.candidates.rows]
+    joined = {
+        (titles[a], titles[b]): (graph.names[name], graph.texts(np.array([sentence]))[0])
+        for a, b, name, sentence in zip(pairs.first, pairs.second, pairs.names, pairs.sentences, strict=True)
+    }
+    assert joined["Orla Finch", "Wrenmouth"] == ("wrenmouth", "Orla Finch was born in Wrenmouth.")
+    assert ("Lindeth", "Dunmere") not in joined
+
+
+def test_a_passage_that_the_question_does_not_name_is_reached_by_names(corpus: Corpus) -> None:
+    found = find_paths(corpus, QUESTION, 4)
+    titles = [path.hit.unit.title for path in found]
+    assert {"Tallow Bridge", "Orla Finch", "Wrenmouth"} <= set(titles)
+    for path in found:
+        assert path.hit.unit == path.passages[-1]
+        assert len(path.crossings) == len(path.passages) - 1
+        assert path.hit.channel == (BRIDGE if path.crossings else DIRECT)
+        assert 0 <= path.likelihood <= 1
+    assert any(path.crossings for path in found)
+
+
+def test_a_crossing_shows_the_sentence_that_names_what_comes_next(corpus: Corpus) -> None:
+    documents = corpus.documents({unit.document for unit in PassageGraph.of(corpus.snapshot).passages})
+    for path in find_paths(corpus, QUESTION, 6, PathSettings(least_link=0)):
+        for before, crossing in zip(path.passages, path.crossings, strict=False):
+            if crossing.sentence is not None:
+                said = documents[crossing.sentence.document].slice(crossing.sentence)
+                assert before.sources[0].covers(crossing.sentence)
+                assert crossing.name.split()[-1] in said.lower()
+
+
+def test_scores_fall_and_the_same_question_gives_the_same(corpus: Corpus) -> None:
+    ranking = search_paths(corpus, QUESTION, 6)
+    scores = [hit.score for hit in ranking]
+    assert scores == sorted(set(scores), reverse=True)
+    assert len({hit.unit.id for hit in ranking}) == len(ranking)
+    assert ranking == search_paths(corpus, QUESTION, 6)
+    assert ranking[:2] == search_paths(corpus, QUESTION, 2)
+
+
+def test_after_the_sure_ones_the_direct_order_takes_turns(corpus: Corpus) -> None:
+    described = describe(corpus, QUESTION, CandidateSettings())
+    assert described is not None
+    judged = stored_scorer().judge(described)
+    by_score = in_order(described, judged, len(judged.scores))
+    assert [judged.scores[place] for place in by_score] == sorted(judged.scores, reverse=True)
+    direct = described.candidates.direct[described.candidates.rows]
+    hedged = in_order(described, judged, 1)
+    assert hedged[0] == by_score[0]
+    assert direct[hedged[1]] == max(direct[place] for place in by_score[1:])
+    assert sorted(hedged) == sorted(by_score)
+
+
+def test_longest_path_and_given_steps_are_kept(corpus: Corpus) -> None:
+    for path in find_paths(corpus, QUESTION, 6, PathSettings(most_hops=1)):
+        assert (len(path.passages), path.hit.channel) == (1, DIRECT)
+    steps = ["Who designed the Tallow Bridge?", "Where was #1 born?", "Which river flows through #2?"]
+    titles = [hit.unit.title for hit in search_paths(corpus, QUESTION, 4, steps=steps)]
+    assert {"Tallow Bridge", "Orla Finch", "Wrenmouth"} <= set(titles)
+
+
+def test_without_bridges_nothing_is_asked_twice(corpus: Corpus) -> None:
+    settings = PathSettings(CandidateSettings(bridges=0))
+    assert len(search_paths(corpus, QUESTION, 3, settings)) == 3
+
+
+def test_nothing_is_found_in_nothing_and_missing_structures_are_named(
+    tmp_path: Path, documents: list[Document]
+) -> None:
+    site = Site(tmp_path / "emptied")
+    site.build(*STRUCTURES, add=documents, language=OfflineLanguage())
+    site.build(*STRUCTURES, remove=documents, language=OfflineLanguage())
+    assert search_paths(Corpus(site.snapshot, HashingEncoder), QUESTION, 5) == ()
+    with pytest.raises(IndexUnavailable, match="mentions"):
+        search_paths(opened(tmp_path / "bare", documents, complete=False), QUESTION, 5)
+
+
+def test_documents_without_title_or_sentence_do_no_harm(tmp_path: Path, documents: list[Document]) -> None:
+    odd = [
+        make_document("", "Orla Finch kept bees. The Isk is cold."),
+        make_document("Wrenmouth (song)", "***"),
+        make_document("***", "Dunmere is far."),
+        make_document("1871", "A year."),
+    ]
+    corpus = opened(tmp_path, [*documents, *odd])
+    for question in (QUESTION, "Who kept bees in 1871?", "Wrenmouth"):
+        ranking = search_paths(corpus, question, 20)
+        assert len({hit.unit.id for hit in ranking}) == len(ranking) > 1
+    only_odd = opened(tmp_path / "odd", odd[1:2] + odd[3:])
+    assert [hit.unit.title for hit in search_paths(only_odd, "Which year?", 5)]
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(UsageError, match="candidates"):
+        CandidateSettings(candidates=0)
+    with pytest.raises(UsageError, match="most_hops"):
+        PathSettings(most_hops=0)
+
+
+def test_the_scorer_in_the_package_is_small_and_survives_writing() -> None:
+    scorer = stored_scorer()
+    content = write_scorer(scorer)
+    assert len(content) < 1_000_000
+    values = np.random.default_rng(1).random((20, len(PAIR_FEATURES))).astype(np.float32)
+    assert read_scorer(content).pair.log_odds(values).tolist() == scorer.pair.log_odds(values).tolist()
+
+
+def test_names_of_an_earlier_version_are_asked_to_be_built_again(corpus: Corpus) -> None:
+    with Snapshot.open(corpus.snapshot.folder) as snapshot:
+        snapshot.head = replace(snapshot.head, structures={**snapshot.head.structures, MENTIONS: "1"})
+        with pytest.raises(NotBuilt, match="hoptrail index"):
+            PassageGraph.of(snapshot)
