@@ -11,13 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from hoptrail.contents import Contents, contents_of
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.register import Withdrawn
-from hoptrail.corpus.repairing import damage, files_of_index
 from hoptrail.corpus.sharing import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.late import OpenedLate
@@ -26,8 +22,6 @@ from hoptrail.notebook import documents_html
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
-from hoptrail.settings import Settings
-from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Answer, Ranking
 
 if TYPE_CHECKING:
@@ -111,6 +105,8 @@ class Index:
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
+        from hoptrail.syncing import ReadingOptions
+
         options = ReadingOptions(keep_lines, self.settings.sync if sync is None else sync, rebuild)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, limits, options, on)
@@ -241,6 +237,8 @@ class Index:
 
     def contents(self) -> Contents:
         """What is in the index."""
+        from hoptrail.contents import contents_of
+
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
 
@@ -251,6 +249,8 @@ class Index:
             IndexDamaged: names the first that is missing or altered, or does not belong.
             IndexUnavailable: there is no index here.
         """
+        from hoptrail.corpus.repairing import damage, files_of_index
+
         found = damage(self.folder)
         if found:
             raise IndexDamaged(

@@ -120,7 +120,7 @@ def test_what_is_not_committed_is_forgotten(tmp_path: Path, monkeypatch: pytest.
     files = sorted(path.name for path in (tmp_path / ARRAYS).iterdir())
     with writing_rows(tmp_path) as writer:
         add(writer, made(2, seed=7))
-        assert len(writer.snapshot().documents) == 5
+        assert len(writer.snapshot().register) == 5
         with Snapshot.open(tmp_path) as snapshot:
             assert len(snapshot.register) == 3
     assert sorted(path.name for path in (tmp_path / ARRAYS).iterdir()) == files

@@ -12,7 +12,6 @@ from hoptrail.corpus.sharing import Lease
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Document
 
 if TYPE_CHECKING:

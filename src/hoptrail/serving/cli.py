@@ -57,8 +57,6 @@ from hoptrail.serving.options import (
     without_failed_tasks_logged,
 )
 from hoptrail.serving.output import OutputRefused, silence, standard_output
-from hoptrail.settings import load_settings
-from hoptrail.syncing import IndexingReport
 
 if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
@@ -301,6 +299,7 @@ def doctor(
 ) -> None:
     """Whether the chat endpoint, its model, its reply formats and the embeddings work, and what to do if not."""
     from hoptrail.serving.doctor import examine
+    from hoptrail.settings import load_settings
 
     harmed = False
     for check in examine(load_settings(settings), folder):
@@ -313,7 +312,7 @@ def doctor(
 @app.command(rich_help_panel=UPKEEP)
 def settings(settings: SettingsFile = None) -> None:
     """Every setting with the value in force, as the TOML that sets it."""
-    from hoptrail.settings import to_toml
+    from hoptrail.settings import load_settings, to_toml
 
     print(to_toml(load_settings(settings)), end="")  # noqa: T201
 

@@ -23,7 +23,6 @@ from hoptrail.language.late import CHAT
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain, unfinished
-from hoptrail.settings import Settings, load_settings
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
 
 def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
     """Settings with another language, whose replies are kept in `folder`."""
+    from hoptrail.settings import load_settings
+
     loaded = load_settings(file)
     if language is not None:
         from hoptrail.language.opening import LanguageContext, open_language

@@ -17,11 +17,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from hoptrail.contents import Contents
-from hoptrail.corpus.register import Withdrawn
 from hoptrail.errors import DocumentError
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
