@@ -34,6 +34,7 @@ TABLES = (
 """Those that compare systems by their answers, but for `hirag-5`, which compares two corpora that are not at hand."""
 WITH_PASSAGES = {"2wiki": "2wiki_context"}
 """Where the questions of a set come with their passages, if not in its own folder."""
+BY_RULES = "offline rules and the local encoder; "
 BEFORE = " before: "
 """What stands before how the values were made that a row had already."""
 SHARES = ("em", "f1", "precision", "recall")
@@ -139,19 +140,28 @@ def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: i
             over[cell.data] = _told(run_of(cell), report["n"], work, limit)
     if not found:
         return {}, ""
+    command = f"; `python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
+    same = _parts(row.rules_by, command)
     kept = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
-    earlier = {cell.column: row.rules[cell.column] for cell in kept}
-    for measure in () if earlier else SHARES:
+    found |= {cell.column: row.rules[cell.column] for cell in kept}
+    over |= {cell.data: same[run_of(cell).data] for cell in kept if run_of(cell).data in same}
+    older = dict.fromkeys(cell.data for cell in kept if cell.data not in over)
+    for measure in () if older else SHARES:
         column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
         if column in parts and all(one in found for one in parts if one != column):
             values = [found[one] for one in parts if one != column]
             found[column] = round(sum(values) / len(values), 2)
-    told = f"offline rules and the local encoder; {'; '.join(dict.fromkeys(over.values()))}; "
-    told += f"`python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
-    if earlier:
-        told += f"; {', '.join(dict.fromkeys(cell.data for cell in kept))}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
-    both = found | earlier
-    return dict(sorted(both.items(), key=lambda one: table.columns.index(one[0]))), told
+    told = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
+    if older:
+        told += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
+    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), told
+
+
+def _parts(rules_by: str, command: str) -> dict[str, str]:
+    """What `rules_by` says of each data set that the command measured earlier."""
+    own, known, _ = rules_by.partition(command)
+    parts = own.removeprefix(BY_RULES).split("; ") if known else []
+    return {part.partition(": ")[0]: part for part in parts}
 
 
 def _told(run: Run, asked: int, work: Path, limit: int) -> str:

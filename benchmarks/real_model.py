@@ -288,7 +288,8 @@ def run(url: str, given: argparse.Namespace) -> None:
         if built.returncode:
             sys.exit(built.stderr)
         index = ("--index", work, "--settings", settings)
-        print(hoptrail("doctor", *index).stdout, flush=True)
+        if not given.no_doctor:
+            print(hoptrail("doctor", *index).stdout, flush=True)
         for recipe in recipes:
             for question in questions:
                 if (recipe, question) in known:
@@ -311,6 +312,7 @@ def main() -> None:
     arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the rung to stay on")
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
     arguments.add_argument("--log", type=Path)
+    arguments.add_argument("--no-doctor", action="store_true", help="ask at once, without trying every rung first")
     given = arguments.parse_args()
     if given.url:
         run(given.url, given)

@@ -65,12 +65,12 @@ def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
 
 
 def values_of(
-    table: Table, name: str, work: Path, rules: dict[str, float] | None = None
+    table: Table, name: str, work: Path, rules: dict[str, float] | None = None, rules_by: str = "made long ago"
 ) -> tuple[dict[str, float], str]:
     """What a row of a table gets, which has the values `rules` already."""
     [row] = [row for row in table.row if row.name == name]
     cells = [cell for cell in cells_by_rules(table) if cell.row == name]
-    return rules_of(table, replace(row, rules=rules or {}, rules_by="made long ago"), cells, work, 2)
+    return rules_of(table, replace(row, rules=rules or {}, rules_by=rules_by), cells, work, 2)
 
 
 def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
@@ -82,6 +82,28 @@ def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
     values, told = values_of(table, "SiReRAG", work, before)
     assert values == {"musique em": 10.0, "musique f1": 20.0, "2wiki em": 2.0, "2wiki f1": 3.0}
     assert told.endswith("; 2wiki before: made long ago")
+
+
+def test_data_sets_that_the_same_command_measured_earlier_count_as_if_measured_now(data: Path) -> None:
+    (table,) = tables_named(["sirerag-8"])
+    report = {"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}
+    files = [
+        data / name / f"{run}-sirerag.json"
+        for name, run in (("a", "musique"), ("b", "hotpotqa"), ("c", "2wiki_context"))
+    ]
+    told, values = "", dict[str, float]()
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(json.dumps(report))
+        values, told = values_of(table, "SiReRAG", file.parent, values, told)
+    assert list(values) == list(table.columns), "with the averages"
+    assert told.count("development questions") == 3
+    assert told.count("benchmarks.by_rules") == 1
+    assert by_rules.BEFORE not in told
+    assert (
+        by_rules.BEFORE
+        in values_of(table, "SiReRAG", files[0].parent, values, told.replace("--limit 2", "--limit 3"))[1]
+    )
 
 
 def test_a_row_gets_what_its_runs_gave_and_the_means(data: Path) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakeai.brains import task_of
-from fakeai.clients import context_at, replies_in
+from fakeai.clients import context_at
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -34,7 +32,7 @@ from hoptrail.language.tasks import (
 from hoptrail.recipes.answer_uncertainty import UncertaintySettings
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops
-from hoptrail.recipes.sunar import PAPER, Sunar, SunarSettings
+from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.units.keyword import keyword_search
@@ -249,68 +247,20 @@ def test_impossible_settings_are_refused(wrong: str) -> None:
         MetaReasoningSettings(per_hop=0)
 
 
-def model(body: Body) -> str:
-    """Two sub-questions; samples that disagree by their seed; answers that mean the same entail each other."""
-    task, given = task_of(body), body["messages"][1]["content"]
-    if task == "decompose_next":
-        asked = [question for question in ASKED[:2] if question not in given]
-        return json.dumps({"questions": asked[:1]})
-    if task == "sample":
-        return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch", None][body["seed"] % 3]})
-    if task == "entail":
-        return json.dumps({"relation": "entailment"})
-    return json.dumps(
-        {"steps": [], "answer": "Orla Finch" if f"Question: {ASKED[0]}" in given else "Wrenmouth", "confidence": 0.9}
-    )
+def test_past_the_bound_batches_are_as_uncertain_as_those_before(corpus: Corpus) -> None:
+    adaptive = AdaptiveSettings(batch=1, budget=3, backfill=False)
+    end: Script = [(Read, Reading(None)), (Integrate, Reading(None))]
 
+    def scores(*meanings: int, **bound: int) -> list[float]:
+        drawn: Script = [(Sample, Samples(tuple("abcd"[:count]))) for count in meanings]
+        recipe, tasks = sunar(corpus, [*drawn, *end], nar="guided", decompose=False, adaptive=adaptive, **bound)
+        hits = recipe.answer(ASKED[0]).trail.hops[0].hits
+        assert len(tasks) == len(meanings) + 2, "the samples asked for, the reading, the conclusion"
+        return [hit.score for hit in hits]
 
-def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus, tmp_path: Path) -> None:
-    settings = replace(
-        PAPER,
-        uncertainty=replace(PAPER.uncertainty, samples=4, equivalence="entailment"),
-        adaptive=AdaptiveSettings(batch=4, budget=6),
-    )
-    with serving(FakeAI(model)) as fake:
-        context = context_at(fake, tmp_path)
-        answer = Sunar(corpus, open_language("chat", context), settings).answer(QUESTION)
-        assert answer.text == "Wrenmouth"
-        assert answer.usage.calls == fake.bill.calls == len(fake.log) == replies_in(tmp_path).ledger().calls
-        asked = [task_of(entry.body) for entry in fake.log]
-        batches = asked.count("sample") // 4
-        assert {task: asked.count(task) for task in dict.fromkeys(asked)} == {
-            "decompose_next": 3,
-            "sample": 4 * batches,
-            "entail": asked.count("entail"),
-            "answer": 2,
-            "integrate_evidence": 1,
-        }
-        assert batches == 4, "two sub-questions of two batches each"
-        assert asked.count("entail") == 2 * 2, "the second batch has the same answers"
-        sampled = [entry.body for entry in fake.log if task_of(entry.body) == "sample"]
-        assert {body["temperature"] for body in sampled} == {0.3}
-        assert sorted(body["seed"] for body in sampled) == sorted([1, 2, 3, 4] * batches)
-        assert all("seed" not in entry.body for entry in fake.log if task_of(entry.body) != "sample")
-        again = Sunar(corpus, open_language("chat", context_at(fake, tmp_path)), settings).answer(QUESTION)
-        assert again.usage.calls == 0
-        assert len(fake.log) == len(asked)
-        assert (again.text, again.ranking) == (answer.text, answer.ranking)
-
-
-def test_a_batch_costs_one_call_where_the_endpoint_gives_several_replies(corpus: Corpus, tmp_path: Path) -> None:
-    settings = replace(PAPER, adaptive=AdaptiveSettings(batch=4, budget=6))
-    with serving(FakeAI(model, several=True)) as fake:
-        answer = Sunar(corpus, open_language("chat", context_at(fake, tmp_path)), settings).answer(QUESTION)
-        asked = [task_of(entry.body) for entry in fake.log]
-        assert {task: asked.count(task) for task in dict.fromkeys(asked)} == {
-            "decompose_next": 3,
-            "sample": 2 * 2,  # two sub-questions of two batches each; rules say which answers mean the same
-            "answer": 2,
-            "integrate_evidence": 1,
-        }
-        assert [entry.body["n"] for entry in fake.log if task_of(entry.body) == "sample"] == [10] * 4
-        assert answer.usage.calls == len(asked) == fake.bill.calls
-        effort = settings.effort
-        assert effort.readings[0] + effort.others[0] <= len(asked) <= effort.readings[1] + effort.others[1]
+    assert scores(4, 2, tasks=2) == scores(4, 2, 3)
+    vanilla = sunar(corpus, end, decompose=False, adaptive=adaptive)[0].answer(ASKED[0]).trail.hops[0].hits
+    assert scores(1, 1, 1, tokens=1) == [hit.score for hit in vanilla], "scripted tasks cost no tokens"
 
 
 def test_a_vanilla_question_costs_what_the_paper_counts(corpus: Corpus) -> None:

@@ -14,7 +14,8 @@ MER the task `integrate` concludes from the findings and the last hop's evidence
 read with cosine and BM25 (`scorer = "hybrid"`) until one is named, nor a classifier of entailment, so that rules say which
 answers mean the same unless the paper's is in this machine's cache of models, or `equivalence = "nli:MODEL"` names one. Feedback
 needs a language that samples: by rules it measures how far passages disagree, see `language/offline/sampling.py`; the default is
-therefore vanilla NAR.
+therefore vanilla NAR. The paper does not say what its budget is, and the released code spends it anew on every sub-question: in
+`paper` and `reference` feedback ends at `tasks` and `tokens` of a question, and later batches count as uncertain as the earlier.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
@@ -35,6 +37,7 @@ from hoptrail.recipes.answering import CitedHop, findings_of, tell
 from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
 from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
 from hoptrail.retrieval.passages.neighbourhood import Neighbourhood, open_neighbourhood
@@ -57,6 +60,8 @@ class SunarSettings(PassageSettings):
     (`nar` is `off`), with the `neighbours` nearest of what is good (`vanilla`), or with feedback as well (`guided`). The first
     stage is searched anew for every sub-question, or once for the question (`first_stage_per`, the released code). An answer is
     read from the `kept` best (l), up to `evidence_tokens`. At most `hops` sub-questions; at most `k` units are retrieved in all.
+    Feedback is asked for until a question has spent `tasks` language tasks or `tokens` (0: no limit); batches after that are
+    penalised as those of the same sub-question before it are on average, or not at all.
     """
 
     k: int = 50
@@ -73,11 +78,15 @@ class SunarSettings(PassageSettings):
     kept: int = 10  # l
     meta_reasoning: bool = True
     meta: MetaReasoningSettings = field(default_factory=MetaReasoningSettings)
+    tasks: int = 0
+    tokens: int = 0
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if min(self.depth, self.neighbours, self.hops, self.kept) < 1:
             raise ValueError("depth, neighbours, hops and kept are at least 1")
+        if min(self.tasks, self.tokens) < 0:
+            raise ValueError("tasks and tokens are at least 0")
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -92,16 +101,20 @@ class SunarSettings(PassageSettings):
         whole = Effort.of_hops(self.hops) if self.decompose else Effort((1, 2))
         if self.nar != "guided":
             return whole
-        batches = math.ceil(self.adaptive.budget / self.adaptive.batch)
-        (fewest, most), hops = whole.readings, self.hops if self.decompose else 1
-        return Effort((fewest + 1, most + hops * batches * self.uncertainty.samples), whole.others)
+        batches = math.ceil(self.adaptive.budget / self.adaptive.batch) * (self.hops if self.decompose else 1)
+        fewest, most = whole.readings
+        rounds = min(batches, self.tasks or batches)
+        return Effort((fewest + 1, most + rounds * self.uncertainty.samples), whole.others)
 
 
 PAPER = SunarSettings(
     nar="guided",
     uncertainty=UncertaintySettings(equivalence="installed", abstentions=True),
     abstain=Abstain.NEVER,
+    tasks=24,
+    tokens=36_000,
 )
+"""Feedback ends where the rest (another sub-question, MER) keeps a question within 30 tasks and 45,000 tokens."""
 REFERENCE = replace(
     PAPER,
     first_stage_per="question",
@@ -228,9 +241,16 @@ class Sunar(Hopwise):
             asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._classifier
         )
 
+        budget = QuestionBudget(meter, self.settings.tasks, self.settings.tokens)
+        before: list[float] = []
+
         def penalties(batch: Sequence[str]) -> list[float]:
+            if not budget.affords(1):
+                return [fmean(before or [1.0])] * len(batch)
             units = passages_by_id(self.corpus.snapshot, batch)
-            return uncertainty.penalties([units[name] for name in batch])
+            drawn = uncertainty.penalties([units[name] for name in batch])
+            before.extend(drawn)
+            return drawn
 
         return penalties
 
