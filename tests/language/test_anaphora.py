@@ -118,6 +118,7 @@ def test_a_question_that_still_points_back_is_left_open(question: str) -> None:
         "When was the city founded?",
         "Is it true that Orla Finch was born in Lindeth?",
         "Is it allowed to moor at the Tallow Bridge?",
+        "What is it that Orla Finch designed?",
         "Did Martin ever meet his brother?",
     ],
 )

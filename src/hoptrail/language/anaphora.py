@@ -23,7 +23,7 @@ from hoptrail.text.words import Word, content_stems, stem, words
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
-_FILLER = re.compile(r"\bit (?=[a-z]+ (?:that|to|for|whether|if)\b)", re.IGNORECASE)
+_FILLER = re.compile(r"\bit (?=(?:[a-z]+ )?(?:that|to|for|whether|if)\b)", re.IGNORECASE)
 _VERB_ENDINGS = ("ed", "ing")
 _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
@@ -43,9 +43,10 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
 def is_left_open(completed: str) -> bool:
     """Whether a sub-question that was to be completed still says `#1`, `this author` or `she`: what it is about is not known.
 
-    `it` before a clause (`is it true that`) is filler, and a description (`the author`) may be all that there is to say.
+    `it` before a clause (`is it true that`, `what is it that`) is filler. A description (`the author`) may be all that there is
+    to say.
     """
-    return bool(_pointers(_FILLER.sub("", completed)))
+    return bool(_pointers(_FILLER.sub("so ", completed)))
 
 
 def _pointers(question: str) -> list[str]:
