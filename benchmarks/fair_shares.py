@@ -151,12 +151,13 @@ def busy(other: Asked, server: Server) -> Asked:
 
 @contextmanager
 def crowd(asked: Asked, clients: int) -> Iterator[None]:
-    """Clients that ask on, in a process of their own."""
+    """Clients that ask on, in a process of their own. Each has been answered or refused once before this goes on."""
     context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    process = context.Process(target=keep_asking, args=(asked, clients, stop))
+    stop, begun = context.Event(), context.Semaphore(0)
+    process = context.Process(target=keep_asking, args=(asked, clients, stop, begun))
     process.start()
-    time.sleep(10)
+    for _ in range(clients):
+        begun.acquire()
     try:
         yield
     finally:
@@ -203,9 +204,13 @@ def timed(asked: Asked, requests: int) -> Taken:
     return taken
 
 
-def keep_asking(asked: Asked, clients: int, stop: multiprocessing.synchronize.Event) -> None:
+def keep_asking(
+    asked: Asked, clients: int, stop: multiprocessing.synchronize.Event, begun: multiprocessing.synchronize.Semaphore
+) -> None:
     def ask_on(number: int) -> None:
         with asked.client() as client:
+            asked.ask(client, number)
+            begun.release()
             while not stop.is_set():
                 asked.ask(client, number)
 
