@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,25 @@ def test_a_removal_whose_end_was_not_seen_may_be_said_again(sources: Path, tmp_p
     index(folder, sources / "New.txt")
     with pytest.raises(UsageError, match="there is no document"):
         remove(folder, str(named))
+
+
+def test_what_an_update_has_replaced_is_in_no_file_once_it_is_said_again(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it had been killed between its commit and its cleaning; the second run finds nothing new."""
+    changed = sources / "Isk.txt"
+    old = changed.read_text(encoding="utf-8").splitlines()[0]
+    changed.write_text("A new note.", encoding="utf-8")
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as until, suppress(Killed):
+        until.setattr(database.Database, "empty_log", killed)
+        index(tmp_path / "index", sources)
+    assert files_with(tmp_path / "index", old)
+    index(tmp_path / "index", sources)
+    assert files_with(tmp_path / "index", old) == []
 
 
 def test_a_journal_of_a_first_run_that_was_stopped_is_no_index_yet(tmp_path: Path) -> None:
