@@ -119,6 +119,19 @@ def test_a_busy_key_goes_before_another_twice_at_the_most(
     assert median(before) <= 2, before
 
 
+def test_a_question_waits_for_no_thread_before_it_is_handed_in(
+    make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FastAPI does in threads what is no coroutine; beside a busy key each of these hops took as long as the search itself."""
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a dependency of the route ran in a thread")
+
+    monkeypatch.setattr("fastapi.dependencies.utils.run_in_threadpool", refuse)
+    with client_of(make_app(keys), NORTH) as asking:
+        assert asking.post("/api/search", json={"question": QUESTION, "recipe": "bm25"}).status_code == 200
+
+
 def test_questions_that_compute_here_do_so_one_after_the_other(
     make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
