@@ -8,6 +8,7 @@ what one run measured side by side.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -190,6 +191,26 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data."""
+
+    commit: str
+    settings: str
+    data: str
+
+
+def origin(data: object) -> Origin:
+    """Of the code in this folder with the settings that commands take here. `data` is given as it is told apart by its `repr`."""
+    from hoptrail.fingerprints import fingerprint
+    from hoptrail.settings import Settings
+
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
+    return Origin(commit or "no commit", fingerprint(Settings()), data_hash)
 
 
 def write_results(out: Path | None, results: object) -> None:

@@ -25,9 +25,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.common import parser, print_table, write_results
+from benchmarks.common import origin, parser, print_table, write_results
 from benchmarks.operations import Ended, Fault, preload, run
-from benchmarks.small_world import REMOVED, STEPS, Seen, Step, copy, files_with, look, use_hashed_words
+from benchmarks.small_world import (
+    LATER,
+    NEW,
+    REMOVED,
+    STEPS,
+    TEXTS,
+    Seen,
+    Step,
+    copy,
+    files_with,
+    look,
+    use_hashed_words,
+)
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -68,6 +80,7 @@ class Results:
 
     def plain(self) -> dict[str, object]:
         return {
+            "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,
             "trials": dict(self.trials),
             "finished": dict(self.finished),

@@ -33,11 +33,11 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from benchmarks.common import parser, print_table, write_results
+from benchmarks.common import origin, parser, print_table, write_results
 from benchmarks.disk import KINDS, Disk
 from benchmarks.operations import Operation, preload, read_log, run
 from benchmarks.served_world import ACKNOWLEDGED, TOLD, fault
-from benchmarks.small_world import REMOVED, STEPS, Seen, Step, files_with, look, use_hashed_words
+from benchmarks.small_world import LATER, NEW, REMOVED, STEPS, TEXTS, Seen, Step, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -86,6 +86,7 @@ class Results:
 
     def plain(self) -> dict[str, object]:
         return {
+            "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,
             "states": dict(self.states),
             "mended": dict(self.mended),

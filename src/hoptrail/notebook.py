@@ -41,6 +41,9 @@ class _Statement(_Placed, Protocol):
     @property
     def said(self) -> str: ...
 
+    @property
+    def date(self) -> str: ...
+
 
 class _Hop(Protocol):
     """What is shown of `types.Hop`."""
@@ -137,7 +140,7 @@ def _unsettled(answer: _Answer) -> str:
 
 
 def _closest(statement: _Statement) -> str:
-    return f"<li>{escape(statement.said)} <em>{_place(statement)}</em></li>"
+    return f"<li>{escape(statement.said)} <em>{_place(statement, statement.date)}</em></li>"
 
 
 def _hop(hop: _Hop, evidence: list[_Evidence]) -> str:
@@ -147,8 +150,8 @@ def _hop(hop: _Hop, evidence: list[_Evidence]) -> str:
     return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
 
 
-def _place(item: _Placed) -> str:
-    return escape(", ".join(filter(None, (item.title, item.place))))
+def _place(item: _Placed, date: str = "") -> str:
+    return escape(", ".join(filter(None, (item.title, date, item.place))))
 
 
 def _marked(text: str, answer: str) -> str:

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,33 @@ def test_a_removal_whose_end_was_not_seen_may_be_said_again(sources: Path, tmp_p
     index(folder, sources / "New.txt")
     with pytest.raises(UsageError, match="there is no document"):
         remove(folder, str(named))
+
+
+def test_what_an_update_has_replaced_is_in_no_file_once_it_is_said_again(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it had been killed between one of its commits and the cleaning after it, the last one included."""
+    changed, empty_log = sources / "Isk.txt", database.Database.empty_log
+    for wanted in range(1, 20):
+        old = changed.read_text(encoding="utf-8")
+        changed.write_text(f"Note {wanted} is new.", encoding="utf-8")
+        calls = count(1)
+
+        def killed(self: database.Database, wait: float = 0.0) -> bool:
+            if next(calls) == wanted:  # noqa: B023 - called in this turn only
+                raise Killed
+            return empty_log(self, wait)
+
+        with monkeypatch.context() as until:
+            until.setattr(database.Database, "empty_log", killed)
+            try:
+                index(tmp_path / "index", sources)
+                break
+            except Killed:
+                pass
+        index(tmp_path / "index", sources)
+        assert files_with(tmp_path / "index", old) == [], wanted
+    assert wanted > 1
 
 
 def test_a_journal_of_a_first_run_that_was_stopped_is_no_index_yet(tmp_path: Path) -> None:

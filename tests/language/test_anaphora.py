@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.anaphora import is_completion, points_back, worded
+from hoptrail.language.anaphora import is_completion, is_left_open, points_back, worded
 from hoptrail.language.tasks import Finding
 
 
@@ -95,3 +95,32 @@ def test_without_an_answer_nothing_is_a_completion() -> None:
 )
 def test_numbers_are_worded_as_people_word_them(earlier: str, question: str, expected: str) -> None:
     assert worded(question, [earlier]) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where was she born?",
+        "Who married #1?",
+        "In which region does this place lie?",
+        "Is it long?",
+        "Did he know Martin?",
+    ],
+)
+def test_a_question_that_still_points_back_is_left_open(question: str) -> None:
+    assert is_left_open(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where was Orla Finch born?",
+        "When was the city founded?",
+        "Is it true that Orla Finch was born in Lindeth?",
+        "Is it allowed to moor at the Tallow Bridge?",
+        "What is it that Orla Finch designed?",
+        "Did Martin ever meet his brother?",
+    ],
+)
+def test_filler_and_descriptions_leave_nothing_open(question: str) -> None:
+    assert not is_left_open(question)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hoptrail.language.completing import REFERENCE, unresolved
+from hoptrail.language.completing import REFERENCE
 from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
@@ -23,6 +23,7 @@ from hoptrail.text.words import Word, content_stems, stem, words
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
+_FILLER = re.compile(r"\bit (?=(?:[a-z]+ )?(?:that|to|for|whether|if)\b)", re.IGNORECASE)
 _VERB_ENDINGS = ("ed", "ing")
 _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
@@ -35,14 +36,28 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
     """Whether `question` cannot stand alone after these findings; never without any."""
     if not findings:
         return False
+    described = [] if _names(question) else _described(words(question))
+    return bool(_pointers(question)) or any(_asked_for(noun, findings) for noun in described)
+
+
+def is_left_open(completed: str) -> bool:
+    """Whether a sub-question that was to be completed still says `#1`, `this author` or `she`: what it is about is not known.
+
+    `it` before a clause (`is it true that`, `what is it that`) is filler. A description (`the author`) may be all that there is
+    to say.
+    """
+    return bool(_pointers(_FILLER.sub("so ", completed)))
+
+
+def _pointers(question: str) -> list[str]:
+    """Numbers, demonstratives, and pronouns that no name stands before."""
     said = words(question)
     first_name = min((start for start, _ in _names(question)), default=len(question))
-    return (
-        unresolved(question)
-        or any(_is_demonstrative(said, at) for at in range(len(said)))
-        or any(word.lower in _PERSONAL and word.start < first_name for word in said)
-        or (first_name == len(question) and any(_asked_for(noun, findings) for noun in _described(said)))
-    )
+    return REFERENCE.findall(question) + [
+        word.lower
+        for at, word in enumerate(said)
+        if _is_demonstrative(said, at) or (word.lower in _PERSONAL and word.start < first_name)
+    ]
 
 
 def worded(question: str, earlier: Sequence[str]) -> str:

@@ -103,7 +103,7 @@ class _Run:
             *(self.unit.document, self.unit.title, start, start + len(text), text, said, self.unit.id),
             path=first.path,
             place=block.place if block else "",
-            date=block.date if block else "",
+            date=first.date,
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import is_completion, points_back
+from hoptrail.language.anaphora import is_completion, is_left_open, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
 from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, tell, verdict_of
@@ -82,7 +82,8 @@ def next_questions(
     `goes_on`, which is called with the hops so far before each.
 
     The next sub-question is chosen in the light of those before it and, where it points back, completed from their answers;
-    `ask` is called with the sub-question, what is really asked, and the findings so far.
+    `ask` is called with the sub-question, what is really asked, and the findings so far. One that still says `she` or `#1` then
+    has failed: what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
     asked: set[str] = set()
@@ -92,9 +93,10 @@ def next_questions(
             following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
             if not following:
                 break
-            completed = following[0]
+            completed, left_open = following[0], False
             if points_back(completed, findings):
                 completed = meter.perform(Complete(completed, findings))
+                left_open = is_left_open(completed)
         except TaskFailed:
             hops += tell([failed(question, question)], meter)
             break
@@ -102,7 +104,8 @@ def next_questions(
             break
         asked.add(completed)
         meter.asked(following[0], completed)
-        hops += tell([ask(following[0], completed, findings)], meter)
+        cited = ask(following[0], completed, findings)
+        hops += tell([failed(following[0], completed, cited.hop.hits) if left_open else cited], meter)
     return hops
 
 

@@ -102,12 +102,13 @@ def _conclusion(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
 
 
 def _closest(statement: Statement, sources: Mapping[str, str]) -> Text:
-    """A statement under its title and headings, with the file it stands in and where; each row or item on a line."""
+    """A statement under its title and headings, with its date, the file it stands in and where; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
     return Text.assemble(
         ("  ", ""),
         plain(" > ".join(filter(None, above)), "magenta"),
         "  ",
+        *((plain(statement.date), "  ") if statement.date else ()),
         _source(statement, sources),
         *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
     )

@@ -119,6 +119,68 @@ def test_a_busy_key_goes_before_another_twice_at_the_most(
     assert median(before) <= 2, before
 
 
+def test_a_question_waits_for_no_thread_before_it_is_handed_in(
+    make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FastAPI does in threads what is no coroutine; beside a busy key each of these hops took as long as the search itself."""
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a dependency of the route ran in a thread")
+
+    monkeypatch.setattr("fastapi.dependencies.utils.run_in_threadpool", refuse)
+    with client_of(make_app(keys), NORTH) as asking:
+        assert asking.post("/api/search", json={"question": QUESTION, "recipe": "bm25"}).status_code == 200
+
+
+def test_questions_that_compute_here_do_so_one_after_the_other(
+    make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of one interpreter that compute at once only slow each other down, and another key's question with them."""
+    app, lock = make_app(keys), threading.Lock()
+    together: list[bool] = []
+
+    class Computing:
+        def retrieve(self, _: str) -> Ranking:
+            alone = lock.acquire(blocking=False)
+            together.append(not alone)
+            time.sleep(SECONDS)
+            if alone:
+                lock.release()
+            return ()
+
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Computing())
+    with listening(app, ServerLimits()) as port, ThreadPoolExecutor(4) as threads, client(port, NORTH) as busy:
+        assert list(threads.map(lambda _: search(busy), range(4))) == [200] * 4
+    assert together == [False] * 4
+
+
+def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
+    make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take no turns, because they do not compute here; so those of one key could hold all threads."""
+    limits = ServerLimits(asks=2, queue=8)
+    app, replied, waits = make_app(keys, limits), threading.Event(), threading.Event()
+
+    class Waiting:
+        def retrieve(self, _: str) -> Ranking:
+            waits.set()
+            assert replied.wait(60)
+            return ()
+
+    for name in ("north", "south"):
+        monkeypatch.setattr(app.state.services.workspaces.get(name), "computes", lambda _: False)
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Waiting())
+    with listening(app, limits) as port, ThreadPoolExecutor(4) as threads, client(port, NORTH) as busy:
+        asked = [threads.submit(search, busy) for _ in range(4)]
+        assert waits.wait(60)
+        try:
+            with client(port, SOUTH) as other:
+                assert search(other) == 200
+        finally:
+            replied.set()
+        assert [one.result() for one in asked] == [200] * 4
+
+
 def test_a_long_search_holds_up_nobody_for_long() -> None:
     """Neither another client's questions nor the next one of the same; a third of the same waits."""
     turns, ends = Turns(patience=0.05), threading.Event()

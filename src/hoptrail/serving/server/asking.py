@@ -28,8 +28,6 @@ from hoptrail.serving.server.turns import Turns
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 0.25
-"""How often it is looked whether the client is still there."""
 RETRY_SECONDS = 5
 
 
@@ -124,15 +122,17 @@ class Desk:
             Refusal: as `hand_in`; or the client left; or it took too long.
         """
         future, patience = self.hand_in(work, request.scope["state"]["client"], computes=computes)
+        gone = asyncio.ensure_future(_left(request))
         try:
-            while not future.done():
-                await asyncio.wait({future}, timeout=LOOK_SECONDS)
-                if not future.done() and await request.is_disconnected():
-                    raise Refusal(499, "gone", "The client left.", "Ask again.")
-                if not future.done() and patience.is_over:
-                    raise Refusal(504, "stopped", "The answer took longer than allowed.", "Ask again, or less.")
-            return result_of(future)
+            await asyncio.wait({future, gone}, timeout=self._limits.ask_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if future.done():
+                return result_of(future)
+            if gone.done():
+                gone.result()
+                raise Refusal(499, "gone", "The client left.", "Ask again.")
+            raise Refusal(504, "stopped", "The answer took longer than allowed.", "Ask again, or less.")
         finally:
+            gone.cancel()
             patience.end()
 
     def close(self) -> None:
@@ -179,6 +179,12 @@ class Desk:
                 outcome.set_result(done.result())
         if not self._closed:
             self._begin_next()
+
+
+async def _left(request: Request) -> None:
+    """Ends when the client has left; its request has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def result_of(future: asyncio.Future[T]) -> T:

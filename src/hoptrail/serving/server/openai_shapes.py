@@ -107,8 +107,13 @@ def text_of(answer: Json) -> str:
     lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
     if answer["answer"] is None and answer["closest"]:
         head = abstention(answer)
-        lines = [f"- {harmless(one['title'])}: “{harmless(one['text'])}”" for one in answer["closest"]]
+        lines = [f"- {harmless(_dated(one))}: “{harmless(one['text'])}”" for one in answer["closest"]]
     return "\n".join([head, *([""] if lines else []), *lines])
+
+
+def _dated(statement: Json) -> str:
+    """The title of a statement's document, and its date where it has one."""
+    return f"{statement['title']} ({statement['date']})" if statement["date"] else str(statement["title"])
 
 
 def citations_of(answer: Json) -> list[Json]:

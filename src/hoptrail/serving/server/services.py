@@ -47,7 +47,10 @@ class Place:
     client: str = ""
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
+    """Like `place_of` on the event loop: a dependency that is none would wait for a thread, and that for its turn, twice a
+    request.
+    """
     return cast("Services", request.app.state.services)
 
 
@@ -64,7 +67,7 @@ def client_of(request: Request) -> str:
     return cast("str", request.scope["state"]["client"])
 
 
-def place_of(
+async def place_of(
     request: Request,
     served: Served,
     workspace: Annotated[

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from threading import Condition
+from threading import Condition, Lock
 from types import TracebackType
 from typing import Self
 
@@ -25,7 +25,7 @@ class Turns:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._changed = Condition()
+        self._lock = Lock()
         self._holder: Turn | None = None
         self._since = 0.0
         self._overdue: Counter[str] = Counter()
@@ -37,21 +37,21 @@ class Turns:
 
     def of(self, client: str) -> Turn:
         """To be held `with` it while a question of a client computes."""
-        return Turn(self, client)
+        return Turn(self, client, Condition(self._lock))
 
     def take(self, turn: Turn) -> None:
         """Wait for the turn, and take it."""
-        with self._changed:
+        with self._lock:
             self._take(turn)
 
     def give(self, turn: Turn) -> None:
         """The question computes no longer."""
-        with self._changed:
+        with self._lock:
             self._give(turn)
 
     def offer(self, turn: Turn) -> None:
         """Let somebody else go on who waits, and wait for the next turn."""
-        with self._changed:
+        with self._lock:
             if self._waiting:
                 self._give(turn)
                 self._take(turn)
@@ -61,7 +61,7 @@ class Turns:
         self._waiting.setdefault(client, deque()).append(turn)
         while not self._may_begin(turn):
             left = self._since + self._patience - time.monotonic()
-            self._changed.wait(left if self._holder and left > 0 else self._patience)
+            turn.comes.wait(left if self._holder and left > 0 else self._patience)
         self._waiting[client].popleft()
         if not self._waiting[client]:
             del self._waiting[client]
@@ -70,29 +70,35 @@ class Turns:
         self._holder, self._since = turn, time.monotonic()
         self._given += 1
         self._last[client] = self._given
-        self._changed.notify_all()
+
+    def _next(self) -> Turn:
+        """Who goes first of those that wait."""
+        return self._waiting[min(self._waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:
-        client = min(self._waiting, key=lambda one: self._last.get(one, 0))
-        if self._waiting[client][0] is not turn:
+        if self._next() is not turn:
             return False
         if self._holder is None:
             return True
-        return time.monotonic() - self._since >= self._patience and not self._overdue[client]
+        return time.monotonic() - self._since >= self._patience and not self._overdue[turn.client]
 
     def _give(self, turn: Turn) -> None:
+        """Only who goes first is woken: each thread that wakes in vain takes the interpreter from the one that computes."""
         if self._holder is turn:
             self._holder = None
         else:
             self._overdue[turn.client] -= 1
-        self._changed.notify_all()
+        if self._waiting:
+            self._next().comes.notify()
 
 
 class Turn:
     """The turn of one question, held by one thread."""
 
-    def __init__(self, turns: Turns, client: str) -> None:
+    def __init__(self, turns: Turns, client: str, comes: Condition) -> None:
         self.client = client
+        self.comes = comes
+        """Notified when the turn may have come."""
         self._turns = turns
 
     def offer(self) -> None:

@@ -148,7 +148,7 @@ export function asMarkdown(answer) {
   const settled = answer.abstained ? "Not settled. Closest:" : answer.items.length > 1
     ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
   const shown = answer.abstained ? answer.closest : answer.evidence;
-  const quotes = shown.map((item) => `> ${line(item.text)}  \n> — ${line(item.title || "Untitled")}, characters ${item.start}–${item.end}`);
+  const quotes = shown.map((item) => `> ${line(item.text)}  \n> — ${line(item.title || "Untitled")}, ${item.date ? `${line(item.date)}, ` : ""}characters ${item.start}–${item.end}`);
   return [`# ${line(answer.question)}`, settled, ...quotes].join("\n\n") + "\n";
 }
 
@@ -164,6 +164,7 @@ function abstention(answer) {
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
+      item.date !== "" && h("span", { class: "fine" }, ` ${item.date}`),
       h("p", {}, item.text)))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`

@@ -1,0 +1,89 @@
+"""Two documents that contradict each other, of which one has no date: every door shows both, with the date, and picks none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from command import Hoptrail
+from hoptrail import Index
+from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.workspaces import Workspace
+
+pytest.importorskip("hoptrail_reader")
+
+QUESTION = "What is the deposit for the rowing boat?"
+DATE = "2024-05"
+"""As it is told; the leaflet's heading says it in words, so that a door which only repeats the heading does not show it."""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder = tmp_path_factory.mktemp("notes")
+    leaflet = "# Leaflet of May 2024\n\nThe deposit for the rowing boat is 20 euros.\n"
+    (folder / "leaflet.md").write_text(leaflet, encoding="utf-8")
+    (folder / "handbook.md").write_text("The deposit for the rowing boat is 35 euros.\n", encoding="utf-8")
+    (folder / "other.md").write_text("The ferry leaves at nine. The slip is behind the shed.\n", encoding="utf-8")
+    made = Index(folder / "index")
+    made.add(folder, "trail")
+    return made
+
+
+@pytest.fixture(scope="module")
+def client(index: Index) -> Any:
+    app = create_app([Workspace("main", index, ("trail",))], warm=False)
+    with TestClient(app, base_url="http://localhost") as opened:
+        yield opened
+
+
+def shows_both(said: str) -> bool:
+    return all(one in said for one in ("20 euros", "35 euros", DATE))
+
+
+def picks_none(answer: dict[str, Any]) -> bool:
+    dates = [one["date"] for one in answer["closest"] if "euros" in one["text"]]
+    return answer["answer"] is None and answer["abstained"] and sorted(dates) == ["", DATE]
+
+
+def test_the_command_line(hoptrail: Hoptrail, index: Index) -> None:
+    ended = hoptrail("ask", QUESTION, "--index", index.folder)
+    assert "Not settled" in ended.out
+    assert shows_both(ended.out), ended.out
+    assert picks_none(hoptrail("ask", QUESTION, "--index", index.folder, "--json").json)
+
+
+def test_a_notebook(index: Index) -> None:
+    shown = index.ask(QUESTION)._repr_html_()
+    assert "Not settled" in shown
+    assert shows_both(shown), shown
+
+
+def test_the_server(client: TestClient) -> None:
+    assert picks_none(client.post("/api/ask", json={"question": QUESTION}).json())
+
+
+def test_a_stream(client: TestClient) -> None:
+    told = client.post("/api/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"}).text
+    (answer,) = (block for block in told.split("\n\n") if block.startswith("event: answer"))
+    assert picks_none(json.loads(answer.partition("data: ")[2]))
+
+
+def test_the_address_of_openai(client: TestClient) -> None:
+    asked = {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}
+    said = client.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]["content"]
+    assert said.startswith("Not settled. Closest:")
+    assert shows_both(said), said
+
+
+def test_an_agent(client: TestClient) -> None:
+    pytest.importorskip("mcp")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    call["params"] = {"name": "ask", "arguments": {"question": QUESTION}}
+    accepts = {"Accept": "application/json, text/event-stream"}
+    answered = client.post("/mcp", json=call, headers=accepts).text
+    content = json.loads(answered.partition("data: ")[2] or answered)["result"]
+    assert picks_none(content["structuredContent"])
+    assert shows_both(content["content"][0]["text"])
