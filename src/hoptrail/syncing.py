@@ -88,6 +88,7 @@ def read_all(
         if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
             register.write()
             workshop.pause()
+    register.redate(findings.redated)
     register.write()
     workshop.pause()
     whole = set[str]() if options.keep_lines else findings.whole
@@ -96,7 +97,7 @@ def read_all(
         _forget_gone(folder, register, workshop, findings, report, sync=options.sync)
     report.removed = register.withdrawn
     report.unchanged += findings.unchanged
-    if len(findings.compared) >= MANY or report.added or report.updated or report.removed:
+    if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
         workshop.writer.put_files(findings.compared, reading)
     report.notes += findings.notes
     report.left_out = findings.left_out

@@ -76,7 +76,7 @@ class Writer:
         return Snapshot(self._database, self._segments, borrowed=True)
 
     def put_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents; one that is there already has the new sources (its text cannot be another)."""
+        """Add documents; one that is there already has the new sources and date (its text cannot be another)."""
         self.documents.put(documents)
 
     def remove_documents(self, ids: Collection[str]) -> None:
