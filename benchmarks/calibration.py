@@ -5,11 +5,11 @@
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated with a preset that holds no
 answer back, and kept in DIR/NAME: the same command goes on after the last question of a run that was stopped, and asks nothing
 again. Standard error says after each folder how many CPU seconds it took in this run, indexing included. An answer is right by
-the rule for own documents: of a data set too, an accepted answer's words with at most three more.
-Then every folder's confidences are calibrated by a monotone map that was
-fitted on all the others (`hoptrail.evaluation.calibration`), and the answers pooled: Brier score, calibration error, risk
-against coverage, reliability, and how right and how many the answers of confidence .5 or more are, raw beside calibrated. Where
-calibrated ones are no better, raw ones say what they mean. `--html` writes a page of plots (extra `plots`).
+the rule for own documents: of a data set too, an accepted answer's words with at most three more. Then every folder's
+confidences are calibrated by a monotone map that was fitted on all the others (`hoptrail.evaluation.calibration`), and the
+answers pooled: Brier score, calibration error, risk against coverage, reliability, and how right and how many the answers of
+confidence .5 or more are, raw beside calibrated. Where calibrated ones are no better, raw ones say what they mean. `--html`
+writes a page of plots (extra `plots`).
 """
 
 from __future__ import annotations

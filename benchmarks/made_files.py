@@ -202,14 +202,13 @@ def _pptx(found: list[Section]) -> bytes:
 
 
 def _xlsx(found: list[Section]) -> bytes:
-    from openpyxl import Workbook
+    from xlsxwriter import Workbook
 
-    book = Workbook()
-    sheet = book.active
-    for row in (found[0].rows[0], *(row for one in found for row in one.rows[1:])):
-        sheet.append(row)
     written = io.BytesIO()
-    book.save(written)
+    with Workbook(written) as book:
+        sheet = book.add_worksheet()
+        for at, row in enumerate((found[0].rows[0], *(row for one in found for row in one.rows[1:]))):
+            sheet.write_row(at, 0, row)
     return written.getvalue()
 
 
