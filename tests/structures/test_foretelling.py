@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +31,7 @@ class Slow(HashingEncoder):
 
     clock: Clock = field(default_factory=Clock)
 
-    def encode(self, texts: list[str], progress: Progress | None = None) -> FloatMatrix:  # type: ignore[override]
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         self.clock.now += len(texts) / 10
         return super().encode(texts, progress)
 
