@@ -77,8 +77,7 @@ def update_index(
         WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `store.writer.writing_to`.
     """
-    started = time.perf_counter()
-    account = Account(tell=watcher.spent)
+    started, account = time.perf_counter(), Account(tell=watcher.spent)
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)

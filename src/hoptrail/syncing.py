@@ -70,8 +70,7 @@ def read_all(
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
-    `where` is the index folder. Files that are as they were when they were last read, in the same way, are not read, unless
-    `options` say so.
+    `where` is the index folder. Files that are as they were when last read in the same way are not read unless `options` say so.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
     register = Register(workshop.writer, where, findings, reading)
