@@ -2,17 +2,20 @@
 
     python -m benchmarks.calibration FOLDER... [--work DIR] [--recipe NAME] [--limit N] [--out FILE.json] [--html FILE.html]
 
-FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated (kept in DIR/NAME, so a second
-run asks nothing again) with a preset that holds no answer back. An answer is right by the rule for own documents: of a data set
-too, an accepted answer's words with at most three more. Then every folder's confidences are calibrated by a monotone map that was
-fitted on all the others (`hoptrail.evaluation.calibration`), and the answers pooled: Brier score, calibration error, risk
-against coverage, reliability, and how right and how many the answers of confidence .5 or more are, raw beside calibrated. Where
-calibrated ones are no better, raw ones say what they mean. `--html` writes a page of plots (extra `plots`).
+FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated with a preset that holds no
+answer back, and kept in DIR/NAME: the same command goes on after the last question of a run that was stopped, and asks nothing
+again. Standard error says after each folder how many CPU seconds it took in this run, indexing included. An answer is right by
+the rule for own documents: of a data set too, an accepted answer's words with at most three more. Then every folder's
+confidences are calibrated by a monotone map that was fitted on all the others (`hoptrail.evaluation.calibration`), and the
+answers pooled: Brier score, calibration error, risk against coverage, reliability, and how right and how many the answers of
+confidence .5 or more are, raw beside calibrated. Where calibrated ones are no better, raw ones say what they mean. `--html`
+writes a page of plots (extra `plots`).
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -66,6 +69,22 @@ def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
             sys.exit(f"{recipe} on {folder} ended with {code}")
         report = json.loads(out.read_text(encoding="utf-8"))
     return open_run(kept / RUNS_FOLDER / report["recipes"][recipe]["run"])
+
+
+def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> Source:
+    """The answers of a folder; says what they cost in this run."""
+    before = cpu_seconds_of_children()
+    source = source_of(run_of(folder, recipe, limit, work))
+    spent = cpu_seconds_of_children() - before
+    answers = f"{len(source.judged):,} answers to {source.questions:,} questions"
+    print(f"{source.name}: {answers}, {spent:,.0f} CPU s", file=sys.stderr, flush=True)
+    return source
+
+
+def cpu_seconds_of_children() -> float:
+    """Of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def source_of(run: Run) -> Source:
@@ -146,7 +165,7 @@ def main() -> None:
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
-        sources = [source_of(run_of(folder, given.recipe, given.limit, work)) for folder in given.folders]
+        sources = [timed_source(folder, given.recipe, given.limit, work) for folder in given.folders]
     calibrated = held_out(sources)
     found = measured(given.recipe, sources, calibrated)
     for title, qualities in ((RAW, found.raw), (f"{CALIBRATED}, by the other folders", found.calibrated)):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from hoptrail.corpus.row_writer import writing_rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.contents import FileContent
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -61,6 +62,36 @@ def test_a_renamed_file_is_moved_and_encodes_nothing(desk: Desk, world: Path) ->
     assert (told(report), report.unchanged, report.documents) == ({"moved": 1}, 5, 6)
     assert ["River.txt"] in desk.sources()
     assert desk.encoder.texts == []
+
+
+def dates(desk: Desk) -> dict[str, tuple[str, str]]:
+    """The dates of all documents, and where they are from, by file name."""
+    found = Snapshot.open(desk.folder).register.entries
+    return {Path(entry.sources[-1]).name: (entry.date, entry.date_from) for entry in found}
+
+
+def test_a_renamed_file_has_the_date_of_its_new_name(desk: Desk, tmp_path: Path) -> None:
+    file = write(tmp_path / "notes/minutes 2024-03-05.txt", FACTS["Isk"])
+    desk.index(file.parent)
+    assert dates(desk) == {file.name: ("2024-03-05", "file name")}
+    desk.encoder.texts.clear()
+    renamed = file.rename(file.with_name("minutes 2023-11-30.txt"))
+    assert told(desk.index(file.parent, sync=True)) == {"moved": 1}
+    assert dates(desk) == {renamed.name: ("2023-11-30", "file name")}
+    assert desk.encoder.texts == []
+
+
+def test_a_file_with_another_time_has_another_date_unless_it_says_one(desk: Desk, tmp_path: Path) -> None:
+    plain = write(tmp_path / "notes/plain.txt", FACTS["Isk"])
+    named = write(tmp_path / "notes/named 2024-03-05.txt", FACTS["Dunmere"])
+    for day in (10_000, 12_000):
+        for file in (plain, named):
+            os.utime(file, (day * 86_400, day * 86_400))
+        desk.index(plain.parent)
+    assert dates(desk) == {plain.name: ("2002-11-09", "file time"), named.name: ("2024-03-05", "file name")}
+    before = desk.bytes()
+    assert told(desk.index(plain.parent)) == {}
+    assert desk.bytes() == before
 
 
 def test_a_copy_that_goes_takes_only_its_path(desk: Desk, world: Path) -> None:

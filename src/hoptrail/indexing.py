@@ -21,7 +21,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.building import Account, Report, Workshop, report_nothing, tell_nobody
+from hoptrail.structures.building import Account, Report, Workshop, report_nothing, say_nothing, tell_nobody
 from hoptrail.structures.declaring import Structure
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
@@ -34,11 +34,14 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whoever watches a run: told of progress, asked whether to stop, told what language tasks have cost so far."""
+    """Whoever watches a run: told of progress, asked whether to stop, told what language tasks have cost so far; `say` is given
+    lines that the user should read at once.
+    """
 
     report: Report = report_nothing
     stopped: Callable[[], bool] = never
     spent: Callable[[Usage], None] = tell_nobody
+    say: Callable[[str], None] = say_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,7 @@ def update_index(
         WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
-    started = time.perf_counter()
-    account = Account(tell=watcher.spent)
+    started, account = time.perf_counter(), Account(tell=watcher.spent)
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
@@ -88,6 +90,7 @@ def update_index(
             performer.workers if performer else 1,
             account,
             executor,
+            say=watcher.say,
         )
         with _spending(workshop, started) as spent:
             report = read_all(where, sources, limits, workshop, options)

@@ -70,8 +70,7 @@ def read_all(
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
-    `where` is the index folder. Files that are as they were when they were last read, in the same way, are not read, unless
-    `options` say so.
+    `where` is the index folder. Files that are as they were when last read in the same way are not read unless `options` say so.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
     register = Register(workshop.writer, where, findings, reading)
@@ -88,6 +87,7 @@ def read_all(
         if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
             register.write()
             workshop.pause()
+    register.redate(findings.redated)
     register.write()
     workshop.pause()
     whole = set[str]() if options.keep_lines else findings.whole
@@ -96,7 +96,7 @@ def read_all(
         _forget_gone(folder, register, workshop, findings, report, sync=options.sync)
     report.removed = register.withdrawn
     report.unchanged += findings.unchanged
-    if len(findings.compared) >= MANY or report.added or report.updated or report.removed:
+    if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
         workshop.writer.put_files(findings.compared, reading)
     report.notes += findings.notes
     report.left_out = findings.left_out

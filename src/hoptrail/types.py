@@ -107,7 +107,7 @@ class Block:
     `path` are the headings it stands under, outermost first. `level` is a heading's level or a list item's depth, from 1; of
     what goes on an item that item's depth; of a row 1 where it holds the headers of its table. `lead` is the sentence that
     introduces the list of an item, or the item above a nested one, or the item that is gone on. `place` says where it is in the
-    file (`line 12`, `page 3`, `sheet Prices, row 4`). `date` is the ISO date of the dated heading it stands under; empty: none.
+    file (`line 12`, `page 3`, `sheet Prices, row 4`). `date` (ISO; empty: none) is of its heading, else its document.
     """
 
     kind: BlockKind

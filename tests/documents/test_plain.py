@@ -153,6 +153,17 @@ def test_the_path_of_a_release_leaves_its_frame_out() -> None:
     assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [("Version 2.1",), ("Version 2.0",)]
 
 
+def test_a_whole_number_before_a_colon_makes_a_release() -> None:
+    """As in systemd's NEWS; by itself, or within a sentence, a number makes none."""
+    releases = "CHANGES WITH 252:\n\n    * Faster.\n\nCHANGES WITH 251:\n\n    * First.\n\n"
+    blocks = plain_blocks(f"{releases}We saw 12:\n\nOnly 14 came.\n\nOnly 15 came.\n")
+    assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [
+        ("CHANGES WITH 252",),
+        ("CHANGES WITH 251",),
+    ]
+    assert len(headings(releases)) == len([block for block in blocks if block.kind is BlockKind.HEADING]) == 2
+
+
 def test_a_rule_of_marks_is_no_item() -> None:
     blocks = plain_blocks("Before.\n\n- - - - -\n\nAfter.\n")
     assert {block.kind for block in blocks} == {BlockKind.PARAGRAPH}

@@ -245,6 +245,24 @@ def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, 
     assert (document.date, document.date_from) == ((date, origin) if date else ("2020-09-13", "file time"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "dates"),
+    [
+        (
+            "rules.md",
+            "---\ndate: 2022-05-01\n---\nForty spaces.\n\n> Thirty.\n\n# May 2023\n\nFifty.",
+            "2022-05-01|2022-05-01||2022-05-01|2023-05",
+        ),
+        ("2024-03-05.txt", "Forty spaces.\n\nThirty.", "|"),
+    ],
+)
+def test_the_date_that_a_document_says_holds_for_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:
+    """But for what it quotes; that of a file's name is not in the blocks, which are the same under another name."""
+    (tmp_path / name).write_text(text)
+    (document,), _ = read(tmp_path)
+    assert [block.date for block in document.blocks] == dates.split("|")
+
+
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a__txt="A.", b__txt="B.")
     true_read = contents._read_bytes

@@ -52,6 +52,13 @@ def test_what_stands_together_is_shown_as_one_and_nothing_twice() -> None:
     assert len({statement.said for statement in statements}) == 3
 
 
+def test_a_statement_is_not_shown_again_with_the_one_before_it() -> None:
+    said = "The budget for the launch is 12,000 EUR. It is in Oslo."
+    assert [
+        one.said.splitlines() for one in shown("What is the budget for the launch?", [Piece(BlockKind.PARAGRAPH, said)])
+    ] == [["The budget for the launch is 12,000 EUR.", "It is in Oslo."]]
+
+
 def test_a_question_in_a_text_is_shown_with_what_follows_it() -> None:
     assert "nylon" in shown("Which ropes do we use?")[0].said
 

@@ -90,7 +90,7 @@ class ContentWriter:
         return self._inner.dirty
 
     def put_documents(self, documents: Sequence[Document]) -> None:
-        """Add documents, or give those of the same id other sources."""
+        """Add documents, or give those of the same id other sources or another date."""
         if documents:
             known = {entry.id for entry in self.snapshot().register.of([document.id for document in documents])}
             self._inner.put_documents(documents)

@@ -19,7 +19,7 @@ class DocumentWriter:
         self._database = database
 
     def put(self, documents: Iterable[Document]) -> None:
-        """Documents that are new, or have other sources than before."""
+        """Documents that are new, or have other sources or another date than before."""
         for document in documents:
             found = self._database.one("SELECT number FROM documents WHERE id = ?", document.id)
             number = int(found[0]) if found else next_number(self._database, "documents")
@@ -31,6 +31,11 @@ class DocumentWriter:
                 )
                 self._database.run_each(
                     "INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", rows.block_rows(number, document)
+                )
+            else:
+                self._database.run(
+                    "UPDATE documents SET date = ?, date_from = ? WHERE number = ?",
+                    *(document.date, document.date_from, number),
                 )
             self._database.run("DELETE FROM sources WHERE document = ?", number)
             self._database.run_each(

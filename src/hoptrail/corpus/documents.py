@@ -25,6 +25,8 @@ class DocumentEntry:
     id: str
     title: str
     sources: tuple[str, ...]
+    date: str = ""
+    date_from: str = ""
 
 
 class Documents:
@@ -110,11 +112,13 @@ class Documents:
 
     def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
         """Those whose numbers a query gives."""
-        found: dict[tuple[int, str, str], list[str]] = {}
-        for number, id_, title, source in self._database.rows(
-            f"SELECT d.number, d.id, d.title, s.source FROM documents d LEFT JOIN sources s ON s.document = d.number "
-            f"WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
+        found: dict[int, DocumentEntry] = {}
+        for number, id_, title, date, date_from, source in self._database.rows(
+            f"SELECT d.number, d.id, d.title, d.date, d.date_from, s.source FROM documents d "
+            f"LEFT JOIN sources s ON s.document = d.number WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
             *values,
         ):
-            found.setdefault((number, id_, title), []).extend([] if source is None else [source])
-        return [DocumentEntry(*document, tuple(sources)) for document, sources in found.items()]
+            sources = found[number].sources if number in found else ()
+            here = () if source is None else (source,)
+            found[number] = DocumentEntry(number, id_, title, (*sources, *here), date, date_from)
+        return list(found.values())

@@ -1,8 +1,8 @@
 """Which document was read from which source, and what follows when that changes.
 
-The same content at two sources is one document with two sources. A source holds one document at a time: when something else
-is read there, the document before loses that source, and a document that has lost its last source goes. So do lines of a JSONL
-file that are no longer in it.
+The same content at two sources is one document with two sources; its date is that of the one read last. A source holds one
+document at a time: when something else is read there, the document before loses that source, and a document that has lost its
+last source goes. So do lines of a JSONL file that are no longer in it.
 
 The source of an upload is its path within the index folder, so that a folder that was moved or restored still knows it.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.contents import Findings
 from hoptrail.documents.marks import FileMark
+from hoptrail.documents.reading import FILE_TIME
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
@@ -98,9 +99,7 @@ class Register:
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
 
     def gone(self, folder: str) -> list[str]:
-        """The sources in a folder, given as a source string, whose files are no longer there. Of places that could not be looked
-        into nothing is known.
-        """
+        """The sources in a folder (a source string) whose files are no longer there; of places closed to us nothing is known."""
         closed = tuple(f"{place}/" for place in self._findings.closed)
         start = f"{folder.rstrip('/')}/"
         return [
@@ -114,9 +113,7 @@ class Register:
         return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
 
     def _uploads_within(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents; uploads with their paths within the index folder. Earlier versions noted whole paths: what stands there
-        gives way.
-        """
+        """The documents; uploads with their paths within the index folder, in place of whole paths of earlier versions."""
         uploads = f"{self._home}{UPLOADS}/"
         self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
         return [
@@ -140,6 +137,12 @@ class Register:
         for source in sources:
             self._replaced.difference_update(self._noted.at(source))
             self._noted.clear(source)
+
+    def redate(self, days: Mapping[str, str]) -> None:
+        """Note the days of the times of files that were not read again, by their sources, for `write`."""
+        self._noted.remember(self._writer.snapshot().register.at(days))
+        for source, day in days.items():
+            self._noted.redate(source, day)
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -233,8 +236,8 @@ class _Noted:
 
     def __init__(self) -> None:
         self._entries: dict[str, DocumentEntry] = {}
-        self._before: dict[str, tuple[str, ...]] = {}
-        """The written sources of the documents that something has been noted of."""
+        self._before: dict[str, DocumentEntry] = {}
+        """What is written of the documents that something has been noted of."""
         self._documents_at: dict[str, tuple[str, ...]] = {}
         self.new: dict[str, Document] = {}
         """Documents that are not stored, by their ids."""
@@ -262,7 +265,7 @@ class _Noted:
 
     def forget_unchanged(self) -> None:
         """Of what stands as it is written nothing need be held."""
-        changed = {name for name, before in self._before.items() if before != self._entries[name].sources}
+        changed = {name for name, before in self._before.items() if before != self._entries[name]}
         for name in self._entries.keys() - changed - self.new.keys():
             for source in self._entries.pop(name).sources:
                 self._documents_at.pop(source, None)
@@ -273,10 +276,11 @@ class _Noted:
         known = self._entries.get(document.id)
         sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
         if known:
-            self._before.setdefault(document.id, known.sources)
+            self._before.setdefault(document.id, known)
         else:
             self.new[document.id] = document
-        self._entries[document.id] = DocumentEntry(known.number if known else 0, document.id, document.title, sources)
+        entry = known or DocumentEntry(0, document.id, document.title, ())
+        self._entries[document.id] = replace(entry, sources=sources, date=document.date, date_from=document.date_from)
         for source in document.sources:
             for other in self._documents_at.get(source, ()):
                 if other != document.id:
@@ -287,9 +291,17 @@ class _Noted:
     def withdraw(self, document: str, source: str) -> None:
         """Note that a document no longer stands at a source."""
         entry = self._entries[document]
-        self._before.setdefault(document, entry.sources)
+        self._before.setdefault(document, entry)
         self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
         self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
+
+    def redate(self, source: str, day: str) -> None:
+        """Note the day of a file's time for the document there, if that is where its date is from."""
+        for name in self._documents_at.get(source, ()):
+            entry = self._entries[name]
+            if entry.date_from == FILE_TIME:
+                self._before.setdefault(name, entry)
+                self._entries[name] = replace(entry, date=day)
 
     def clear(self, source: str) -> None:
         for document in self._documents_at.get(source, ()):
@@ -302,7 +314,7 @@ class _Noted:
         writer.put_documents(self._as_noted(self.new.values()))
         new = self.new.keys()
         gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
-        moved = {name for name, before in self._before.items() if before != self._entries[name].sources} - new
+        moved = {name for name, before in self._before.items() if before != self._entries[name]} - new
         if not keep:
             moved -= gone
         if moved:
@@ -314,7 +326,8 @@ class _Noted:
         return gone
 
     def _as_noted(self, documents: Iterable[Document]) -> list[Document]:
-        return [replace(document, sources=self._entries[document.id].sources) for document in documents]
+        noted = ((document, self._entries[document.id]) for document in documents)
+        return [replace(one, sources=now.sources, date=now.date, date_from=now.date_from) for one, now in noted]
 
 
 _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)

@@ -30,7 +30,8 @@ class Piece:
     A table row has `cells`, pairs of its column's header (empty: none) and its value, and no text of its own; a row that holds
     the headers has `level` 1 and cells without headers. A row is `labelled` where no row of headers stands above it (the fields
     of a record, or of a mail's header): its text has each header before its value. `level` of a heading is 1 to 6, of a list item
-    its depth from 1, of a paragraph, code or quote that goes on an item the depth of that item.
+    its depth from 1, of a paragraph, code or quote that goes on an item the depth of that item. `date` of a heading (ISO) is that
+    of what stands under it, whatever its text says.
     """
 
     kind: BlockKind
@@ -40,6 +41,7 @@ class Piece:
     cells: tuple[tuple[str, str], ...] = ()
     place: str = ""
     labelled: bool = False
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class _Writing:
         )
         if piece.kind is BlockKind.HEADING:
             heading = _line(text)[:_LONGEST_LEAD]
-            self._headings.append(_Heading(piece.level, heading, find_date(heading) or above))
+            self._headings.append(_Heading(piece.level, heading, piece.date or find_date(heading) or above))
         self._write(text)
 
     def _part(self, kind: BlockKind) -> None:

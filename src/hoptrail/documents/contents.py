@@ -11,13 +11,12 @@ import time
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hoptrail.documents.forms import ENDINGS, JSON, JSONL, TEXT, Form, form_of, true_form
 from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.marks import FileMark, Known, mark_of, nothing_known, times_of
+from hoptrail.documents.marks import FileMark, Known, day_of, mark_of, nothing_known, times_of
 from hoptrail.documents.text import Unreadable, decode
 from hoptrail.documents.walking import LeftOut, Unfollowed, files_of, shown
 from hoptrail.errors import DocumentError
@@ -40,7 +39,7 @@ class Findings:
     failure: what was read from them before is there now, or gone. `seen` are all files that were found, as source strings,
     whether they could be read or not; `closed` are places that could not be looked into, so what is there is not known.
     `unchanged` files hold what was read from them before; of those whose bytes had to be compared, and of those that were read,
-    `compared` and `marks` have the marks.
+    `compared` and `marks` have the marks; `redated` has the day of those whose bytes are the same and whose time is of another.
     """
 
     notes: list[str] = field(default_factory=list)
@@ -51,6 +50,7 @@ class Findings:
     unchanged: int = 0
     compared: dict[str, FileMark] = field(default_factory=dict)
     marks: dict[str, FileMark] = field(default_factory=dict)
+    redated: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ def _in_file(
             if mark is not None and now is not None and now.digest == mark.digest:
                 findings.compared[shown(path)] = findings.marks.pop(shown(path))
                 findings.unchanged += 1
+                if day_of(now.modified) != day_of(mark.modified):
+                    findings.redated[shown(path)] = day_of(now.modified)
             else:
                 yield content
     except Unreadable as refusal:
@@ -188,9 +190,8 @@ def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: 
         findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _unpacked(data, largest, limits)
-    modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     name = TEXT if form is None else JSON if form.name == JSONL else form.name
-    return FileContent(path, name, data, modified)
+    return FileContent(path, name, data, day_of(times[1]))
 
 
 def _unpacked(data: bytes, largest: int, limits: ReadingLimits) -> bytes:

@@ -90,16 +90,20 @@ def _mails(data: bytes, starts: list[int], reading: _Reading, dates: list[dateti
         if date is not None:
             dates.append(date)
         subject = _header(message, "Subject") or f"Mail {number}"
-        yield from _under(subject, f"mail {number}", reading.pieces(message))
+        yield from _under(subject, f"mail {number}", reading.pieces(message), _day(date))
 
 
 def _dated(parsed: Parsed, date: datetime | None) -> Parsed:
-    return parsed if date is None else replace(parsed, date=date.date().isoformat(), date_from="mail header")
+    return parsed if date is None else replace(parsed, date=_day(date), date_from="mail header")
 
 
-def _under(heading: str, place: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _day(date: datetime | None) -> str:
+    return "" if date is None else date.date().isoformat()
+
+
+def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") -> Iterator[Piece]:
     """Pieces below a heading: their own headings one level deeper, their places within its."""
-    yield Piece(BlockKind.HEADING, heading, 1, place=place)
+    yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
         level = min(piece.level + 1, _DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
         yield replace(piece, level=level, place=f"{place}, {piece.place}" if piece.place else place)

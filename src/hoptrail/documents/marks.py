@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
@@ -19,7 +20,7 @@ _TICK = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """Size in bytes, times in nanoseconds (0: not relied on), digest of the bytes."""
+    """Size in bytes, times in nanoseconds (`changed` 0: they are not relied on), digest of the bytes."""
 
     size: int
     modified: int
@@ -29,7 +30,7 @@ class FileMark:
     def has_times_of(self, path: Path) -> bool:
         """Whether the file looks as it did; also False where it cannot be looked at."""
         try:
-            return self.modified > 0 and (self.size, self.modified, self.changed) == times_of(path)
+            return self.changed > 0 and (self.size, self.modified, self.changed) == times_of(path)
         except OSError:
             return False
 
@@ -41,6 +42,11 @@ Known = Callable[[Sequence[str]], Mapping[str, FileMark]]
 def nothing_known(_: Sequence[str]) -> Mapping[str, FileMark]:
     """For callers that want every file read."""
     return {}
+
+
+def day_of(modified: int) -> str:
+    """The day of a time in nanoseconds (UTC, ISO)."""
+    return datetime.fromtimestamp(modified / 1e9, UTC).date().isoformat()
 
 
 def times_of(path: Path) -> tuple[int, int, int]:
@@ -57,5 +63,5 @@ def mark_of(times: tuple[int, int, int], data: bytes) -> FileMark:
     """The mark of a file that had these times when its bytes were read."""
     size, modified, changed = times
     if time.time_ns() - max(modified, changed) < _TICK:
-        modified = changed = 0
+        changed = 0
     return FileMark(size, modified, changed, blake2b(data, digest_size=16).digest())

@@ -1,4 +1,5 @@
-"""Headings of plain text that a number makes: sections (`1.2 Scope`) and releases (`Changes in 2.4`, `*** Version 3.0 ***`).
+"""Headings of plain text that a number makes: sections (`1.2 Scope`) and releases (`Changes in 2.4`, `*** Version 3.0 ***`,
+`Changes with 251:`).
 
 One stands alone between blank lines, or above lines that are indented or items of a list. Sections begin with the first, and a
 release is one of at least two that differ only in their numbers, so that a sentence with a number is neither.
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
-_NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b")
+_NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
 """How a line begins that may follow a heading at once."""

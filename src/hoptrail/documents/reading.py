@@ -40,7 +40,7 @@ from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
 from hoptrail.text.dates import find_date
 from hoptrail.text.sentences import shortened_ends
-from hoptrail.types import BlockKind, Document, content_id
+from hoptrail.types import Block, BlockKind, Document, content_id
 
 __all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources"]
 
@@ -164,7 +164,7 @@ def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
     Dates in a table are of what it lists, not of the document.
     """
     if parsed.date:
-        return parsed
+        return replace(parsed, blocks=tuple(_block_of(block, parsed.date) for block in parsed.blocks))
     first_row = next((block.start for block in parsed.blocks if block.kind is BlockKind.ROW), len(parsed.text))
     lines = [
         line for line in parsed.text[: min(first_row, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE
@@ -173,6 +173,14 @@ def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
     found = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(found, (modified, FILE_TIME if modified else ""))
     return replace(parsed, date=date, date_from=place)
+
+
+def _block_of(block: Block, date: str) -> Block:
+    """A block of a document that says its date, which holds for it unless it stands under another, or quotes what is older.
+
+    A date of a file's name or time does not come here: blocks are part of the id, which is the same wherever a file stands.
+    """
+    return block if block.date or block.kind is BlockKind.QUOTE else replace(block, date=date)
 
 
 def _from_line(content: LineContent, limits: ReadingLimits) -> Document:

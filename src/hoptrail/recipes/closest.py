@@ -84,6 +84,19 @@ class _Run:
     def plain(self) -> str:
         return " ".join(self.said.split())
 
+    def repeats(self, other: _Run) -> bool:
+        """Whether one of the two says the other again, or they share a part of a document."""
+        if self.plain in other.plain or other.plain in self.plain:
+            return True
+        (start, end), (others_start, others_end) = self.place, other.place
+        return self.unit.document == other.unit.document and start < others_end and others_start < end
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Start and end in its document."""
+        start = self.unit.sources[0].start
+        return start + self.members[0].start, start + self.members[-1].end
+
     def with_one(self, at: int) -> _Run | None:
         """The run as far as statement `at`; None where that is too long to be shown, or stands under another heading."""
         longer = _Run(self.unit, self.statements, min(self.first, at), max(self.last, at))
@@ -108,9 +121,10 @@ class _Run:
 
 
 def _runs(close: Sequence[Close]) -> list[_Run]:
-    """At most three; where too few are left when neighbours are joined, they stay apart."""
+    """At most three; where too few are left when neighbours are joined, they stay apart, if that makes more of them."""
     joined = _gathered(close, _LOOKED_AT)
-    return joined if len(joined) == MOST_SHOWN else _gathered(close, 0)
+    apart = _gathered(close, 0) if len(joined) < MOST_SHOWN else []
+    return max(joined, apart, key=len)
 
 
 def _gathered(close: Sequence[Close], looked_at: int) -> list[_Run]:
@@ -123,7 +137,7 @@ def _gathered(close: Sequence[Close], looked_at: int) -> list[_Run]:
         longer = _joined(runs, new) if place < looked_at else None
         if longer:
             runs[longer[0]] = longer[1]
-        elif len(runs) < MOST_SHOWN and all(run.plain != new.plain for run in runs):
+        elif len(runs) < MOST_SHOWN and not any(run.repeats(new) for run in runs):
             runs.append(new)
     return runs
 

@@ -134,8 +134,9 @@ def watching() -> Iterator[Watcher]:
         number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        with progress_reports(console_of(error=True)) as (report, spent):
-            yield Watcher(report, lambda: stopped, spent)
+        console = console_of(error=True)
+        with progress_reports(console) as (report, spent):
+            yield Watcher(report, lambda: stopped, spent, lambda line: console.print(plain(line), soft_wrap=True))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

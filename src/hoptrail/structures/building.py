@@ -29,6 +29,10 @@ def tell_nobody(usage: Usage) -> None:
     """For callers that do not watch what is spent."""
 
 
+def say_nothing(line: str) -> None:
+    """For callers that do not listen."""
+
+
 def report_nothing(what: str, done: int, total: int) -> None:
     """For callers that do not watch."""
 
@@ -68,7 +72,8 @@ class Workshop:
 
     `language` is None where nothing may be asked (removing a document never spends): structures then only take away.
     `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
-    `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes.
+    `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes. What the
+    user should know at once is given to `say`, as a line.
     `change` is all that has happened since the structure that is being built, and all that it stands on, wanted nothing more;
     None where that is not known, so that all of the corpus is to be looked at. A structure may look at all in any case.
     """
@@ -82,6 +87,7 @@ class Workshop:
     account: Account = field(default_factory=Account)
     executor: Executor = HERE
     change: Change | None = None
+    say: Callable[[str], None] = say_nothing
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.

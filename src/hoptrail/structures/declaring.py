@@ -31,6 +31,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.asking import Inquiry, ask_about
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
+from hoptrail.structures.foretelling import told_before
 from hoptrail.types import Kind, Link, Span, Unit
 
 if TYPE_CHECKING:
@@ -216,6 +217,8 @@ class _Differ:
             known = self._snapshot.table.stored(kind, [unit.id for unit in units])
             units = [unit for unit in units if unit.id not in known]
         if units:
+            if line := told_before(kind, units, self._snapshot):
+                self._workshop.say(line)
             size = kept_at_once(self._workshop, len(units), BATCH)
             batches = _whole_documents(units, size) if self._structure.by_document else batched(units, size)
             for batch, vectors in self._structure.vectors(self._workshop, kind, batches, len(units)):
