@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hoptrail.language.completing import REFERENCE, unresolved
-from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.questions import Wanted, analyse, type_of_noun
 from hoptrail.text.words import Word, content_stems, stem, words
 
 _DEMONSTRATIVES = word_set("this these those")

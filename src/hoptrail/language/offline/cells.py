@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
-from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import MONTHS
+from hoptrail.text.questions import Question, Wanted
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import RELATED, content_stems
 from hoptrail.types import Kind, Span, Unit

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import (
     AGES,
     ARTICLES,
@@ -35,6 +34,7 @@ from hoptrail.text.lexicon import (
 )
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import stem, words
 

@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator
 
 from hoptrail.language.offline.clauses import Description, describing_clauses, is_relative
-from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
-from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.lexicon import (
     ARTICLES,
     BASE_VERBS,
@@ -24,6 +22,8 @@ from hoptrail.text.lexicon import (
     word_set,
 )
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
+from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.words import Word, words
 
 _UNRELATIONAL = word_set(

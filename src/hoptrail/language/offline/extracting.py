@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from hoptrail.language.entity_finders import EntityFinder
 from hoptrail.language.offline.evidence import Line, Page
-from hoptrail.language.offline.finders import EntityFinder
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape

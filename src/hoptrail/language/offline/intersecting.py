@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hoptrail.language.offline.phrases import Token, named_spans, tokens_of
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import AUXILIARIES, word_set
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.phrases import Token, named_spans, tokens_of
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import same_value
 
 _MOST_ANALYSED = 600

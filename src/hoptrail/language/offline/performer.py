@@ -19,12 +19,12 @@ import numpy as np
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
 from hoptrail.language.completing import clarify, complete
+from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.concluding import read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explaining import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
-from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing

@@ -6,9 +6,9 @@ import re
 
 from hoptrail.language.offline.comparing import Comparison, Verdictor
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.questions import Question, Wanted
 from hoptrail.text.words import content_stems, words
 
 _YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})

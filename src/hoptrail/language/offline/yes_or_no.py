@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from hoptrail.language.offline.claims import takes_back
 from hoptrail.language.offline.evidence import EvidencePages, Line, Page
-from hoptrail.language.offline.questions import Question
 from hoptrail.text.lexicon import AUXILIARIES, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
 from hoptrail.text.normal_forms import base_title, squeeze
+from hoptrail.text.questions import Question
 from hoptrail.text.words import KIN, RELATED, content_stems, words
 from hoptrail.types import Span
 

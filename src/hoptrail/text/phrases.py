@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
@@ -22,6 +21,7 @@ from hoptrail.text.lexicon import (
     word_set,
 )
 from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.words import words
 
 CLAUSE_WORDS = word_set("who that which where whose whom when")
