@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
+from hoptrail.language.offline.contradicting import Assertion, which_holds
 from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.questions import Question, Wanted
@@ -48,6 +49,8 @@ _FAMILY = 6
 _LEAST = 0.62
 _ELSEWHERE = 0.88
 """Where a row names what is asked about, but in another cell than its first: it may be about something else."""
+_SAME = 1.0
+"""What share of their words the attribute and first cell of two rows have in common that say something of one thing."""
 _CLEAR, _NARROW = 0.1, 0.04
 """Leads over the next best value that says something else: clear, and too small to choose."""
 
@@ -65,6 +68,11 @@ class Cell:
     above: frozenset[str]
     support: tuple[Span, ...]
     date: str = ""
+
+    @property
+    def asserted(self) -> Assertion:
+        """What it says of its first cell."""
+        return Assertion(self.value.casefold(), self.attribute | self.key, self.support[0].document, self.date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,36 +150,16 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if not fits:
         return None
     best, cell = fits[0]
-    contested = [one for fit, one in fits if best - fit <= _CLEAR]
-    if later := _later(contested):
-        spans = dict.fromkeys(span for one in (later, *contested) for span in one.support)
-        return CellFound(_worded(question, asked, later.value), tuple(spans), best)
-    rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
-    lead = best - rivals[0] if rivals else 1.0
+    near = [one for fit, one in fits if best - fit <= _CLEAR]
+    held = which_holds([one.asserted for one in near], _SAME)
+    against = [one for one in near if one.asserted.contradicts(cell.asserted, _SAME)]
+    if against:
+        spans = dict.fromkeys(span for one in (near[held or 0], cell, *against) for span in one.support)
+        return CellFound(_worded(question, asked, near[held or 0].value), tuple(spans), best, contested=held is None)
+    lead = min((best - fit for fit, one in fits if one.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
-        other = next((one for fit, one in fits if best - fit < _NARROW and _rivals(one, cell)), None)
-        if other is None:
-            return None
-        return CellFound(cell.value, (*cell.support, *other.support), best, contested=True)
-    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
-
-
-def _rivals(one: Cell, other: Cell) -> bool:
-    """Whether two documents give one attribute of one thing different values."""
-    elsewhere = one.support[0].document != other.support[0].document
-    same = (one.attribute, one.key) == (other.attribute, other.key)
-    return elsewhere and same and one.value.casefold() != other.value.casefold()
-
-
-def _later(contested: Sequence[Cell]) -> Cell | None:
-    """Of values of one thing that differ and are all dated, the one that was said last; None where that does not decide."""
-    values = {one.value.casefold() for one in contested}
-    last = max((one.date for one in contested), default="")
-    latest = {one.value.casefold() for one in contested if one.date == last}
-    subjects = {(one.attribute, one.key) for one in contested}
-    if len(values) < 2 or len(latest) != 1 or len(subjects) != 1 or not all(one.date for one in contested):
         return None
-    return next(one for one in contested if one.date == last)
+    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
