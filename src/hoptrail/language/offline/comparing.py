@@ -36,7 +36,7 @@ from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
-from hoptrail.text.words import stem, words
+from hoptrail.text.words import content_stems, stem, words
 
 
 class Verdictor(StrEnum):
@@ -50,7 +50,6 @@ class Verdictor(StrEnum):
     SHORTER_LIFE = "shorter life"
     SAME = "same"
     BOTH = "both"
-    WHICH = "which"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,14 @@ class Comparison:
         found = [[value for value in side if value is not None] for side in values]
         if any(len(side) != count - self.values_from for side in found):
             return None
-        if self.by in {Verdictor.SAME, Verdictor.BOTH}:
-            return _yes_no(self.by, found[0][0], found[1][0])
+        if self.by is Verdictor.SAME:
+            return "yes" if same_value(found[0][0], found[1][0]) else "no"
+        if self.by is Verdictor.BOTH:
+            return "yes" if found[0][0] == found[1][0] == "yes" else "no"
         order = _order(self.by, found[0], found[1])
-        if order is not None and self.claimed:
-            return "yes" if order < 0 else "no"
-        if not order:
-            return None
-        return self.sides[0] if order < 0 else self.sides[1]
+        if self.claimed:
+            return None if order is None else "yes" if order < 0 else "no"
+        return self.sides[order > 0] if order else None
 
 
 _ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
@@ -139,16 +138,15 @@ def _leading(role: str) -> tuple[str, ...]:
 
 
 _ROLE = re.compile(
-    r"\b(?:has|have|had|with) (?:the |a |an )?([a-z]+)(?: (?:who|that|which|whose)\b| [a-z]+ (?:later|first|earlier|last)\b)"
+    r"\bwhose (?P<whose>[a-z]+) |\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|"
+    r"earlier|last)\b)"
 )
-_WHOSE = re.compile(r"\bwhose ([a-z]+) ")
 
 
 def _role(ask: str) -> str:
     """The noun that leads from a side to what is compared: `whose director was born first`."""
-    lowered = ask.lower()
-    match = _WHOSE.search(lowered) or _ROLE.search(lowered)
-    role = match.group(1) if match else ""
+    match = _ROLE.search(ask.lower())
+    role = match["whose"] or match["had"] if match else ""
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
@@ -191,14 +189,9 @@ def _asks_person(ask: str) -> bool:
 
 
 def _event(ask: str) -> str:
-    """What happened, from `... was first published earlier`: the words after the auxiliary, without the ordering."""
-    found = words(ask)
-    places = [at for at, word in enumerate(found) if word.lower in {"was", "were", "is", "been"}]
-    if not places:
-        return ""
-    event = [word.text for word in found[places[-1] + 1 :] if word.lower not in ORDERINGS]
-    ordered = [word.text for word in found[places[-1] + 1 :] if word.lower == "first"]
-    return " ".join(ordered[: len(ordered) and int(len(event) > 0 and "earlier" in ask.lower())] + event)
+    """What happened, from `... was published earlier`: the words after the auxiliary, without the ordering."""
+    event = re.split(r"\b(?:was|were|is|been) ", ask)[1:]
+    return " ".join(word.text for word in words(" ".join(event[-1:])) if word.lower not in ORDERINGS)
 
 
 _PRICED = word_set("expensive cheap costly dear")
@@ -359,7 +352,7 @@ def _kind(rest: str) -> str:
     """What both are said to be, as said of one."""
     kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
     kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
-    return kind if content_words(kind) else ""
+    return kind if content_stems(kind) - {"both"} else ""
 
 
 def _are_many(kind: str) -> bool:
@@ -370,36 +363,21 @@ def _are_many(kind: str) -> bool:
     )
 
 
-def content_words(text: str) -> int:
-    """How many words of `text` are not function words."""
-    return sum(word.lower not in AUXILIARIES | {"both", "the", "a", "an", "of", "in"} for word in words(text))
-
-
-def _yes_no(by: Verdictor, first: str, second: str) -> str:
-    if by is Verdictor.SAME:
-        return "yes" if same_value(first, second) else "no"
-    return "yes" if first == second == "yes" else "no"
-
-
 def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | None:
-    """Negative when the first side is the answer, positive when the second is."""
-    if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}:
-        lives = [_years(*first), _years(*second)]
-        order = None if lives[0] is None or lives[1] is None else (lives[0] > lives[1]) - (lives[0] < lives[1])
-        longest = by is Verdictor.LONGER_LIFE
-    elif by in {Verdictor.EARLIER, Verdictor.LATER}:
+    """Negative when the first side is the answer, positive when the second is; None where a value cannot be read."""
+    order: int | None = None
+    if by in {Verdictor.EARLIER, Verdictor.LATER}:
         dates = read_date(first[0]), read_date(second[0])
-        order = date_order(*dates) if dates[0] and dates[1] else None  # type: ignore[arg-type]
-        longest = by is Verdictor.LATER
+        if dates[0] and dates[1]:
+            order = date_order(dates[0], dates[1])
     else:
-        numbers = read_number(first[0]), read_number(second[0])
-        order = (
-            None if numbers[0] is None or numbers[1] is None else (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
-        )
-        longest = by is Verdictor.MORE
+        read = _years if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE} else read_number
+        one, other = read(*first), read(*second)
+        if one is not None and other is not None:
+            order = (one > other) - (one < other)
     if order is None:
         return None
-    return -order if longest else order
+    return -order if by in {Verdictor.LATER, Verdictor.MORE, Verdictor.LONGER_LIFE} else order
 
 
 def _years(birth: str, death: str) -> float | None:
