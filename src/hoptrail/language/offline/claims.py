@@ -104,9 +104,10 @@ class _Asked:
         if self.kind:
             return "yes" if _says_of(self.kind, self.name, said) else ""
         own, seen = content_stems(said.text), content_stems(said.seen)
-        if len(_met(self.named, own)) + bool(self.name) < _FEWEST or _met(self.named, own | seen) != self.named:
+        if _met(self.named, own | seen) != self.named or len(_met(self.named, own)) + bool(self.name) < _FEWEST:
             return ""
-        if self.name and _owned(said.text) & KIN - self.named:
+        rest = self.named - self.name  # what is asked of a name has to be said of it, not of its owner or above it
+        if self.name and (_met(rest, own) != rest or _owned(said.text) & KIN - self.named):
             return ""
         if not said.text.rstrip().endswith("?") and _is_denied(said.text, self.named):
             return "no"

@@ -9,7 +9,7 @@ nothing that its values do not settle: the verdict is then None.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -95,8 +95,7 @@ class Comparison:
 
 
 _ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
-_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*|the [a-z][^,]* or the [a-z][^,]*)$")
-_COMMON = re.compile(r"the [a-z]")
+_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*)$")
 _MOST_ANALYSED = 600
 
 
@@ -124,8 +123,7 @@ def _choice(text: str) -> Comparison | None:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
-    things = not role and all(map(_COMMON.match, sides))
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role), things=things)
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
     if not asked:
         return None
     leading = _leading(role)
@@ -138,8 +136,8 @@ def _leading(role: str) -> tuple[str, ...]:
 
 
 _ROLE = re.compile(
-    r"\bwhose (?P<whose>[a-z]+) |\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|"
-    r"earlier|last)\b)"
+    r"\bwhose (?P<whose>[a-z]+) |"
+    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
 )
 
 
@@ -150,42 +148,28 @@ def _role(ask: str) -> str:
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
-def _attribute(
-    ask: str, ordering: str, side: str, *, person: bool, things: bool = False
-) -> tuple[tuple[str, ...], Verdictor]:
-    """The questions that give a side's value (none where its words say no value), and how the values decide.
-
-    `things`: the sides have no names but nouns (`the octant`).
-    """
-    stems = [word.stem for word in words(ask)]
-    early = ordering in EARLIER
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
+    """The questions that give a side's value (none where its words say no value), and how the values decide."""
+    stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
         by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
-    if ordering in EARLIER | LATER or (ordering in {"more", "most"} and "recent" in ask):
-        recent = ordering in LATER or "recent" in ask
-        return (
-            _date_question(ask, stems, ordering, side, person=person, things=things),
-        ), Verdictor.LATER if recent or not early else Verdictor.EARLIER
-    by = Verdictor.MORE if ordering in MORE else Verdictor.LESS
+    recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
+    if recent or ordering in EARLIER:
+        by = Verdictor.LATER if recent else Verdictor.EARLIER
+        return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), by
+    return ((number,) if number else ()), Verdictor.MORE if ordering in MORE else Verdictor.LESS
 
 
-def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool, things: bool) -> str:
-    if "birth" in stems or (ordering in AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
+def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
+    person = person or ask.lower().startswith("who") or any(is_person_noun(word.text) for word in words(ask)[1:3])
+    if "birth" in stems or (ordering in AGES and person):
         return f"When was {side} born?"
     if "death" in stems:
         return f"When did {side} die?"
-    if ordering in AGES:
-        return f"What is the date of {side}?" if things else f"When was {side} founded?"
-    event = _event(ask)
+    event = "founded" if ordering in AGES else _event(ask)
     return f"When was {side} {event}?" if event else f"When did {side} come out?"
-
-
-def _asks_person(ask: str) -> bool:
-    following = words(ask)[1:3]
-    return any(is_person_noun(word.text) for word in following)
 
 
 def _event(ask: str) -> str:

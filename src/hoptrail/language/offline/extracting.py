@@ -29,7 +29,7 @@ def extract(page: Page, finder: EntityFinder) -> Extraction:
 
 
 def _is_heading(line: Line, title: str) -> bool:
-    return bool(title) and [word.lower for word in line.words] == [word.lower for word in words(title)]
+    return bool(title) and [word.lower for word in words(line.text)] == [word.lower for word in words(title)]
 
 
 def _is_entity(mention: Mention) -> bool:

@@ -39,10 +39,8 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
     words_for = _COMPUTED & asked
     if not words_for or not _HOW_MUCH.match(question):
         return False
-    return not any(
-        words_for & line.stems and (asked - words_for) & (line.stems | page.title_stems)
-        for page, line in evidence.lines
-    )
+    rest = asked - words_for
+    return not any(words_for & line.stems and rest & line.stems_with_title for line in evidence.lines)
 
 
 def asks_twice(question: str) -> bool:
@@ -69,7 +67,7 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
     """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
-    known = [line.stems | page.title_stems for page, line in evidence.lines]
+    known = [line.stems_with_title for line in evidence.lines]
     names = [
         content_stems(one.text)
         for one in find_mentions(question, question=True)
