@@ -18,7 +18,7 @@ from hoptrail.language.offline.contradicting import Assertion, which_holds
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.questions import Question
 from hoptrail.text.statements import Said, statements_of
@@ -85,7 +85,7 @@ class _Asked:
     @classmethod
     def of(cls, question: str) -> _Asked | None:
         """None where it denies, orders or lets choose, or says too little."""
-        names = [one for one in find_mentions(question, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
+        names = find_names(question)
         asked = words(question)
         free = [word for word in asked if not any(name.start <= word.start < name.end for name in names)]
         after = [word for before, word in pairwise(free) if word.lower == "after" and before.lower in NAMED_AFTER]

@@ -30,9 +30,10 @@ from hoptrail.text.lexicon import (
     ORGANISATION_NOUNS,
     PLACE_NOUNS,
     POSITIVES,
+    PREPOSITIONS,
     word_set,
 )
-from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
@@ -185,7 +186,7 @@ _LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
 def _number_question(ask: str, ordering: str, side: str) -> str:
     """What number is asked of a side; empty where the words say no number of one."""
     lowered = ask.lower()
-    if ordering in POSITIVES and ordering != "greater":
+    if ordering in POSITIVES:
         noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
         if noun is None and any(word.stem == "tak" for word in words(ask)):
             return f"How {POSITIVES[ordering]} does {side} take?"
@@ -200,8 +201,8 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
 
 def _counts(counted: str) -> bool:
     """Whether things that can be counted are named: `seats`, not `accurate with gpsd`."""
-    first = counted.split()[:3]
-    return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in first)
+    counted = re.split(rf" (?:{'|'.join(sorted(PREPOSITIONS))}) ", counted)[0]
+    return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in counted.split()[:3])
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
@@ -217,7 +218,7 @@ _BARE_LEAD = re.compile(r"(?:the )?(?:[a-z]+ )?")
 
 def _claim(text: str) -> Comparison | None:
     """`Was A born before B?`, `Is A longer than B?`: two names, and between them only what orders them."""
-    named = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    named = find_names(text)
     if len(named) != 2:
         return None
     one, other = named
@@ -232,7 +233,7 @@ def _claim(text: str) -> Comparison | None:
         return None
     sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, named, strict=True))
     claimed = _claimed(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
-    if claimed is None:
+    if claimed is None or not claimed[0]:
         return None
     leading, (asked, by) = _leading(role), claimed
     return Comparison((sides[0], sides[1]), (*leading, *asked), len(leading), by, claimed=True)
@@ -289,8 +290,7 @@ def _pair(text: str) -> Comparison | None:
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
     """The two names that `and` or `the same ... as` joins, each perhaps described before it (`the director of film A`)."""
-    found = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
-    for one, other in pairwise(found):
+    for one, other in pairwise(find_names(text)):
         between = text[one.end : other.start].lower().strip(' ".').split()
         joined = between[:1] == ["and"] and len(between) <= 5
         if joined or (between[-1:] == ["as"] and "same" in between):
