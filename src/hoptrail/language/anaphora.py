@@ -17,7 +17,8 @@ from hoptrail.language.completing import REFERENCE
 from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
+from hoptrail.text.questions import Wanted, analyse, type_of_noun
 from hoptrail.text.words import Word, content_stems, stem, words
 
 _DEMONSTRATIVES = word_set("this these those")
@@ -91,8 +92,7 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
 
 def _names(question: str) -> list[tuple[int, str]]:
     """Where names start, and what they are."""
-    mentions = find_mentions(question, question=True)
-    return [(mention.start, mention.text) for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    return [(mention.start, mention.text) for mention in find_names(question)]
 
 
 def _bag(text: str) -> frozenset[str]:

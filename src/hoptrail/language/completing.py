@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import FUNCTION_WORDS
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
 
 REFERENCE = re.compile(r"#(\d{1,3})\b")
 _DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
@@ -30,8 +30,7 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     pointed = _DEMONSTRATIVE.sub(lambda match: _pointed(match, latest), question, count=1)
     if pointed != question:
         return pointed
-    named = any(mention.shape in {Shape.NAME, Shape.QUOTED} for mention in find_mentions(question, question=True))
-    return question if named else _without_pronouns(question, latest)
+    return question if find_names(question) else _without_pronouns(question, latest)
 
 
 def referenced(question: str, findings: Sequence[Finding]) -> str:

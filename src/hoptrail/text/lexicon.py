@@ -222,6 +222,11 @@ ORGANISATION_NOUNS = word_set(
     "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
     "headquarters birthplace"
 )
+PARTITIVES = word_set(
+    "part piece bit half rest side top bottom end middle beginning start number percentage lot group kind type sort form version "
+    "example member members name names meaning use result list"
+)
+"""What stands before `of` and tells how much or which of something."""
 DATE_NOUNS = word_set("year date day month century decade time")
 NUMBER_NOUNS = word_set(
     "number population length height width depth weight area percentage age size speed price cost distance amount"

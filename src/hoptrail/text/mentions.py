@@ -74,6 +74,11 @@ def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = Fal
     return tuple(_with_possessives(text, taken) if question else taken)
 
 
+def find_names(question: str) -> list[Mention]:
+    """The names and quoted titles of a question, in order of appearance."""
+    return [one for one in find_mentions(question, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
+
+
 def figure_shape(text: str) -> Shape | None:
     """Whether all of a text is one mention of a date or of a number, as `find_mentions` says, and which."""
     if not (_DATE.fullmatch(text) or _NUMBER.fullmatch(text)):

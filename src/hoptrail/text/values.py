@@ -6,6 +6,8 @@ A missing month or day counts as unknown: `1926` and `3 May 1926` are neither ea
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
@@ -16,6 +18,7 @@ Date = tuple[int, int, int]
 """Year, month, day; 0 for what is not said. Years before the common era are negative."""
 
 _YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>\d{3,4})s?\b)")
+_ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
 _CENTURY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\s+century\b")
 _DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
@@ -30,6 +33,8 @@ _COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 def read_date(text: str) -> Date | None:
     """The first date in `text`."""
     lowered = text.lower()
+    if iso := _ISO.search(lowered):
+        return int(iso[1]), int(iso[2]), int(iso[3] or 0)
     year = _YEAR.search(lowered)
     century = _CENTURY.search(lowered)
     if year is None and century is None:
@@ -100,6 +105,28 @@ def with_unit(text: str, start: int, end: int) -> str:
     before = _CURRENCY.search(text, max(0, start - 2), start)
     after = _UNIT.match(text, end)
     return squeeze(text[before.start() if before else start : after.end() if after else end])
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """A number at `start` of a text with its unit in lower case (empty: none is said)."""
+
+    start: int
+    number: float
+    unit: str
+
+
+_QUANTITY = re.compile(r"(?<![\w.,/-])(?:[€£$]\s?)?\d[\d,]*(?:\.\d+)?(?![\w/]|[-.,]\d)")
+_WHOLE_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_OF_UNIT = re.compile(r"[^\d.,\s]+")
+
+
+def quantities_in(text: str) -> Iterator[Quantity]:
+    """The numbers of a text in order, those that may be years and those within a code left out."""
+    for match in _QUANTITY.finditer(text):
+        number = None if _WHOLE_YEAR.fullmatch(match.group()) else read_number(match.group())
+        if number is not None:
+            yield Quantity(match.start(), number, "".join(_OF_UNIT.findall(with_unit(text, *match.span()))).casefold())
 
 
 def same_value(first: str, second: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.questions import analyse
 from hoptrail.language.offline.ruling_out import asks_twice, may_answer
 from hoptrail.language.tasks import Read
+from hoptrail.text.questions import analyse
 from hoptrail.types import Unit
 
 MakeUnit = Callable[[str, str], Unit]

@@ -1,24 +1,22 @@
 """Answers that stand in a cell of a table, or after the colon of a `key: value` line.
 
-A cell is an attribute (its header, or the key), a value, and what the row, the title and the headings say it is about. It
-answers a question that names its subject, asks for its attribute and wants a value of its kind.
+A cell answers a question that names its subject, asks for its attribute and wants a value of its kind.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
-from hoptrail.language.offline.questions import Question, Wanted
-from hoptrail.text.dates import dates_said
+from hoptrail.language.offline.contradicting import Assertion, which_holds
+from hoptrail.text.cells import Cell, cells_of
 from hoptrail.text.lexicon import MONTHS
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.questions import Question, Wanted
 from hoptrail.text.words import RELATED, content_stems
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Span, Unit
 
-_KEYED = re.compile(r"^(?:[-*+•]\s+)?(?P<key>[^\W_][^:=|\n]{0,50}?)\s*(?::|\|)\s+(?P<value>\S[^\n|]{0,160})$")
 _LONGEST = 120
 """Characters of a value that is a short answer."""
 _WORDS_FOR = {
@@ -48,23 +46,10 @@ _FAMILY = 6
 _LEAST = 0.62
 _ELSEWHERE = 0.88
 """Where a row names what is asked about, but in another cell than its first: it may be about something else."""
+_SAME = 1.0
+"""What share of their words the attribute and first cell of two rows have in common that say something of one thing."""
 _CLEAR, _NARROW = 0.1, 0.04
 """Leads over the next best value that says something else: clear, and too small to choose."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value with what it is, in stems: its `attribute`, the rest of its row (`subject`) with the first cell (`key`), and
-    what stands above. `support` is the whole row or line, `date` the ISO date that holds for it (empty: none).
-    """
-
-    value: str
-    attribute: frozenset[str]
-    key: frozenset[str]
-    subject: frozenset[str]
-    above: frozenset[str]
-    support: tuple[Span, ...]
-    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +60,6 @@ class CellFound:
     support: tuple[Span, ...]
     fit: float
     contested: bool = False
-
-
-def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
-    """The cells of tables and of `key: value` lines in passages and sentences; `dated`: with the dates of their rows as words."""
-    for unit in units:
-        if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
-            continue
-        for said in statements_of(unit):
-            yield from _of_row(said, dated=dated) if said.block and said.block.cells else _of_line(said)
-
-
-def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
-    block, first = said.block, said.unit.sources[0].start
-    if block is None:
-        return
-    values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
-    above = content_stems(" ".join((said.unit.title, *block.path)))
-    support = said.support
-    key = content_stems(values[0])
-    dates = dates_said(" ".join((*block.path, *values))) if dated else frozenset[str]()
-    for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
-        if value.strip():
-            others = content_stems(" ".join(other for place, other in enumerate(values) if place != at))
-            yield Cell(
-                value.strip(), content_stems(cell.header), key | dates, others | dates, above, support, said.date
-            )
-
-
-def _of_line(said: Said) -> Iterator[Cell]:
-    found = _KEYED.match(said.text.strip())
-    if found is None:
-        return
-    above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
-    support = said.support
-    yield Cell(
-        *(
-            found["value"].strip().rstrip("."),
-            content_stems(found["key"]),
-            frozenset[str](),
-            frozenset[str](),
-            above,
-            support,
-        ),
-        date=said.date,
-    )
 
 
 def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) -> CellFound | None:
@@ -142,36 +82,21 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if not fits:
         return None
     best, cell = fits[0]
-    contested = [one for fit, one in fits if best - fit <= _CLEAR]
-    if later := _later(contested):
-        spans = dict.fromkeys(span for one in (later, *contested) for span in one.support)
-        return CellFound(_worded(question, asked, later.value), tuple(spans), best)
-    rivals = [other for other, one in fits[1:] if one.value.casefold() != cell.value.casefold()]
-    lead = best - rivals[0] if rivals else 1.0
+    near = [one for fit, one in fits if best - fit <= _CLEAR]
+    held = which_holds([_asserted(one) for one in near], _SAME)
+    against = [one for one in near if _asserted(one).contradicts(_asserted(cell), _SAME)]
+    if against:
+        spans = dict.fromkeys(span for one in (near[held or 0], cell, *against) for span in one.support)
+        return CellFound(_worded(question, asked, near[held or 0].value), tuple(spans), best, contested=held is None)
+    lead = min((best - fit for fit, one in fits if one.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
-        other = next((one for fit, one in fits if best - fit < _NARROW and _rivals(one, cell)), None)
-        if other is None:
-            return None
-        return CellFound(cell.value, (*cell.support, *other.support), best, contested=True)
+        return None
     return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
-def _rivals(one: Cell, other: Cell) -> bool:
-    """Whether two documents give one attribute of one thing different values."""
-    elsewhere = one.support[0].document != other.support[0].document
-    same = (one.attribute, one.key) == (other.attribute, other.key)
-    return elsewhere and same and one.value.casefold() != other.value.casefold()
-
-
-def _later(contested: Sequence[Cell]) -> Cell | None:
-    """Of values of one thing that differ and are all dated, the one that was said last; None where that does not decide."""
-    values = {one.value.casefold() for one in contested}
-    last = max((one.date for one in contested), default="")
-    latest = {one.value.casefold() for one in contested if one.date == last}
-    subjects = {(one.attribute, one.key) for one in contested}
-    if len(values) < 2 or len(latest) != 1 or len(subjects) != 1 or not all(one.date for one in contested):
-        return None
-    return next(one for one in contested if one.date == last)
+def _asserted(cell: Cell) -> Assertion:
+    """What a cell says of the first one of its row."""
+    return Assertion(cell.value.casefold(), cell.attribute | cell.key, cell.support[0].document, cell.date)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
-from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, PREPOSITIONS, word_set
+from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
+from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
 
 _PRONOUNS = word_set("it he she they we you i")
 _BEFORE_NOUNS = ARTICLES | word_set("of first last next")

@@ -9,12 +9,11 @@ nothing that its values do not settle: the verdict is then None.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import (
     AGES,
     ARTICLES,
@@ -31,12 +30,14 @@ from hoptrail.text.lexicon import (
     ORGANISATION_NOUNS,
     PLACE_NOUNS,
     POSITIVES,
+    PREPOSITIONS,
     word_set,
 )
-from hoptrail.text.mentions import Mention, Shape, find_mentions
+from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
-from hoptrail.text.words import stem, words
+from hoptrail.text.words import content_stems, stem, words
 
 
 class Verdictor(StrEnum):
@@ -50,7 +51,6 @@ class Verdictor(StrEnum):
     SHORTER_LIFE = "shorter life"
     SAME = "same"
     BOTH = "both"
-    WHICH = "which"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +85,18 @@ class Comparison:
         found = [[value for value in side if value is not None] for side in values]
         if any(len(side) != count - self.values_from for side in found):
             return None
-        if self.by in {Verdictor.SAME, Verdictor.BOTH}:
-            return _yes_no(self.by, found[0][0], found[1][0])
+        if self.by is Verdictor.SAME:
+            return "yes" if same_value(found[0][0], found[1][0]) else "no"
+        if self.by is Verdictor.BOTH:
+            return "yes" if found[0][0] == found[1][0] == "yes" else "no"
         order = _order(self.by, found[0], found[1])
-        if order is not None and self.claimed:
-            return "yes" if order < 0 else "no"
-        if not order:
-            return None
-        return self.sides[0] if order < 0 else self.sides[1]
+        if self.claimed:
+            return None if order is None else "yes" if order < 0 else "no"
+        return self.sides[order > 0] if order else None
 
 
 _ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
-_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*|the [a-z][^,]* or the [a-z][^,]*)$")
-_COMMON = re.compile(r"the [a-z]")
+_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*)$")
 _MOST_ANALYSED = 600
 
 
@@ -125,8 +124,7 @@ def _choice(text: str) -> Comparison | None:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
-    things = not role and all(map(_COMMON.match, sides))
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role), things=things)
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
     if not asked:
         return None
     leading = _leading(role)
@@ -139,66 +137,46 @@ def _leading(role: str) -> tuple[str, ...]:
 
 
 _ROLE = re.compile(
-    r"\b(?:has|have|had|with) (?:the |a |an )?([a-z]+)(?: (?:who|that|which|whose)\b| [a-z]+ (?:later|first|earlier|last)\b)"
+    r"\bwhose (?P<whose>[a-z]+) |"
+    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
 )
-_WHOSE = re.compile(r"\bwhose ([a-z]+) ")
 
 
 def _role(ask: str) -> str:
     """The noun that leads from a side to what is compared: `whose director was born first`."""
-    lowered = ask.lower()
-    match = _WHOSE.search(lowered) or _ROLE.search(lowered)
-    role = match.group(1) if match else ""
+    match = _ROLE.search(ask.lower())
+    role = match["whose"] or match["had"] if match else ""
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
-def _attribute(
-    ask: str, ordering: str, side: str, *, person: bool, things: bool = False
-) -> tuple[tuple[str, ...], Verdictor]:
-    """The questions that give a side's value (none where its words say no value), and how the values decide.
-
-    `things`: the sides have no names but nouns (`the octant`).
-    """
-    stems = [word.stem for word in words(ask)]
-    early = ordering in EARLIER
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
+    """The questions that give a side's value (none where its words say no value), and how the values decide."""
+    stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
         by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
-    if ordering in EARLIER | LATER or (ordering in {"more", "most"} and "recent" in ask):
-        recent = ordering in LATER or "recent" in ask
-        return (
-            _date_question(ask, stems, ordering, side, person=person, things=things),
-        ), Verdictor.LATER if recent or not early else Verdictor.EARLIER
-    by = Verdictor.MORE if ordering in MORE else Verdictor.LESS
+    recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
+    if recent or ordering in EARLIER:
+        by = Verdictor.LATER if recent else Verdictor.EARLIER
+        return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), by
+    return ((number,) if number else ()), Verdictor.MORE if ordering in MORE else Verdictor.LESS
 
 
-def _date_question(ask: str, stems: Sequence[str], ordering: str, side: str, *, person: bool, things: bool) -> str:
-    if "birth" in stems or (ordering in AGES and (person or ask.lower().startswith("who") or _asks_person(ask))):
+def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
+    person = person or ask.lower().startswith("who") or any(is_person_noun(word.text) for word in words(ask)[1:3])
+    if "birth" in stems or (ordering in AGES and person):
         return f"When was {side} born?"
     if "death" in stems:
         return f"When did {side} die?"
-    if ordering in AGES:
-        return f"What is the date of {side}?" if things else f"When was {side} founded?"
-    event = _event(ask)
+    event = "founded" if ordering in AGES else _event(ask)
     return f"When was {side} {event}?" if event else f"When did {side} come out?"
 
 
-def _asks_person(ask: str) -> bool:
-    following = words(ask)[1:3]
-    return any(is_person_noun(word.text) for word in following)
-
-
 def _event(ask: str) -> str:
-    """What happened, from `... was first published earlier`: the words after the auxiliary, without the ordering."""
-    found = words(ask)
-    places = [at for at, word in enumerate(found) if word.lower in {"was", "were", "is", "been"}]
-    if not places:
-        return ""
-    event = [word.text for word in found[places[-1] + 1 :] if word.lower not in ORDERINGS]
-    ordered = [word.text for word in found[places[-1] + 1 :] if word.lower == "first"]
-    return " ".join(ordered[: len(ordered) and int(len(event) > 0 and "earlier" in ask.lower())] + event)
+    """What happened, from `... was published earlier`: the words after the auxiliary, without the ordering."""
+    event = re.split(r"\b(?:was|were|is|been) ", ask)[1:]
+    return " ".join(word.text for word in words(" ".join(event[-1:])) if word.lower not in ORDERINGS)
 
 
 _PRICED = word_set("expensive cheap costly dear")
@@ -208,7 +186,7 @@ _LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
 def _number_question(ask: str, ordering: str, side: str) -> str:
     """What number is asked of a side; empty where the words say no number of one."""
     lowered = ask.lower()
-    if ordering in POSITIVES and ordering != "greater":
+    if ordering in POSITIVES:
         noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
         if noun is None and any(word.stem == "tak" for word in words(ask)):
             return f"How {POSITIVES[ordering]} does {side} take?"
@@ -223,8 +201,8 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
 
 def _counts(counted: str) -> bool:
     """Whether things that can be counted are named: `seats`, not `accurate with gpsd`."""
-    first = counted.split()[:3]
-    return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in first)
+    counted = re.split(rf" (?:{'|'.join(sorted(PREPOSITIONS))}) ", counted)[0]
+    return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in counted.split()[:3])
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
@@ -240,7 +218,7 @@ _BARE_LEAD = re.compile(r"(?:the )?(?:[a-z]+ )?")
 
 def _claim(text: str) -> Comparison | None:
     """`Was A born before B?`, `Is A longer than B?`: two names, and between them only what orders them."""
-    named = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    named = find_names(text)
     if len(named) != 2:
         return None
     one, other = named
@@ -255,7 +233,7 @@ def _claim(text: str) -> Comparison | None:
         return None
     sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, named, strict=True))
     claimed = _claimed(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
-    if claimed is None:
+    if claimed is None or not claimed[0]:
         return None
     leading, (asked, by) = _leading(role), claimed
     return Comparison((sides[0], sides[1]), (*leading, *asked), len(leading), by, claimed=True)
@@ -312,8 +290,7 @@ def _pair(text: str) -> Comparison | None:
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
     """The two names that `and` or `the same ... as` joins, each perhaps described before it (`the director of film A`)."""
-    found = [mention for mention in find_mentions(text, question=True) if mention.shape in {Shape.NAME, Shape.QUOTED}]
-    for one, other in pairwise(found):
+    for one, other in pairwise(find_names(text)):
         between = text[one.end : other.start].lower().strip(' ".').split()
         joined = between[:1] == ["and"] and len(between) <= 5
         if joined or (between[-1:] == ["as"] and "same" in between):
@@ -359,7 +336,7 @@ def _kind(rest: str) -> str:
     """What both are said to be, as said of one."""
     kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
     kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
-    return kind if content_words(kind) else ""
+    return kind if content_stems(kind) - {"both"} else ""
 
 
 def _are_many(kind: str) -> bool:
@@ -370,36 +347,21 @@ def _are_many(kind: str) -> bool:
     )
 
 
-def content_words(text: str) -> int:
-    """How many words of `text` are not function words."""
-    return sum(word.lower not in AUXILIARIES | {"both", "the", "a", "an", "of", "in"} for word in words(text))
-
-
-def _yes_no(by: Verdictor, first: str, second: str) -> str:
-    if by is Verdictor.SAME:
-        return "yes" if same_value(first, second) else "no"
-    return "yes" if first == second == "yes" else "no"
-
-
 def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | None:
-    """Negative when the first side is the answer, positive when the second is."""
-    if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}:
-        lives = [_years(*first), _years(*second)]
-        order = None if lives[0] is None or lives[1] is None else (lives[0] > lives[1]) - (lives[0] < lives[1])
-        longest = by is Verdictor.LONGER_LIFE
-    elif by in {Verdictor.EARLIER, Verdictor.LATER}:
+    """Negative when the first side is the answer, positive when the second is; None where a value cannot be read."""
+    order: int | None = None
+    if by in {Verdictor.EARLIER, Verdictor.LATER}:
         dates = read_date(first[0]), read_date(second[0])
-        order = date_order(*dates) if dates[0] and dates[1] else None  # type: ignore[arg-type]
-        longest = by is Verdictor.LATER
+        if dates[0] and dates[1]:
+            order = date_order(dates[0], dates[1])
     else:
-        numbers = read_number(first[0]), read_number(second[0])
-        order = (
-            None if numbers[0] is None or numbers[1] is None else (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
-        )
-        longest = by is Verdictor.MORE
+        read = _years if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE} else read_number
+        one, other = read(*first), read(*second)
+        if one is not None and other is not None:
+            order = (one > other) - (one < other)
     if order is None:
         return None
-    return -order if longest else order
+    return -order if by in {Verdictor.LATER, Verdictor.MORE, Verdictor.LONGER_LIFE} else order
 
 
 def _years(birth: str, death: str) -> float | None:

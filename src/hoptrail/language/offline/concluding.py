@@ -13,12 +13,12 @@ from hoptrail.language.offline.comparing import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import Followed, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
-from hoptrail.language.offline.questions import Wanted, analyse
 from hoptrail.language.offline.reading import Found, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.questions import Wanted, analyse
 from hoptrail.text.words import content_stems
 
 _VERDICT = 0.25

@@ -9,39 +9,35 @@ split in `comparing`. (systems.md names this chain ChainRAG 2.6 and HiRAG 3.6: t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hoptrail.language.offline.clauses import Description, describing_clauses, is_relative
-from hoptrail.language.offline.phrases import CLAUSE_WORDS, REFERENCE, named_spans, tokens_of
-from hoptrail.language.offline.questions import Wanted, is_person_noun, type_of_noun
 from hoptrail.text.lexicon import (
     ARTICLES,
     BASE_VERBS,
-    FUNCTION_WORDS,
-    IRREGULAR_PASTS,
     KINSHIP,
     ORGANISATION_NOUNS,
+    PARTITIVES,
     word_set,
 )
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.words import Word, words
+from hoptrail.text.phrases import CLAUSE_WORDS, Token, adjacent, group_start, tokens_of
+from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
 
-_UNRELATIONAL = word_set(
-    "part name number kind type end beginning start one some member members most all side lot group version example "
-    "form each death birth abdication reign era history end percentage half rest top bottom name names type types "
-    "sort use meaning list result because out life work works collapse field period rest core purpose attempt body launch "
-    "arrival abbreviation coast coasts"
-)
 _POSSESSIVE_ASKED = re.compile(
     r"^(who|what) (?:is|was) (?!the )([^?]{2,80})['’]s ([a-z-]+(?: [a-z-]+)?)\?$", re.IGNORECASE
 )
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
+_FRONTED = word_set("did does do was were is are")
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
+_KIN = re.compile(rf"(?P<start>\bthe |['’]s )(?P<kin>{'|'.join(KINSHIP)})(?P<end> of)?\b", re.IGNORECASE)
+"""Kin two steps away."""
 _WHILE = re.compile(
     r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
 )
 """What says when or why, and describes nothing: `the error of the meter when it was new`."""
+_WHEN = re.compile(r"\b(?:before|after|during|since|until) $", re.IGNORECASE)
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
 
@@ -61,7 +57,7 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
         rest = f"{rest[: found.start]}#{offset + len(steps)}{rest[found.end :]}"
     if not all(map(_asks_something, (*steps, rest))):
         return (whole,)
-    return _with_kin((*steps, rest), most, offset)
+    return (*steps, rest)
 
 
 _NOUNS_WITH_VERB = re.compile(
@@ -88,34 +84,29 @@ _EXTRAPOSED = re.compile(
 
 
 def _plainly(question: str) -> str:
-    """`What's` and `what is the name of` in their shortest form, a possessive with `of`, a clause right behind its noun."""
+    """In its shortest form: without `'s` for `is`, `the name of` and `the same`, kin two steps away by both steps, what somebody
+    has with `of`, a clause right behind its noun.
+    """
     question = _EXTRAPOSED.sub(r"\g<aux> \g<noun> \g<clause> \g<verb>?", question)
     question = _SAME.sub("the ", question)
     question = _ASKED_NAME.sub(r"\1 is ", _SHORTENED.sub(r"\1 is ", question))
+    question = _KIN.sub(_in_two_steps, question)
     return _POSSESSIVE_ASKED.sub(r"\1 is the \3 of \2?", question)
 
 
+def _in_two_steps(match: re.Match[str]) -> str:
+    """`the stepmother of` as `the wife of the father of`, `'s stepmother` as `'s father's wife`."""
+    first, second = KINSHIP[match["kin"].lower()]
+    return f"the {second} of the {first} of" if match["end"] else f"{match['start']}{first}'s {second}"
+
+
 def _innermost(question: str) -> Description | None:
-    anchors = named_spans(question)
-    free = [
-        word
-        for word in words(question)
-        if not any(start <= word.start < end for start, end in anchors) and not word.text.startswith("#")
-    ]
-    for found in _descriptions(question, free, anchors):
-        if not _is_whole(question, found) and not _asks(found.question):
-            return found
+    tokens = tokens_of(question)
+    for kind in (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question)):
+        for found in kind:
+            if not _is_whole(question, found) and not _asks(found.question):
+                return found
     return None
-
-
-def _descriptions(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Iterator[Description]:
-    for found in (
-        _possessive(question, free, anchors),
-        _relation(question, free, anchors),
-    ):
-        if found is not None:
-            yield found
-    yield from describing_clauses(question)
 
 
 def _is_whole(question: str, found: Description) -> bool:
@@ -140,144 +131,79 @@ def _asks(description: str) -> bool:
     return any(tokens[at].lower in {"what", "which"} and not is_relative(tokens, at) for at in range(1, len(tokens)))
 
 
-def _possessive(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
+def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
     """`NAME's noun` as `the noun of NAME`."""
-    for start, end in anchors:
-        ending = _OWNER.match(question, end)
-        if ending is None or question[:start].lower().endswith("one of "):
+    for at, name in enumerate(tokens):
+        ending = _OWNER.match(question, name.end)
+        if not name.name or ending is None or question[: name.start].lower().endswith("one of "):
             continue
-        group = [word for word in free if word.start >= ending.end() and word.lower != "s"]
-        taken = _noun_group(question, group, ending.end() + 1)
-        found = _describe(question, start, taken[-1].end, taken, question[start:end]) if taken else None
-        if found is not None and not _is_whole(question, found):
-            return found
-    return None
+        first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
+        last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
+        if last >= first:
+            yield from _described(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
 
 
-def _noun_group(question: str, group: list[Word], start: int) -> list[Word]:
-    """The words from `start` that can be one noun with what stands before it: none of them a function word or a verb form."""
-    taken: list[Word] = []
-    for word in group:
-        adjacent = word.start - (taken[-1].end if taken else start) <= 1
-        if not adjacent or word.lower in FUNCTION_WORDS or len(taken) == 3 or _looks_verbal(word, taken):
-            break
-        taken.append(word)
-        if is_person_noun(word.text):
-            break
-    # the last word of a fronted question is its verb: `Where did X's capital fall?`
-    if len(taken) > 1 and _fronted(question, start) and not question[taken[-1].end :].strip(" ?"):
-        taken.pop()
-    return taken
-
-
-def _looks_verbal(word: Word, taken: list[Word]) -> bool:
-    return bool(taken) and (word.lower.endswith(("ed", "ing")) or word.lower in IRREGULAR_PASTS)
-
-
-def _fronted(question: str, position: int) -> bool:
-    return any(
-        word.lower in {"did", "does", "do", "was", "were", "is", "are"} for word in words(question[:position])[:5]
-    )
-
-
-def _describe(question: str, start: int, end: int, noun: list[Word], of: str) -> Description | None:
-    head = noun[-1]
-    phrase = question[noun[0].start : head.end]
-    if head.lower in _UNRELATIONAL and phrase.lower() != "cast member":
-        return None
-    asker = "Who" if is_person_noun(head.text) or head.lower == "member" else "What"
-    return Description(start, end, f"{asker} is the {phrase} of {of}?")
-
-
-def _relation(question: str, free: list[Word], anchors: list[tuple[int, int]]) -> Description | None:
+def _relations(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
     """`the noun of (the kind) NAME`, the last one first, since it is the innermost."""
-    for start, name_end in reversed(anchors):
-        end = _end_of_compound(question, free, start, name_end)
-        before = [word for word in free if word.end <= start]
-        kind = _words_back(question, before, start, until={"of"})
-        if kind is None:
+    for at in range(len(tokens) - 1, 1, -1):
+        if not tokens[at].name:
             continue
-        position = len(before) - kind - 1
-        noun = _words_back(question, before[:position], before[position].start, until=ARTICLES)
-        if not noun:
+        last = at
+        if tokens[at - 1].lower == "the":  # `the NAME project`
+            last = _nouns_behind(question, tokens, at + 1, tokens[at].end + 1, compound=True)
+        of = _of_before(tokens, at)
+        start = group_start(tokens, of - 1) if of else None
+        if of is None or start is None or question.startswith(("'", "’"), tokens[last].end):
             continue
-        group = before[position - noun : position]
-        left = before[position - noun - 1].start if position > noun else group[0].start
-        if _in_clause(question, free, left) and not _is_role(group[-1].text):
+        noun = tokens[start + 1 : of]
+        plain = tokens[start].lower in ARTICLES and not any(token.name for token in noun)
+        if not plain or [token.lower for token in noun].count("of") > 1:
             continue
-        of = question[before[position].end : end].strip()
-        found = _describe(question, left, end, group, of)
-        if found is not None and not _is_whole(question, found) and question[end : end + 2] not in {"'s", "’s"}:
-            return found
+        in_clause = any(token.lower in CLAUSE_WORDS and before for before, token in enumerate(tokens[:start]))
+        if not in_clause or _is_role(tokens[of - 1].text):  # elsewhere `the lens of X` belongs to what the clause says
+            rest = question[tokens[of].end : tokens[last].end].strip()
+            yield from _described(question, (tokens[start].start, tokens[last].end), noun, rest)
+
+
+def _of_before(tokens: Sequence[Token], at: int) -> int | None:
+    """The place of an `of` before the name at `at`, with nothing between but an article and up to three nouns for its kind."""
+    for place in range(at - 1, max(0, at - 6), -1):
+        if tokens[place].lower == "of":
+            return place
+        if not adjacent(tokens, place + 1) or not (tokens[place].lower in ARTICLES or tokens[place].content):
+            return None
+        if tokens[place].name:
+            return None
     return None
 
 
-def _end_of_compound(question: str, free: list[Word], start: int, end: int) -> int:
-    """The end of `the NAME project`: nouns right behind a name with an article belong to it, but for the question's own verb."""
-    if not question[:start].lower().endswith("the "):
-        return end
-    taken: list[Word] = []
-    for word in (one for one in free if one.start >= end):
-        known = (
-            word.lower in FUNCTION_WORDS | BASE_VERBS
-            or word.lower in IRREGULAR_PASTS
-            or word.lower.endswith(("ed", "ing"))
-        )
-        if word.start - (taken[-1].end if taken else end) != 1 or known or len(taken) == 2:
+def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int, *, compound: bool) -> int:
+    """The place of the last of up to three nouns from token `first` on, right at `start`; the one before `first` without any.
+
+    In a compound with the name before them no word is one that can be a verb; in any, none after the first.
+    """
+    last = first - 1
+    for token in tokens[first : first + 3]:
+        verbal = (compound or last >= first) and (token.verb or token.lower.endswith("ing"))
+        if token.name or not token.content or token.start - start > 1 or verbal:
             break
-        taken.append(word)
-    if taken and _fronted(question, start) and not question[taken[-1].end :].strip(" ?"):
-        taken.pop()
-    return taken[-1].end if taken else end
+        start, last = token.end, last + 1
+        if is_person_noun(token.text):
+            break
+    # the last word of a fronted question is its verb: `Where did X's capital erupt?`
+    fronted = any(token.lower in _FRONTED for token in tokens[: min(first, 5)])
+    return last - (last >= first + (not compound) and fronted and not question[tokens[last].end :].strip(" ?"))
 
 
-def _in_clause(question: str, free: list[Word], position: int) -> bool:
-    """Whether a relative clause is open at `position`: there `the lens of X` belongs to what the clause says."""
-    return any(word.lower in CLAUSE_WORDS and question[: word.start].strip() for word in free if word.start < position)
+def _described(question: str, place: tuple[int, int], noun: Sequence[Token], of: str) -> Iterator[Description]:
+    """Unless the noun says only which part, or when: `a member of the club`, `after the launch of the ship`."""
+    head, phrase = noun[-1].text, question[noun[0].start : noun[-1].end]
+    when = type_of_noun(head) is Wanted.THING and _WHEN.search(question, 0, place[0])
+    if not when and phrase.lower() not in PARTITIVES:
+        asker = "Who" if is_person_noun(head) or head.lower() == "member" else "What"
+        yield Description(*place, f"{asker} is the {phrase} of {of}?")
 
 
 def _is_role(noun: str) -> bool:
     """Whether a noun stands for something that has a name of its own: a person, a place, an organisation."""
     return type_of_noun(noun) is not Wanted.THING or noun.lower() in ORGANISATION_NOUNS
-
-
-def _words_back(question: str, before: list[Word], end: int, until: set[str] | frozenset[str]) -> int | None:
-    """How many plain words stand directly before `end`, back to a word of `until`; None when something else stands there."""
-    count = 0
-    for word in reversed(before):
-        if end - word.end > 2 or count > 3:
-            return None
-        if word.lower in until:
-            return count
-        if word.lower in FUNCTION_WORDS - ARTICLES - {"of"} or (word.lower == "of" and not _of_birth(question, word)):
-            return None
-        end = word.start
-        count += word.lower not in ARTICLES or "of" not in until
-        if word.lower in ARTICLES and "of" in until:
-            count += 1
-    return None
-
-
-def _of_birth(question: str, word: Word) -> bool:
-    """`place of birth`, `date of death`, `head of state`: an `of` that belongs to the noun."""
-    before = question[: word.start].rstrip().rpartition(" ")[2].lower()
-    return before in {"place", "date", "cause", "head", "country", "year"}
-
-
-_KIN = re.compile(r"(?P<ask>who) (?:is|was) the (?P<kin>[a-z-]+(?: [a-z]+)?) of (?P<of>.+?)\?", re.IGNORECASE)
-
-
-def _with_kin(questions: tuple[str, ...], most: int, offset: int) -> tuple[str, ...]:
-    """Kin two steps away asked in two steps; later references move up accordingly."""
-    result: list[str] = []
-    moved: dict[int, int] = {}
-    for number, question in enumerate(questions, offset + 1):
-        current = REFERENCE.sub(lambda match: f"#{moved.get(int(match.group()[1:]), int(match.group()[1:]))}", question)
-        match = _KIN.fullmatch(current)
-        kin = KINSHIP.get(match["kin"].lower()) if match else None
-        if match and kin and len(questions) + len(result) - (number - offset - 1) < most:
-            result.append(f"Who is the {kin[0]} of {match['of']}?")
-            current = f"Who is the {kin[1]} of #{offset + len(result)}?"
-        result.append(current)
-        moved[number] = offset + len(result)
-    return tuple(result)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from hoptrail.language.entity_finders import EntityFinder
 from hoptrail.language.offline.evidence import Line, Page
-from hoptrail.language.offline.finders import EntityFinder
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
@@ -29,7 +29,7 @@ def extract(page: Page, finder: EntityFinder) -> Extraction:
 
 
 def _is_heading(line: Line, title: str) -> bool:
-    return bool(title) and [word.lower for word in line.words] == [word.lower for word in words(title)]
+    return bool(title) and [word.lower for word in words(line.text)] == [word.lower for word in words(title)]
 
 
 def _is_entity(mention: Mention) -> bool:

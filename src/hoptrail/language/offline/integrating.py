@@ -50,4 +50,4 @@ def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
     sought = folded(answer)
     if sought in {"yes", "no"}:
         return ()
-    return next((line.support for _, line in evidence.lines if stands_in(sought, folded(line.text))), ())
+    return next((line.support for line in evidence.lines if stands_in(sought, folded(line.text))), ())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
-from hoptrail.language.offline.phrases import Token, named_spans, tokens_of
-from hoptrail.language.offline.questions import is_person_noun
+from hoptrail.text.enumerations import parts_of
 from hoptrail.text.lexicon import AUXILIARIES, word_set
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.phrases import Token, tokens_of
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import same_value
 
 _MOST_ANALYSED = 600
@@ -35,8 +35,6 @@ _SINGULAR = {"do": "does", "did": "did", "were": "was", "are": "is"}
 _SYMMETRIC = word_set(
     "between among connects connected connect links linked link joins joined join separates separated"
 )
-_AND = re.compile(r",? and ", re.IGNORECASE)
-_HOLDS = re.compile(r",\s*(?:and\s+)?|\s+and\s+|;\s*", re.IGNORECASE)
 
 
 def find_conditions(question: str) -> tuple[str, ...]:
@@ -58,11 +56,9 @@ def agreed(answers: Sequence[str | None]) -> str | None:
     first, *others = [answer for answer in answers if answer is not None]
     if all(same_value(first, other) for other in others):
         return first
-    lists = [[part for part in _HOLDS.split(other) if part.strip()] for other in others]
-    for entry in _HOLDS.split(first):
-        if entry.strip() and all(any(same_value(entry, part) for part in parts) for parts in lists):
-            return entry.strip()
-    return None
+    lists = [parts_of(other) for other in others]
+    shared = (one for one in parts_of(first) if all(any(same_value(one, part) for part in parts) for parts in lists))
+    return next(shared, None)
 
 
 def _in_common(text: str) -> tuple[str, ...]:
@@ -80,12 +76,11 @@ def _in_common(text: str) -> tuple[str, ...]:
 
 def _two_sides(text: str) -> tuple[str, ...]:
     """Both parts of `A and B`, each with a name; none otherwise."""
-    spans = named_spans(text)
-    for (_, end), (start, _) in pairwise(spans):
-        joint = _AND.match(text, end)
-        if joint and joint.end() <= start:
-            return text[:end].removeprefix("both "), text[joint.end() :]
-    return ()
+    tokens = tokens_of(text)
+    first, second = _joined_names(tokens, -1) or (None, None)
+    if first is None or second is None:
+        return ()
+    return text[: tokens[first].end].removeprefix("both "), text[tokens[first + 1].end :].strip()
 
 
 def _each_of_both(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.enumerations import enumerated_in, parts_of
 from hoptrail.text.groups import Group, groups_of
-from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Cell, Span, Unit
@@ -39,8 +40,6 @@ _LIGHT = content_stems("take part involve accord according belong exist include 
 _PLURALS = word_set("people men women children staff")
 _COUNTED = re.compile(r"^\s*how many\b", re.IGNORECASE)
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
-_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
-_PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
 def asks_count(question: str) -> bool:
@@ -171,7 +170,7 @@ def _of_keyed_lines(question: str, asked: _Asked, units: Sequence[Unit]) -> Iter
             if found := _KEYED.match(said.text.strip()):
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
-                yield share + 0.03, listed(question, [said], _parts(found["values"]), AnswerKind.LIST, belief(share))
+                yield share + 0.03, listed(question, [said], parts_of(found["values"]), AnswerKind.LIST, belief(share))
 
 
 def _of_sentences(
@@ -182,8 +181,7 @@ def _of_sentences(
         said = close.said
         if said.block is not None and said.block.cells:
             continue
-        for series in _SERIES.finditer(" ".join(said.text.split())):
-            items = _parts(_without_lead(series.group()))
+        for items in enumerated_in(said.text):
             stems = content_stems(said.seen)
             wanted = asked.words - asked.noun or asked.words
             told = [word for word in wanted if word in stems or RELATED.get(word, frozenset()) & stems]
@@ -192,17 +190,3 @@ def _of_sentences(
             if new and len(items) >= _FEWEST_COUNTED and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
                 yield share, listed(question, [said], items, AnswerKind.LIST, belief(share))
-
-
-def _without_lead(series: str) -> str:
-    """From the first item on: `only possible on Linux, macOS` begins with `Linux`."""
-    first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
-    found = words(first)
-    last = max((at for at, word in enumerate(found) if word.lower in FUNCTION_WORDS), default=-1)
-    if last >= 0 and last + 1 < len(found):
-        first = first[found[last + 1].start :]
-    return f"{first}{separator}{rest}"
-
-
-def _parts(values: str) -> tuple[str, ...]:
-    return tuple(part for value in _PARTS.split(values) if (part := value.strip(" .")))

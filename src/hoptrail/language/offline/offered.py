@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.dates import dates_said
 from hoptrail.text.lexicon import AGES, EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
 from hoptrail.text.statements import Said
-from hoptrail.text.values import read_number, with_unit
+from hoptrail.text.values import date_order, quantities_in, read_date
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import Span, Unit
+from hoptrail.types import Unit
 
 _EARLY = EARLIER - {"before"}
 _LATE = LATER - {"recently", "recent", "after"}
@@ -25,12 +24,13 @@ _MORE = MORE | word_set("dearer costlier heaviest widest deepest")
 _LESS = LESS | word_set("least cheaper cheapest nearest")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
 """Who has been somewhere longer came earlier."""
+_FIRST_YEAR = 1000
+"""What is smaller is a number and no year."""
 _CLOSE = 40
 _BELIEF = 0.55
 """Raw belief that both values are of what is compared."""
-_YEAR = re.compile(r"(?<![\d.,/-])(?:1[0-9]|20)\d\d(?![\d.,/-]?\d)")
-_NUMBER = re.compile(r"(?<![\w.,/-])(?:[€£$]\s?)?\d[\d,]*(?:\.\d+)?(?![\w/]|[-.,]\d)")
-_UNIT = re.compile(r"[^\d.,\s]+")
+_BEFORE = 40
+"""Characters before a number that may say what it is of."""
 _REACH = 60
 """Characters after a name within which its value stands."""
 
@@ -49,7 +49,7 @@ class Offered:
 class _Value:
     """A value of a side: what orders it, its unit (empty: not said), how well its statement fits, and where that stands."""
 
-    order: tuple[float, ...] | str
+    order: tuple[float, ...]
     unit: str
     fit: float
     said: Said
@@ -105,13 +105,13 @@ def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | N
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]
     names = _names(offered.sides)
     found = [list(_values(names[at], names[1 - at], offered, statements)) for at in range(2)]
-    pairs = [(one.fit + other.fit, one, other) for one in found[0] for other in found[1] if _comparable(one, other)]
-    if not pairs:
+    orders = ((one, other, _order(one, other, dates=offered.dates)) for one in found[0] for other in found[1])
+    told = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
+    if not told:
         return Reading(None)
-    _, one, other = max(pairs, key=lambda pair: pair[0])
-    first = (one.order > other.order) is offered.greatest  # type: ignore[operator]
-    answer = offered.sides[0] if first else offered.sides[1]
-    spans = dict.fromkeys(span for value in (one, other) for span in _support(value.said))
+    _, order, one, other = max(told, key=lambda pair: pair[0])
+    answer = offered.sides[(order > 0) is not offered.greatest]
+    spans = dict.fromkeys(span for value in (one, other) for span in value.said.support)
     return Reading(answer, (Step(question, answer, tuple(spans)),), _BELIEF)
 
 
@@ -124,11 +124,12 @@ def _names(sides: tuple[str, str]) -> tuple[frozenset[str], frozenset[str]]:
     return told[0] - told[1] or told[0], told[1] - told[0] or told[1]
 
 
-def _comparable(one: _Value, other: _Value) -> bool:
-    """Whether the values tell: 2018 and September 2018 are neither earlier nor later than each other."""
-    if isinstance(one.order, str) and isinstance(other.order, str):
-        return not one.order.startswith(other.order) and not other.order.startswith(one.order)
-    return one.order != other.order and (one.unit == other.unit or not one.unit or not other.unit)
+def _order(one: _Value, other: _Value, *, dates: bool) -> int:
+    """1 where the first is the greater or later one, -1 where the other is; 0 where the values do not tell."""
+    if dates:
+        return date_order(one.order, other.order) or 0  # type: ignore[arg-type]
+    comparable = one.unit == other.unit or not one.unit or not other.unit
+    return comparable * ((one.order > other.order) - (one.order < other.order))
 
 
 def _values(name: frozenset[str], rival: frozenset[str], offered: Offered, said: Sequence[Said]) -> Iterator[_Value]:
@@ -143,9 +144,17 @@ def _values(name: frozenset[str], rival: frozenset[str], offered: Offered, said:
         fit = len(met) - place / len(said)
         text = text if is_row else _after(text, name, rival)
         if offered.dates:
-            yield from (_Value(date, "", fit, statement) for date in _dates(text)[:1])
+            date = read_date(text)
+            found = [_Value(date, "", fit, statement)] if date and date[0] >= _FIRST_YEAR else []
         else:
-            yield from (_Value((number,), unit, fit, statement) for number, unit in _numbers(text, offered)[:1])
+            numbers = sorted((not _is_asked(offered, text, one.start), one) for one in quantities_in(text))
+            found = [_Value((one.number,), one.unit, fit, statement) for _, one in numbers]
+        yield from found[:1]
+
+
+def _is_asked(offered: Offered, text: str, start: int) -> bool:
+    """Whether a header or a word that the question says stands before a number."""
+    return bool(offered.rest & content_stems(text[max(0, start - _BEFORE) : start]))
 
 
 def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:
@@ -154,28 +163,3 @@ def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:
     last = max((word.end for word in found if word.stem in name), default=0)
     stop = min((word.start for word in found if word.stem in rival and word.start >= last), default=len(text))
     return text[last : min(stop, last + _REACH)]
-
-
-def _dates(text: str) -> list[str]:
-    whole = sorted((date for date in dates_said(text) if date[0].isdigit()), key=lambda date: (-len(date), date))
-    return whole or [match.group() for match in _YEAR.finditer(text)]
-
-
-def _numbers(text: str, offered: Offered) -> list[tuple[float, str]]:
-    """Numbers with their units, those under a header or after a word that the question says first."""
-    found: list[tuple[bool, int, float, str]] = []
-    dated = [match.span() for match in _YEAR.finditer(text)]
-    for match in _NUMBER.finditer(text):
-        number = read_number(match.group())
-        if number is None or match.span() in dated:
-            continue
-        start, end = match.span()
-        written = with_unit(text, start, end)
-        unit = "".join(_UNIT.findall(written)).casefold()
-        asked = bool(offered.rest & content_stems(text[max(0, start - 40) : start]))
-        found.append((not asked, start, number, unit))
-    return [(number, unit) for _, _, number, unit in sorted(found)]
-
-
-def _support(said: Said) -> tuple[Span, ...]:
-    return said.support

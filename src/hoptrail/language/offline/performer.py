@@ -14,26 +14,23 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-import numpy as np
-
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
+from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
+from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.concluding import read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explaining import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
-from hoptrail.language.offline.finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.reading import NoReader, Reader, TextReader
-from hoptrail.language.offline.remembered import Remembered
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.summarising import summarise
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import (
@@ -59,8 +56,10 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import installed_reader
+from hoptrail.models.remembered_readings import Remembered
+from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, Unit, Usage
@@ -73,6 +72,7 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
 
+_TAKEN_AS_THEY_STAND = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
 _ALLOWED_SHARE = 0.25
 """Of the least confidence where a question may be left, but only when nothing helps with it."""
@@ -137,7 +137,7 @@ class OfflineLanguage:
                 return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
             case Summarise(units, words):
                 lines = open_evidence(units, self._settings).lines
-                return summarise([standing_alone(line.text, page.title) for page, line in lines], words)
+                return summarise([standing_alone(line.text, line.title) for line in lines], words)
             case Decompose():
                 return self._decompose(task)
             case Complete() | Clarify():
@@ -171,23 +171,16 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
-        kind = kind_asked(asked)
-        match kind:
-            case AnswerKind.PASSAGE:
-                return explain(asked, units, _similarity(self._encoder))
-            case AnswerKind.STEPS:
-                return steps(asked, units, _similarity(self._encoder))
-            case AnswerKind.LIST:
-                return listing(asked, units, _similarity(self._encoder))
+        kind, similarity = kind_asked(asked), _similarity(self._encoder)
+        if kind in _TAKEN_AS_THEY_STAND:
+            return _TAKEN_AS_THEY_STAND[kind](asked, units, similarity)
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
             reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
-            return max(reading, claim(asked, units, _similarity(self._encoder)), key=lambda one: one.confidence)
+            return max(reading, claim(asked, units, similarity), key=lambda one: one.confidence)
         # What concludes from a value of each side has a step for each; anything else chose a side without them.
-        weighed = (
-            weigh_sides(asked, units, _similarity(self._encoder)) if len(reading.steps) <= _SIDES else Reading(None)
-        )
+        weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
         return reading if weighed.answer is None else weighed
 
     def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
@@ -201,9 +194,8 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         reading = self._read(task.question, evidence)
         if reading.answer is None:
-            return round(
-                _UNANSWERED_SHARE * _coverage(task.question[: self._settings.question_characters], task.evidence), 4
-            )
+            asked = task.question[: self._settings.question_characters]
+            return round(_UNANSWERED_SHARE * _coverage(asked, task.evidence), 4)
         if isinstance(task, Assess) or same_value(task.answer, reading.answer):
             return reading.confidence
         return round((1 - reading.confidence) / 2, 4)
@@ -230,23 +222,16 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     return reading
 
 
-def _similarity(encoder: Encoder | None) -> _Similarity | None:
-    return _Similarity(encoder) if encoder else None
+def _similarity(encoder: Encoder | None) -> Similarity | None:
+    """Cosines of a question with sentences."""
+    if encoder is None:
+        return None
 
+    def cosines(question: str, sentences: Sequence[str]) -> Sequence[float]:
+        vectors = encoder.encode([question, *sentences])
+        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
-class _Similarity:
-    """Cosines of questions with sentences; a sentence is encoded once per task."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._rows: dict[str, FloatMatrix] = {}
-
-    def __call__(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
-        missing = [text for text in dict.fromkeys((question, *sentences)) if text not in self._rows]
-        if missing:
-            self._rows.update(zip(missing, self._encoder.encode(missing), strict=True))
-        matrix = np.stack([self._rows[text] for text in sentences])
-        return [float(value) for value in matrix @ self._rows[question]]
+    return cosines
 
 
 def _coverage(question: str, units: Sequence[Unit]) -> float:

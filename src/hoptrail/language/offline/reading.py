@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hoptrail.language.offline.cells import best_cell
+from hoptrail.language.offline.claims import settled
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
-from hoptrail.language.offline.yes_or_no import settled
 from hoptrail.models.reader import Reading, ToRead
 from hoptrail.text.normal_forms import base_title
+from hoptrail.text.questions import Question, Wanted, analyse
 from hoptrail.text.values import read_date, same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span

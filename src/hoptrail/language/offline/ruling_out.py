@@ -6,9 +6,9 @@ import re
 
 from hoptrail.language.offline.comparing import Comparison, Verdictor
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.questions import Question, Wanted
 from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
+from hoptrail.text.questions import Question, Wanted
 from hoptrail.text.words import content_stems, words
 
 _YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
@@ -39,10 +39,8 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
     words_for = _COMPUTED & asked
     if not words_for or not _HOW_MUCH.match(question):
         return False
-    return not any(
-        words_for & line.stems and (asked - words_for) & (line.stems | page.title_stems)
-        for page, line in evidence.lines
-    )
+    rest = asked - words_for
+    return not any(words_for & line.stems and rest & line.stems_with_title for line in evidence.lines)
 
 
 def asks_twice(question: str) -> bool:
@@ -69,11 +67,7 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
     """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
-    known = [line.stems | page.title_stems for page, line in evidence.lines]
-    names = [
-        content_stems(one.text)
-        for one in find_mentions(question, question=True)
-        if one.shape in {Shape.NAME, Shape.QUOTED}
-    ]
+    known = [line.stems_with_title for line in evidence.lines]
+    names = [content_stems(one.text) for one in find_names(question)]
     missing = [min((len(name - said) / len(name) for said in known), default=1.0) for name in names if name]
     return sum(missing) / len(missing) if missing else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.finders import RULES, check_finder
+from hoptrail.language.entity_finders import RULES, check_finder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.finders import RULES, load_pipeline
+from hoptrail.language.entity_finders import RULES, load_pipeline
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.dependencies import triples_in_parse
 from hoptrail.language.triples.sentences import triples_of

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from hoptrail.language.offline.phrases import Token, tokens_of
 from hoptrail.language.triples.sentences import said, verb_group
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, DEMONYMS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import without_article
+from hoptrail.text.phrases import Token, tokens_of
 
 _CLAUSE = QUESTION_WORDS | word_set("that and or but")
 _INVERTING = AUXILIARIES | COPULAS

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hoptrail.language.offline.phrases import Token
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.text.lexicon import (
     ARTICLES,
@@ -25,6 +24,7 @@ from hoptrail.text.lexicon import (
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
 
 MOST = 8

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline import remembered
-from hoptrail.language.offline.remembered import Remembered
+from hoptrail.models import remembered_readings
 from hoptrail.models.reader import ToRead
+from hoptrail.models.remembered_readings import Remembered
 from language.offline.scripted_reader import ScriptedReader
 
 PAIRS = [ToRead("Who?", text) for text in ("Ida Berg.", "Bo Marsh.", "Cy Teal.")]
@@ -21,7 +21,7 @@ def test_nothing_is_read_twice() -> None:
 
 
 def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "_KEPT", 2)
+    monkeypatch.setattr(remembered_readings, "_KEPT", 2)
     reader = ScriptedReader({})
     kept = Remembered(reader)
     for pair in (PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[2], PAIRS[0], PAIRS[1]):

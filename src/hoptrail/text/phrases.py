@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.offline.questions import is_person_noun
 from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
@@ -21,7 +20,8 @@ from hoptrail.text.lexicon import (
     PREPOSITIONS,
     word_set,
 )
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import Shape, find_names
+from hoptrail.text.questions import is_person_noun
 from hoptrail.text.words import words
 
 CLAUSE_WORDS = word_set("who that which where whose whom when")
@@ -68,12 +68,11 @@ class Token:
 def named_spans(question: str) -> list[tuple[int, int]]:
     """Where names, quoted titles and references stand; `the town of Arden` is one name, quotation marks are included."""
     spans = [match.span() for match in REFERENCE.finditer(question)]
-    for mention in find_mentions(question, question=True):
-        if mention.shape in {Shape.NAME, Shape.QUOTED}:
-            quoted = mention.shape is Shape.QUOTED and mention.start > 0
-            before = NAMED_AFTER_OF.search(question, 0, mention.start)
-            start = before.start() if before else mention.start - quoted
-            spans.append((start, mention.end + quoted))
+    for mention in find_names(question):
+        quoted = mention.shape is Shape.QUOTED and mention.start > 0
+        before = NAMED_AFTER_OF.search(question, 0, mention.start)
+        start = before.start() if before else mention.start - quoted
+        spans.append((start, mention.end + quoted))
     return sorted(spans)
 
 

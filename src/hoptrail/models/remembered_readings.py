@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from typing import Protocol
 
-from hoptrail.language.offline.reading import TextReader
 from hoptrail.models.reader import Reading, ToRead
 
 _KEPT = 2000
 """Readings: those of a few questions."""
+
+
+class TextReader(Protocol):
+    """What reads texts: `models.reader.Reader`."""
+
+    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+        """A reading of each, in their order."""
+        ...
 
 
 class Remembered:

@@ -1,6 +1,6 @@
 """What a question asks for: the type of its answer, the names it is about, and what it says of them.
 
-One sub-question at a time; `decomposing` splits nested ones. English only, by function words and word order.
+One plain question at a time. English only, by function words and word order.
 """
 
 from __future__ import annotations

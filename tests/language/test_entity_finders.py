@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.offline.finders import RuleFinder, SpacyFinder, open_finder
+from hoptrail.language.entity_finders import RuleFinder, SpacyFinder, open_finder
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import LanguageContext, open_language
