@@ -39,6 +39,9 @@ class Evidence:
     broken_off: float = 0.0
     strangers: float = 0.0
     said: float = 0.0
+    covered: float = 0.0
+    named: float = 0.0
+    linked: float = 0.0
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -47,7 +50,7 @@ class Evidence:
 
 
 NAMES = tuple(field.name for field in fields(Evidence))
-MOST = 8.0
+MOST = 25.0
 """Log odds beyond which more says nothing."""
 
 
