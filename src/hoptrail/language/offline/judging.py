@@ -20,7 +20,8 @@ class Evidence:
 
     `odds`, `lead`, `helps` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
     `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
-    names that the evidence does not know.
+    names that the evidence does not know. `said` is the share of the question's words on the page, `covered` and `named` those of
+    its words and of its names in the statement itself; `linked`: two statements give the answer together.
     """
 
     at_once: float = 0.0
@@ -39,6 +40,9 @@ class Evidence:
     broken_off: float = 0.0
     strangers: float = 0.0
     said: float = 0.0
+    covered: float = 0.0
+    named: float = 0.0
+    linked: float = 0.0
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -47,7 +51,7 @@ class Evidence:
 
 
 NAMES = tuple(field.name for field in fields(Evidence))
-MOST = 8.0
+MOST = 12.0
 """Log odds beyond which more says nothing."""
 
 
