@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hoptrail.language.completing import REFERENCE
-from hoptrail.language.offline.questions import Wanted, analyse, type_of_noun
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names

@@ -15,7 +15,6 @@ from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.linking import Link, links_between
-from hoptrail.language.offline.questions import Question, Wanted, analyse
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
