@@ -118,8 +118,8 @@ def options(studied: Studied) -> list[Option]:
         found.append(_planned(studied.followed.answer, studied))
     planned = found[0].answer if found else ""
     others = [one for one in studied.at_once[:_OFFERED] if not (planned and same_answer(planned, one.answer))]
-    found += [_read_at_once(one, studied) for one in others]
-    found += [_read_linked(one, studied) for one in studied.linked[:_OFFERED]]
+    found += [_read_whole(one, studied) for one in others]
+    found += [_read_whole(one, studied, linked=True) for one in studied.linked[:_OFFERED]]
     return found
 
 
@@ -138,56 +138,36 @@ def _planned(answer: str, studied: Studied) -> Option:
         verdict=verdict,
         verdict_odds=verdict * cut(weakest.odds),
         odds=cut(weakest.odds),
-        odds_by_hops=cut(weakest.odds) * several,
         lead=cut(weakest.lead),
-        helps=weakest.helps,
         agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
         against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
-        said=weakest.said,
         covered=min(hop.covered for _, hop in followed.hops),
-        named=min(hop.named for _, hop in followed.hops),
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, steps, evidence, ruled)
 
 
-def _read_at_once(best: Found, studied: Studied) -> Option:
-    followed = studied.followed
+def _read_whole(best: Found, studied: Studied, *, linked: bool = False) -> Option:
+    """An answer to the whole question, off one statement or off two that are `linked`."""
+    followed, planned = studied.followed, studied.followed.answer
     verdict = float(best.is_verdict)
     several = float(not followed.plan.is_plain)
     evidence = Evidence(
-        at_once=several,
+        at_once=0.0 if linked else several,
+        linked=float(linked),
         cell=float(best.is_cell),
         verdict=verdict,
         verdict_odds=verdict * cut(best.odds),
         odds=cut(best.odds),
         lead=cut(best.lead),
-        helps=best.helps,
-        against=several * float(followed.answer is not None),
+        agreed=float(linked and planned is not None and same_answer(planned, best.answer)),
+        against=several * float(planned is not None and not same_answer(planned, best.answer)),
         hops=float(len(followed.plan.questions) - 1),
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
-        said=best.said,
         covered=best.covered,
-        named=best.named,
-    )
-    return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
-
-
-def _read_linked(best: Found, studied: Studied) -> Option:
-    others = [studied.followed.answer, *(one.answer for one in studied.at_once[:1])]
-    evidence = Evidence(
-        linked=1.0,
-        odds=cut(best.odds),
-        lead=cut(best.lead),
-        helps=best.helps,
-        agreed=float(any(other is not None and same_answer(best.answer, other) for other in others)),
-        strangers=studied.strangers,
-        said=best.said,
-        covered=best.covered,
-        named=best.named,
     )
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 

@@ -15,7 +15,7 @@ from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.linking import Link, links_between
-from hoptrail.language.offline.ruling_out import may_answer
+from hoptrail.language.offline.ruling_out import may_answer, says_kin
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
 from hoptrail.models.reader import Reading, ToRead
@@ -59,26 +59,22 @@ class NoReader:
 class Found:
     """An answer with the spans that say so.
 
-    `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer; `helps` is the
-    probability that the page brings the answer nearer, `said` the share of the question's words on it. `is_cell`: a table's
+    `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer. `is_cell`: a table's
     whole cell. `is_verdict`: a yes or a no of the reader, which no rule gives. `date` (ISO, empty: none) and `stems` are those
-    of the statement, `told` the question's words in it, its title and its headings; `covered` is the share of the question's
-    words among those, `named` the share of the words of its names.
+    of the statement, `told` the question's words in it, its title and its headings, `covered` what share of the question's
+    words these are.
     """
 
     answer: str
     support: tuple[Span, ...]
     odds: float
-    helps: float = 1.0
     lead: float = 0.0
-    said: float = 1.0
     is_cell: bool = False
     is_verdict: bool = False
     date: str = ""
     stems: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
     covered: float = 1.0
-    named: float = 1.0
 
     @property
     def confidence(self) -> float:
@@ -158,7 +154,6 @@ class Reader:
         asked, lived = content_stems(question.text), question.relations & {"birth", "death"}
         if question.wanted not in {Wanted.DATE, Wanted.YEAR}:
             lived = frozenset()
-        named = _names(question)
         for read in readings:
             sheet, before = read.sheet, read.link.said if read.link else frozenset[str]()
             bonus = _HELPS * _log_odds(read.reading.helps) - _LATER * math.log2(1 + read.rank)
@@ -170,16 +165,17 @@ class Reader:
                     continue
                 dated = sheet.at(one.start)
                 said = dated or sheet.closest(question.text)
-                told = before | (asked & content_stems(said.said.seen) if said else frozenset())
+                seen = content_stems(said.said.seen) if said else frozenset[str]()
+                if not says_kin(asked, seen):
+                    continue
+                told = before | (asked & seen)
                 answer = _year(worded[0]) if question.wanted is Wanted.YEAR else worded[0]
                 yield Found(
-                    *(answer, worded[1] + read.support, one.margin + bonus, read.reading.helps),
-                    said=_share(asked, sheet),
+                    *(answer, worded[1] + read.support, one.margin + bonus),
                     date=dated.said.date if dated else "",
                     stems=content_stems(dated.said.said) if dated else frozenset(),
                     told=told if dated else frozenset(),
                     covered=len(told) / len(asked) if asked else 1.0,
-                    named=len(told & named) / len(named) if named else 1.0,
                 )
 
     def _verdicts(self, question: Question) -> list[Found]:
@@ -194,7 +190,7 @@ class Reader:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    found.append(Found(answer, sheet.support(part), _log_odds(share), reading.helps, is_verdict=True))
+                    found.append(Found(answer, sheet.support(part), _log_odds(share), is_verdict=True))
         return _with_leads(_once(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
