@@ -56,7 +56,7 @@ def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int
         with pytest.raises(IndexBusy, match=f"process {process} "), writing_rows(tmp_path):
             pass
         with Snapshot.open(tmp_path) as snapshot:
-            assert len(snapshot.documents) == 6
+            assert len(snapshot.register) == 6
         return
     secret = make_document("Secret", "The quetzalcoatlus sleeps.").id
     with writing_rows(tmp_path, wait=0.05) as writer:
@@ -90,7 +90,7 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
         assert files_with(tmp_path, "yzzyva") == files_with(tmp_path, secret.id) == []
         assert writer.snapshot().names.of("title").row("other") == 0
     with Snapshot.open(tmp_path) as snapshot:
-        assert len(snapshot.documents) == 20
+        assert len(snapshot.register) == 20
         assert not damage(tmp_path)
 
 
@@ -120,12 +120,12 @@ def test_what_is_not_committed_is_forgotten(tmp_path: Path, monkeypatch: pytest.
     files = sorted(path.name for path in (tmp_path / ARRAYS).iterdir())
     with writing_rows(tmp_path) as writer:
         add(writer, made(2, seed=7))
-        assert len(writer.snapshot().documents) == 5
+        assert len(writer.snapshot().register) == 5
         with Snapshot.open(tmp_path) as snapshot:
-            assert len(snapshot.documents) == 3
+            assert len(snapshot.register) == 3
     assert sorted(path.name for path in (tmp_path / ARRAYS).iterdir()) == files
     with Snapshot.open(tmp_path) as snapshot:
-        assert len(snapshot.documents) == 3
+        assert len(snapshot.register) == 3
 
 
 def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_a_second_writer_that_came_between_two_transactions_is_told(tmp_path: Pa
 
 def _count(snapshot: Snapshot) -> None:
     try:
-        len(snapshot.documents)
+        len(snapshot.register)
     except RuntimeError as error:
         os._exit(7 if "forked" in str(error) else 1)
 
@@ -173,7 +173,7 @@ def test_a_snapshot_is_not_carried_across_a_fork(tmp_path: Path) -> None:
         child.start()
         child.join()
         assert child.exitcode == 7
-        assert len(snapshot.documents) == 1
+        assert len(snapshot.register) == 1
 
 
 def test_a_medium_that_nobody_can_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
 def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
     indexed(tmp_path, made(1))
     with writing_rows(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
-        for database in (writer._database, snapshot.database):
+        for database in (writer._database, snapshot._database):
             found = [
                 database.one(f"PRAGMA {name}")
                 for name in ("journal_mode", "synchronous", "secure_delete", "temp_store")

@@ -81,7 +81,7 @@ def test_a_follower_sees_news_and_what_is_read_stays(folder: Path, any_address: 
         second = follower.look()
         assert second
         assert here(tmp_path, any_address) == [1, 2]
-        assert len(snapshot.documents) == len(OLD)
+        assert len(snapshot.register) == len(OLD)
     assert titles(first.folder) == OLD_TITLES
     assert titles(second.folder) == OLD_TITLES | NEW_TITLES
     assert follower.look() is None
