@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.corpus.columns import Directed, joined
+from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import cells, nearest
 from hoptrail.structures.nearest import Nearest
@@ -109,15 +109,10 @@ def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytes
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.where(np.arange(600) % 3, 0.9, np.inf)
     whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
-    small = ((nearest, "HELD", 100), (nearest, "PART", 50), (nearest, "PARTS", 1000))
-    for module, name, value in (*small, (cells, "MOST_ROWS", 128)):
+    for module, name, value in ((nearest, "HELD", 100), (cells, "MOST_ROWS", 128)):
         monkeypatch.setattr(module, name, value)
-    search = Nearest(vectors, 5, exact_up_to, 3, 0)
-    portions = list(search.portions(new, least))
-    assert len(portions) > 3 or exact_up_to
-    for portion in portions:  # all edges from a row come together
-        assert set(np.bincount(portion.sources[portion.sources % 3 == 0])) <= {0, 5}
-    found = joined(portions)
+    found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
+    assert set(np.bincount(found.sources[found.sources % 3 == 0])) <= {0, 5}
     assert edges(found) == edges(whole)
     assert len(found.sources) == len(whole.sources)
     assert found.weights[np.lexsort((found.targets, found.sources))] == pytest.approx(

@@ -6,7 +6,7 @@ before. What was removed is out of all files when `commit` returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,8 +48,8 @@ def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]
 
 
 class RowWriter:
-    """The one process that changes an index, with its `documents`, and its `links`, `names` and `extractions`, which go by the
-    numbers of units. Use `writing_rows`.
+    """The one process that changes an index, with its `documents` and `units`, and its `links`, `names` and `extractions`, which
+    go by the numbers of units. Use `writing_rows`.
     """
 
     def __init__(self, database: Database, wait: float) -> None:
@@ -63,7 +63,7 @@ class RowWriter:
         texts = Texts(self._database, self._segments)
         self._texts, self._numbering = texts, Numbering(self._database, texts)
         self.documents = DocumentWriter(self._database)
-        self._units = UnitWriter(self._segments, self.documents, self._numbering)
+        self.units = UnitWriter(self._segments, self.documents, self._numbering)
         self._cleaning = Cleaning(self._database, self._segments, self._wait)
         self.links = LinkWriter(self._segments, texts, self._numbering)
         self.names = NameWriter(self._segments)
@@ -89,17 +89,17 @@ class RowWriter:
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""
         self._segments.changed = True
-        self._remove(self._units.remove_within(ids))
+        self._remove(self.units.remove_within(ids))
         self.documents.remove(ids)
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
         """Add or replace units; `vectors` has one row a unit. Their numbers. What was found in a unit that is replaced stays."""
         self._segments.changed = True
-        replaced = self._units.stored(units)
+        replaced = self.units.stored(units)
         found = dict(self._texts.extractions(replaced))
         if len(replaced):
             self.remove_units(replaced)
-        numbers = self._units.put(units, vectors)
+        numbers = self.units.put(units, vectors)
         self.extractions.put(found)
         return numbers
 
@@ -111,12 +111,8 @@ class RowWriter:
         wanted = numbers_of(numbers)
         if keep_links:
             self._numbering.keep(wanted)
-        self._units.remove(wanted)
+        self.units.remove(wanted)
         self._remove(wanted)
-
-    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:
-        """Make vectors and keyword postings of units whose segments were lost; whether there were any."""
-        return self._units.complete(encode)
 
     def put_head(self, head: Head) -> None:
         """What the index says of itself."""
@@ -132,7 +128,7 @@ class RowWriter:
         self._flush()
         if len(lost := absent(self._database, self._gone)):
             self.links.forget(lost)
-        self._units.merge()
+        self.units.merge()
         self.links.merge()
         self.names.merge()
         if counted:
@@ -168,7 +164,7 @@ class RowWriter:
         self._cleaning.at_end()
 
     def _flush(self) -> None:
-        self._units.flush()
+        self.units.flush()
         self.links.flush()
         self.names.flush()
 

@@ -64,7 +64,6 @@ CREATE TABLE units (
     sentence_ends BLOB NOT NULL -- int32, from the start of the text; empty for kinds whose text stands in no document
 );
 CREATE INDEX units_document ON units (document);
-CREATE INDEX units_title ON units (title) WHERE kind IN ('passage', 'profile');
 
 CREATE TABLE reserved ( -- numbers of units that links lead from or to, and that are not there (yet, or for now)
     id TEXT PRIMARY KEY,

@@ -65,7 +65,7 @@ class Nearest:
         if size <= self.exact_up_to:
             yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
-        for part in parts_of(self._cells.together(rows), size):
+        for part in parts_of(self._cells.together(rows), size, PART):
             found = self._best(self._blocks_in_cells(part, least))
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
@@ -156,7 +156,7 @@ class BestEdges:
         self._last[best.sources[full]] = best.weights[full]
 
 
-def parts_of(rows: Rows, size: int, least: int = PART) -> Iterator[Rows]:
+def parts_of(rows: Rows, size: int, least: int) -> Iterator[Rows]:
     """Runs of `rows`, which are among `size` in all: each of `least` of them or a sixteenth of all, whichever is more."""
     step = max(least, -(-size // PARTS))
     return (rows[start : start + step] for start in range(0, len(rows), step))
