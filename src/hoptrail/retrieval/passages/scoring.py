@@ -7,7 +7,6 @@ a reranker    reads question and passage together (`models.rerankers`): what a b
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,7 +15,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import Scorer
-from hoptrail.structures.keyword_statistics import passage_keywords
+from hoptrail.retrieval.passages.keywords import PassageKeywords
 from hoptrail.types import Hit, Kind, Unit
 
 HYBRID = "hybrid"
@@ -51,10 +50,10 @@ class HybridScoring:
 
 
 def _keywords(snapshot: Snapshot, question: str) -> Scorer:
-    ids = snapshot.search.vectors(Kind.PASSAGE).ids
-    scores = passage_keywords(snapshot).scores(question)
+    keywords = PassageKeywords(snapshot)
+    [scores] = keywords.scores([question])
     highest = float(scores.max(initial=0)) or 1.0
-    return lambda names: [float(scores[bisect_left(ids, name)]) / highest for name in names]
+    return lambda names: [score / highest for score in scores[keywords.rows(names)].tolist()]
 
 
 @dataclass(frozen=True)
