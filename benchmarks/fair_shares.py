@@ -137,10 +137,10 @@ def main() -> None:
         ("beside", "requests", "refused", "p50 ms", "p99 ms", "server's p50 ms", "server's p99 ms"),
         [(one.beside, one.requests, one.refused, one.p50, one.p99, one.server_p50, one.server_p99) for one in rows],
     )
-    alone, elsewhere, beside = rows
-    print(f"p99 beside the same server's clients: {beside.p99 / alone.p99:.2f} times that of alone,")
-    print(f"{beside.p99 / elsewhere.p99:.2f} times that beside another server's;")
-    print(f"by the server's clock {beside.server_p99 / alone.server_p99:.2f} times that of alone")
+    alone, elsewhere, crowded = rows
+    print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times that of alone,")
+    print(f"{crowded.p99 / elsewhere.p99:.2f} times that beside another server's;")
+    print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times that of alone")
     told = origin((arguments.index.name, QUESTIONS))
     write_results(arguments.out, {"of": told, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows})
 

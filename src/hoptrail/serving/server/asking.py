@@ -124,7 +124,8 @@ class Desk:
         future, patience = self.hand_in(work, request.scope["state"]["client"], computes=computes)
         gone = asyncio.ensure_future(_left(request))
         try:
-            await asyncio.wait({future, gone}, timeout=self._limits.ask_seconds, return_when=asyncio.FIRST_COMPLETED)
+            waited: set[asyncio.Future[Any]] = {future, gone}
+            await asyncio.wait(waited, timeout=self._limits.ask_seconds, return_when=asyncio.FIRST_COMPLETED)
             if future.done():
                 return result_of(future)
             if gone.done():

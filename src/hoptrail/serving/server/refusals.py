@@ -7,6 +7,7 @@ errors of hoptrail itself name folders, so only their kind is passed on.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,8 +32,10 @@ from hoptrail.exhaustion import exhausted
 
 OPENAI = "/v1/"
 """Addresses below it speak OpenAI's API."""
-TOO_MANY_SECONDS = 2.0
-"""After which a client is told that it asks too much: one that asks again at once would keep the server busy with refusing."""
+TOO_MANY_SECONDS = (1.0, 3.0)
+"""Between which a client is told that it asks too much: one that asks again at once would keep the server busy with refusing, and
+many that are told at the same time ask again at the same time.
+"""
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -155,7 +158,7 @@ def install(app: FastAPI) -> None:
     async def refuse(request: Request, error: Exception) -> JSONResponse:
         refusal = as_refusal(error)
         if refusal.status == 429:
-            await asyncio.sleep(TOO_MANY_SECONDS)
+            await asyncio.sleep(random.uniform(*TOO_MANY_SECONDS))  # noqa: S311 - nothing secret
         return refusal.response(request.url.path)
 
     async def refuse_http(request: Request, error: Exception) -> JSONResponse:
