@@ -84,6 +84,13 @@ class _Run:
     def plain(self) -> str:
         return " ".join(self.said.split())
 
+    def overlaps(self, other: _Run) -> bool:
+        """Whether both show a part of the same text, be it of two units."""
+        mine, others = ((run.unit.sources[0].start, run.members) for run in (self, other))
+        apart = mine[0] + mine[1][-1].end <= others[0] + others[1][0].start
+        apart = apart or others[0] + others[1][-1].end <= mine[0] + mine[1][0].start
+        return self.unit.document == other.unit.document and not apart
+
     def with_one(self, at: int) -> _Run | None:
         """The run as far as statement `at`; None where that is too long to be shown, or stands under another heading."""
         longer = _Run(self.unit, self.statements, min(self.first, at), max(self.last, at))
@@ -123,7 +130,7 @@ def _gathered(close: Sequence[Close], looked_at: int) -> list[_Run]:
         longer = _joined(runs, new) if place < looked_at else None
         if longer:
             runs[longer[0]] = longer[1]
-        elif len(runs) < MOST_SHOWN and all(run.plain != new.plain for run in runs):
+        elif len(runs) < MOST_SHOWN and not any(run.plain == new.plain or run.overlaps(new) for run in runs):
             runs.append(new)
     return runs
 
@@ -132,7 +139,7 @@ def _joined(runs: Sequence[_Run], new: _Run) -> tuple[int, _Run] | None:
     """The place of a run of the same unit that `new` can join, and that run with it."""
     for place, run in enumerate(runs):
         longer = run.with_one(new.first) if run.unit == new.unit else None
-        if longer:
+        if longer and not any(longer.overlaps(other) for other in runs if other is not run):
             return place, longer
     return None
 
