@@ -18,7 +18,6 @@ EXCEPTIONS = {
     "indexing.py:update_index: parameters": 9,
     "indexing.py:build: lines of the function": 42,
     "language/chat/performer.py:_Asked: methods": 16,
-    "language/offline/comparing.py: lines": 409,
     "models/onnx_runtime.py:OnnxOperations: methods": 17,
     "models/remembered.py:RememberedReplies: methods": 18,
     "recipes/rethinking.py:Rethinking: methods": 16,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import cast
 
@@ -120,3 +121,17 @@ def test_where_only_summaries_were_found_what_they_were_made_from_is_shown() -> 
     assert len(statements) == 3
     assert statements[0].said == "Nylon ropes lie in the long shed."
     assert all(text[one.start : one.end] == one.text and one.unit == "s1" for one in statements)
+
+
+def test_no_two_statements_show_the_same_words_of_a_document() -> None:
+    (passage,) = units(PIECES)
+    at = passage.text.index("stern lamp")
+    (span,) = passage.sources
+    inside = Span(span.document, span.start + at, span.start + at + len("stern lamp"))
+    sentence = Unit("s1", Kind.SENTENCE, passage.title, "stern lamp", (inside,))
+    found = tuple(Hit(unit, 1.0, "test") for unit in (sentence, passage))
+    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder()))
+    statements = closest("lamp on the stern, lamp on the bow, lamp on the mast", found, corpus)
+    places = sorted((one.start, one.end) for one in statements)
+    assert len(places) == 3
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))

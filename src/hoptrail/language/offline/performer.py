@@ -72,6 +72,7 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | Relation
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
 
+_BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _TAKEN_AS_THEY_STAND = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
 _ALLOWED_SHARE = 0.25
@@ -187,7 +188,7 @@ class OfflineLanguage:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
-        reading = read_by_hops(question, evidence, reader, self._settings)
+        reading = _without_article(read_by_hops(question, evidence, reader, self._settings))
         return reading if reading.confidence >= least else Reading(None, reading.steps[:-1], kind=reading.kind)
 
     def _assess(self, task: Assess | Verify) -> float:
@@ -211,6 +212,14 @@ class OfflineLanguage:
         if isinstance(task, Sample):
             return sample(task, self._reader, self._settings)
         return relation(task) if isinstance(task, Entail) else alike(task)
+
+
+def _without_article(reading: Reading) -> Reading:
+    """`-i` in place of `The -i`: what begins with a sign is no name with an article."""
+    if reading.answer is None or not _BEFORE_SIGN.match(reading.answer):
+        return reading
+    answer = _BEFORE_SIGN.sub("", reading.answer)
+    return replace(reading, answer=answer, steps=(*reading.steps[:-1], replace(reading.steps[-1], answer=answer)))
 
 
 def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:

@@ -1,0 +1,141 @@
+"""The small tasks: sampling, entailment, sameness, lists that are counted, and bounds on what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.tasks import (
+    Abstain,
+    Assess,
+    Entail,
+    Equate,
+    Integrate,
+    Read,
+    Relation,
+    Sample,
+    Task,
+    Verify,
+)
+from hoptrail.text.words import stem
+from hoptrail.types import AnswerKind, Unit
+from language.offline.scripted_reader import ScriptedReader
+
+MakeUnit = Callable[[str, str], Unit]
+DREW = "Who drew the Gull?"
+
+
+def language(script: Mapping[str, Mapping[str, float]], settings: OfflineSettings | None = None) -> OfflineLanguage:
+    return OfflineLanguage(None, settings, ScriptedReader(script))
+
+
+@pytest.fixture
+def pages(passage: MakeUnit) -> tuple[Unit, ...]:
+    return (
+        passage("The Gull", "The Gull was drawn by Ida Berg."),
+        passage("The yard", "The yard says that Bo Marsh drew the Gull."),
+        passage("The Tern", "The Tern lies in Dunmere."),
+    )
+
+
+def test_a_sample_is_what_each_piece_answers_alone(pages: tuple[Unit, ...]) -> None:
+    drawn = language({DREW: {"Ida Berg": 3.0, "Bo Marsh": 2.0}}).perform(Sample(DREW, pages, 3)).value
+    assert drawn.answers == ("Ida Berg", "Bo Marsh", None)
+
+
+def test_a_sample_of_nothing_answers_nothing() -> None:
+    assert language({}).perform(Sample(DREW, (), 4)).value.answers == (None,)
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        ("The Gull.", "the gull", Relation.ENTAILMENT),
+        ("Ida Berg", "Bo Marsh", Relation.CONTRADICTION),
+    ],
+)
+def test_what_has_the_same_words_follows(premise: str, hypothesis: str, expected: Relation) -> None:
+    assert language({}).perform(Entail(DREW, premise, hypothesis)).value is expected
+    same = language({}).perform(Equate(DREW, premise, hypothesis)).value
+    assert same is (expected is Relation.ENTAILMENT)
+
+
+def test_a_task_of_no_language_is_refused() -> None:
+    with pytest.raises(TaskFailed, match="cannot perform Task"):
+        language({}).perform(Task())
+
+
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [
+        ("The -i", "-i"),
+        ("the ~/.gull", "~/.gull"),
+        ("The Gull", "The Gull"),
+        ("A.5", "A.5"),
+    ],
+)
+def test_what_begins_with_a_sign_is_given_without_an_article(answer: str, given: str, passage: MakeUnit) -> None:
+    question = "Which switch turns the lamp of the ferry on?"
+    unit = passage("Lamps", f"{answer} turns the lamp of the ferry on.")
+    reading = language({question: {answer: 9.0}}).perform(Read(question, (unit,), Abstain.NEVER)).value
+    assert (reading.answer, reading.steps[-1].answer) == (given, given)
+
+
+def test_silence_is_allowed_required_or_forbidden(pages: tuple[Unit, ...]) -> None:
+    performer = language({DREW: {"Ida Berg": -6.0}})
+    always, never = (
+        performer.perform(Read(DREW, pages[:1], abstain)).value for abstain in (Abstain.ALWAYS, Abstain.NEVER)
+    )
+    assert always.answer is None
+    assert never.answer == "Ida Berg"
+    assert never.confidence < OfflineSettings().least_confidence
+
+
+def test_evidence_that_does_not_answer_is_worth_little(pages: tuple[Unit, ...]) -> None:
+    performer = language({DREW: {"Ida Berg": 9.0}})
+    answered = performer.perform(Assess(DREW, pages[:1])).value
+    unanswered = performer.perform(Assess("Who sank the Gull?", pages[:1])).value
+    unrelated = performer.perform(Assess("Where do cranes sleep?", pages[2:])).value
+    assert unrelated == 0.0 < unanswered <= 0.3 < answered
+    assert performer.perform(Verify(DREW, pages[:1], "Ida Berg")).value == answered
+    assert performer.perform(Verify(DREW, pages[:1], "Bo Marsh")).value < 0.5
+
+
+def test_nothing_found_concludes_nothing() -> None:
+    assert language({}).perform(Integrate(DREW, ())).value.answer is None
+
+
+def test_a_yes_or_no_question_has_no_other_answers(pages: tuple[Unit, ...]) -> None:
+    question = "Did Ida Berg draw a lighthouse in Dunmere?"
+    reading = language({question: {"Dunmere": 9.0}}).perform(Read(question, pages)).value
+    assert (reading.answer, reading.kind) == (None, AnswerKind.YES_NO)
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "lines"),
+    [
+        ("evidence_units", 1, ["The Gull was drawn by Ida Berg.", "It lies in Foss."]),
+        ("unit_sentences", 1, ["The Gull was drawn by Ida Berg.", "The Tern is old."]),
+        ("unit_characters", 34, ["The Gull was drawn by Ida Berg.", "The Tern is old."]),
+    ],
+)
+def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str], passage: MakeUnit) -> None:
+    units = (passage("Gull", "The Gull was drawn by Ida Berg. It lies in Foss."), passage("Tern", "The Tern is old."))
+    settings = OfflineSettings(**{bound: value})  # type: ignore[arg-type]
+    assert [line.text for line in open_evidence(units, settings).lines] == lines
+    with pytest.raises(UsageError, match=f"{bound} must be at least 1"):
+        OfflineSettings(**{bound: 0})  # type: ignore[arg-type]
+
+
+def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
+    gull, tern = passage("The Gull (ship)", "It is white."), passage("The Tern", "It is grey.")
+    evidence = open_evidence((gull, tern, gull), OfflineSettings())
+    assert [page.unit for page in evidence.pages] == [gull, tern]
+    assert evidence.titles == ("The Gull (ship)", "The Gull", "The Tern")
+    assert {stem("gull"), stem("white")} <= evidence.lines[0].stems_with_title
+    assert stem("gull") not in evidence.lines[0].stems
