@@ -90,17 +90,12 @@ class _Run:
             return True
         (start, end), (others_start, others_end) = self.place, other.place
         return self.unit.document == other.unit.document and start < others_end and others_start < end
+
     @property
     def place(self) -> tuple[int, int]:
         """Start and end in its document."""
         start = self.unit.sources[0].start
         return start + self.members[0].start, start + self.members[-1].end
-    def overlaps(self, other: _Run) -> bool:
-        """Whether both show a part of the same text, be it of two units."""
-        mine, others = ((run.unit.sources[0].start, run.members) for run in (self, other))
-        apart = mine[0] + mine[1][-1].end <= others[0] + others[1][0].start
-        apart = apart or others[0] + others[1][-1].end <= mine[0] + mine[1][0].start
-        return self.unit.document == other.unit.document and not apart
 
     def with_one(self, at: int) -> _Run | None:
         """The run as far as statement `at`; None where that is too long to be shown, or stands under another heading."""
@@ -143,7 +138,6 @@ def _gathered(close: Sequence[Close], looked_at: int) -> list[_Run]:
         if longer:
             runs[longer[0]] = longer[1]
         elif len(runs) < MOST_SHOWN and not any(run.repeats(new) for run in runs):
-        elif len(runs) < MOST_SHOWN and not any(run.plain == new.plain or run.overlaps(new) for run in runs):
             runs.append(new)
     return runs
 
@@ -152,7 +146,7 @@ def _joined(runs: Sequence[_Run], new: _Run) -> tuple[int, _Run] | None:
     """The place of a run of the same unit that `new` can join, and that run with it."""
     for place, run in enumerate(runs):
         longer = run.with_one(new.first) if run.unit == new.unit else None
-        if longer and not any(longer.overlaps(other) for other in runs if other is not run):
+        if longer and not any(longer.repeats(other) for other in runs if other is not run):
             return place, longer
     return None
 
