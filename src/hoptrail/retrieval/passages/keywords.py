@@ -18,7 +18,7 @@ class PassageKeywords:
     def __init__(self, snapshot: Snapshot) -> None:
         self._keywords = snapshot.keywords
         self._numbers = snapshot.texts.origins(Kind.PASSAGE).numbers
-        self._keywords, self._texts = snapshot.view.keywords, snapshot.view.texts
+        self._keywords, self._texts = snapshot.keywords, snapshot.view.texts
         self._numbers = self._texts.origins(Kind.PASSAGE).numbers
 
     def scores(self, questions: Sequence[str]) -> NDArray[np.float32]:
