@@ -16,9 +16,7 @@ class PassageKeywords:
     """Passages are in the order of adding."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._keywords = snapshot.keywords
-        self._numbers = snapshot.texts.origins(Kind.PASSAGE).numbers
-        self._keywords, self._texts = snapshot.keywords, snapshot.view.texts
+        self._keywords, self._texts = snapshot.keywords, snapshot.texts
         self._numbers = self._texts.origins(Kind.PASSAGE).numbers
 
     def scores(self, questions: Sequence[str]) -> NDArray[np.float32]:
