@@ -144,6 +144,7 @@ def _planned(answer: str, studied: Studied) -> Option:
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
         covered=min(hop.covered for _, hop in followed.hops),
+        named=min(hop.named for _, hop in followed.hops),
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, steps, evidence, ruled)
@@ -168,6 +169,7 @@ def _read_whole(best: Found, studied: Studied, *, linked: bool = False) -> Optio
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
         covered=best.covered,
+        named=best.named,
     )
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 

@@ -21,7 +21,7 @@ class Evidence:
     `odds` and `lead` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
     `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
     names that the evidence does not know. `covered` is the share of the question's words that the answer's statement says, with
-    its title and headings; `linked`: two statements say it together.
+    its title and headings, `named` that of the words of its names; `linked`: two statements say it together.
     """
 
     at_once: float = 0.0
@@ -38,6 +38,7 @@ class Evidence:
     broken_off: float = 0.0
     strangers: float = 0.0
     covered: float = 0.0
+    named: float = 0.0
     linked: float = 0.0
 
     @property

@@ -75,6 +75,7 @@ class Found:
     stems: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
     covered: float = 1.0
+    named: float = 1.0
 
     @property
     def confidence(self) -> float:
@@ -154,6 +155,7 @@ class Reader:
         asked, lived = content_stems(question.text), question.relations & {"birth", "death"}
         if question.wanted not in {Wanted.DATE, Wanted.YEAR}:
             lived = frozenset()
+        named = _names(question)
         for read in readings:
             sheet, before = read.sheet, read.link.said if read.link else frozenset[str]()
             bonus = _HELPS * _log_odds(read.reading.helps) - _LATER * math.log2(1 + read.rank)
@@ -176,6 +178,7 @@ class Reader:
                     stems=content_stems(dated.said.said) if dated else frozenset(),
                     told=told if dated else frozenset(),
                     covered=len(told) / len(asked) if asked else 1.0,
+                    named=len(told & named) / len(named & asked) if named & asked else 1.0,
                 )
 
     def _verdicts(self, question: Question) -> list[Found]:
