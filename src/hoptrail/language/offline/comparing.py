@@ -355,8 +355,8 @@ def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | 
         if dates[0] and dates[1]:
             order = date_order(dates[0], dates[1])
     else:
-        read = _years if by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE} else read_number
-        one, other = read(*first), read(*second)
+        lives = by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}
+        one, other = (_years(*values) if lives else read_number(values[0]) for values in (first, second))
         if one is not None and other is not None:
             order = (one > other) - (one < other)
     if order is None:
