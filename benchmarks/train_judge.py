@@ -5,7 +5,7 @@
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
 evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
 those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
-counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge. What is printed
+counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge and signs. What is printed
 was judged by weights that were fitted on all other folders.
 """
 
@@ -40,6 +40,11 @@ from hoptrail.types import AnswerKind
 FOUND, READ = 20, 5
 UNANSWERABLE_WEIGHT = 0.4
 RIDGE = 3.0
+SIGNS = {
+    **dict.fromkeys(("cell", "verdict_odds", "odds", "lead", "agreed", "covered", "named"), 1),
+    **dict.fromkeys(("against", "broken_off", "strangers"), -1),
+}
+"""What speaks for an answer and what against it; of the other values nothing is known beforehand."""
 LEAST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _READ_KINDS = (AnswerKind.SHORT, AnswerKind.YES_NO)
 Floats = NDArray[np.float64]
@@ -92,7 +97,21 @@ def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
 
 
 def fit(found: Sequence[Example]) -> Judge:
-    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
+    """A logistic regression in which no value speaks against what it stands for: one whose weight would is left out.
+
+    Values hang together, so that a weight can have the wrong sign by what other weights exaggerate; on other documents that misleads.
+    """
+    kept = list(range(len(NAMES)))
+    while True:
+        weights, constant = regression(found, kept)
+        wrong = [at for at in kept if weights[at] * SIGNS.get(NAMES[at], 0) < 0]
+        if not wrong:
+            return Judge(tuple(weights.tolist()), constant)
+        kept.remove(min(wrong, key=lambda at: weights[at] * SIGNS[NAMES[at]]))
+
+
+def regression(found: Sequence[Example], kept: Sequence[int]) -> tuple[Floats, float]:
+    """Weights (0 for values that are not `kept`) and the constant, by Newton's method with a ridge on standardised values."""
     values = np.array([option.evidence.values for one in found for option in one.options])
     right = np.array([right for one in found for right in one.right], dtype=np.float64)
     sizes = Counter(one.folder for one in found for _ in one.options)
@@ -101,15 +120,16 @@ def fit(found: Sequence[Example]) -> Judge:
         [share[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT) for one in found for _ in one.options]
     )
     mean, deviation = values.mean(0), values.std(0) + 1e-6
-    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
+    standard = np.column_stack([((values - mean) / deviation)[:, kept], np.ones(len(values))])
     weights = np.zeros(standard.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-standard @ weights))
         slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
         curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
         weights -= np.linalg.solve(curve, slope)
-    own = weights[:-1] / deviation
-    return Judge(tuple(own.tolist()), float(weights[-1] - mean @ own))
+    own = np.zeros(len(NAMES))
+    own[kept] = weights[:-1] / deviation[kept]
+    return own, float(weights[-1] - mean @ own)
 
 
 @dataclass(frozen=True, slots=True)
