@@ -3,10 +3,10 @@
     python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
 
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
-evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
-those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
-counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge and signs. What is printed
-was judged by weights that were fitted on all other folders.
+evaluate --work DIR` leaves it. A question gives three examples: with the best passages that `trail` finds; and, where nothing
+is right, with the best of those that name none of its answers, and of those that do not know a name of the question. These
+count `UNANSWERABLE_WEIGHT` of the first. Every folder counts as much as every other, however many questions it has. The fit is
+a logistic regression with a ridge and signs. What is printed was judged by weights that were fitted on all other folders.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5
@@ -62,7 +64,7 @@ class Example:
 
 
 def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
-    """Two for each question that one reading may settle."""
+    """Up to three for each question that one reading may settle."""
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
@@ -72,9 +74,11 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
             continue
         found = [hit.unit for hit in index.search(question.question, recipe="trail", limit=FOUND)]
         bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
-        for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
-            evidence = open_evidence(units, settings)
-            asked = corrected(question.question, units)
+        for answerable, units in ((True, found), (False, bare), (False, about_others(question.question, found))):
+            if not (answerable or units):
+                continue
+            evidence = open_evidence(units[:READ], settings)
+            asked = corrected(question.question, units[:READ])
             offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
@@ -91,6 +95,14 @@ def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
 
 
+def about_others(question: str, units: Sequence[Unit]) -> list[Unit]:
+    """The units that do not know a name of the question: what they say is about others. None where it names nothing."""
+    shapes = {Shape.NAME, Shape.QUOTED}
+    names = [content_stems(one.text) for one in find_mentions(question, question=True) if one.shape in shapes]
+    said = [(unit, content_stems(unit.searchable)) for unit in units]
+    return [unit for unit, stems in said if any(name - stems for name in names if name)]
+
+
 def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
     """The units that do not settle a question of yes or no; none where nobody said which do."""
     return [unit for unit in units if not settles(question, [unit.text, unit.readable])] if question.shows else []
@@ -99,7 +111,7 @@ def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
 def fit(found: Sequence[Example]) -> Judge:
     """A logistic regression in which no value speaks against what it stands for: one whose weight would is left out.
 
-    Values hang together, so that a weight can have the wrong sign by what other weights exaggerate; on other documents that misleads.
+    Values hang together: a weight can have the wrong sign by what others exaggerate, and that misleads on other documents.
     """
     kept = list(range(len(NAMES)))
     while True:
