@@ -26,6 +26,7 @@ from hoptrail.evaluation.datasets import ANSWER_RULES, Question
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
+from hoptrail.language.offline.comparing import find_comparison
 from hoptrail.language.offline.concluding import Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.judging import NAMES, Judge, write_judge
@@ -96,7 +97,11 @@ def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
 
 
 def about_others(question: str, units: Sequence[Unit]) -> list[Unit]:
-    """The units that do not know a name of the question: what they say is about others. None where it names nothing."""
+    """The units that do not know a name of the question: what they say is about others. None where it names nothing, or
+    compares: one side may be enough to guess the other.
+    """
+    if find_comparison(question):
+        return []
     shapes = {Shape.NAME, Shape.QUOTED}
     names = [content_stems(one.text) for one in find_mentions(question, question=True) if one.shape in shapes]
     said = [(unit, content_stems(unit.searchable)) for unit in units]
