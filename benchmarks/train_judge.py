@@ -3,10 +3,10 @@
     python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
 
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
-evaluate --work DIR` leaves it. A question gives three examples: with the best passages that `trail` finds; and, where nothing
-is right, with the best of those that name none of its answers, and of those that do not know a name of the question. These
-count `UNANSWERABLE_WEIGHT` of the first. Every folder counts as much as every other, however many questions it has. The fit is
-a logistic regression with a ridge and signs. What is printed was judged by weights that were fitted on all other folders.
+evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
+those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
+counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge. What is printed
+was judged by weights that were fitted on all other folders.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from hoptrail.evaluation.datasets import ANSWER_RULES, Question
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
-from hoptrail.language.offline.comparing import find_comparison
 from hoptrail.language.offline.concluding import Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.judging import NAMES, Judge, write_judge
@@ -36,18 +35,11 @@ from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered
-from hoptrail.text.mentions import Shape, find_mentions
-from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5
 UNANSWERABLE_WEIGHT = 0.4
 RIDGE = 3.0
-SIGNS = {
-    **dict.fromkeys(("cell", "verdict_odds", "odds", "lead", "agreed", "covered", "named"), 1),
-    **dict.fromkeys(("against", "broken_off", "strangers"), -1),
-}
-"""What speaks for an answer and what against it; of the other values nothing is known beforehand."""
 LEAST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _READ_KINDS = (AnswerKind.SHORT, AnswerKind.YES_NO)
 Floats = NDArray[np.float64]
@@ -65,7 +57,7 @@ class Example:
 
 
 def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
-    """Up to three for each question that one reading may settle."""
+    """Two for each question that one reading may settle."""
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
@@ -75,11 +67,9 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
             continue
         found = [hit.unit for hit in index.search(question.question, recipe="trail", limit=FOUND)]
         bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
-        for answerable, units in ((True, found), (False, bare), (False, about_others(question.question, found))):
-            if not (answerable or units):
-                continue
-            evidence = open_evidence(units[:READ], settings)
-            asked = corrected(question.question, units[:READ])
+        for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
+            evidence = open_evidence(units, settings)
+            asked = corrected(question.question, units)
             offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
@@ -96,39 +86,13 @@ def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
 
 
-def about_others(question: str, units: Sequence[Unit]) -> list[Unit]:
-    """The units that do not know a name of the question: what they say is about others. None where it names nothing, or
-    compares: one side may be enough to guess the other.
-    """
-    if find_comparison(question):
-        return []
-    shapes = {Shape.NAME, Shape.QUOTED}
-    names = [content_stems(one.text) for one in find_mentions(question, question=True) if one.shape in shapes]
-    said = [(unit, content_stems(unit.searchable)) for unit in units]
-    return [unit for unit, stems in said if any(name - stems for name in names if name)]
-
-
 def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
     """The units that do not settle a question of yes or no; none where nobody said which do."""
     return [unit for unit in units if not settles(question, [unit.text, unit.readable])] if question.shows else []
 
 
 def fit(found: Sequence[Example]) -> Judge:
-    """A logistic regression in which no value speaks against what it stands for: one whose weight would is left out.
-
-    Values hang together: a weight can have the wrong sign by what others exaggerate, and that misleads on other documents.
-    """
-    kept = list(range(len(NAMES)))
-    while True:
-        weights, constant = regression(found, kept)
-        wrong = [at for at in kept if weights[at] * SIGNS.get(NAMES[at], 0) < 0]
-        if not wrong:
-            return Judge(tuple(weights.tolist()), constant)
-        kept.remove(min(wrong, key=lambda at: weights[at] * SIGNS[NAMES[at]]))
-
-
-def regression(found: Sequence[Example], kept: Sequence[int]) -> tuple[Floats, float]:
-    """Weights (0 for values that are not `kept`) and the constant, by Newton's method with a ridge on standardised values."""
+    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
     values = np.array([option.evidence.values for one in found for option in one.options])
     right = np.array([right for one in found for right in one.right], dtype=np.float64)
     sizes = Counter(one.folder for one in found for _ in one.options)
@@ -137,16 +101,15 @@ def regression(found: Sequence[Example], kept: Sequence[int]) -> tuple[Floats, f
         [share[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT) for one in found for _ in one.options]
     )
     mean, deviation = values.mean(0), values.std(0) + 1e-6
-    standard = np.column_stack([((values - mean) / deviation)[:, kept], np.ones(len(values))])
+    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
     weights = np.zeros(standard.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-standard @ weights))
         slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
         curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
         weights -= np.linalg.solve(curve, slope)
-    own = np.zeros(len(NAMES))
-    own[kept] = weights[:-1] / deviation[kept]
-    return own, float(weights[-1] - mean @ own)
+    own = weights[:-1] / deviation
+    return Judge(tuple(own.tolist()), float(weights[-1] - mean @ own))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,6 @@ _VERDICT = 0.25
 """
 
 
-_OFFERED = 3
-"""Answers of each way of reading that are judged."""
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """A possible answer with its steps and what speaks for it."""
@@ -44,14 +40,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """A question with the plan as far as it was followed, and other answers to the whole of it: read at once, or off two
-    statements together.
-    """
+    """A question with the plan as far as it was followed, and the answers to the whole of it."""
 
     question: str
     followed: Followed
     at_once: tuple[Found, ...]
-    linked: tuple[Found, ...]
     strangers: float
 
 
@@ -63,27 +56,16 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     at_once = _at_once(question, followed, sides, evidence, reader)
     conditions = [plan.questions[at] for at in plan.agreeing]
     strangers = max(share_of_strangers(one, evidence) for one in (question, *conditions))
-    linked = () if plan.comparison or sides else _linked(question, followed, at_once, reader)
-    return Studied(question, followed, tuple(at_once), linked, strangers)
-
-
-def _linked(question: str, followed: Followed, at_once: Sequence[Found], reader: Reader) -> tuple[Found, ...]:
-    """Answers of two statements that say more of the question together than the statement of any other answer does."""
-    alone = [*([followed.weakest] if followed.plan.is_plain and followed.hops else []), *at_once[:_OFFERED]]
-    covered = max((one.covered for one in alone), default=0.0)
-    if covered == 1.0:
-        return ()
-    named = [mention.text for mention in find_mentions(question, question=True)]
-    return tuple(one for one in reader.linked(question, named) if one.covered > covered)
+    return Studied(question, followed, tuple(at_once), strangers)
 
 
 def _at_once(
     question: str, followed: Followed, sides: Sequence[str], evidence: EvidencePages, reader: Reader
 ) -> list[Found]:
-    """Answers to the whole question beside the plan's; none where the plan has settled a yes or no."""
+    """Answers to the whole question; none where the plan is just that question, or has settled a yes or no."""
     asked = analyse(question, evidence.titles)
     verdict = asked is not None and asked.wanted is Wanted.YES_NO
-    if verdict and followed.answer:
+    if (followed.plan.is_plain and not sides) or (verdict and followed.answer):
         return []
     named = [mention.text for mention in find_mentions(question, question=True)]
     found = reader.ranked(question, [name for name in named if name not in sides])
@@ -116,10 +98,8 @@ def options(studied: Studied) -> list[Option]:
         return found
     if studied.followed.answer is not None:
         found.append(_planned(studied.followed.answer, studied))
-    planned = found[0].answer if found else ""
-    others = [one for one in studied.at_once[:_OFFERED] if not (planned and same_answer(planned, one.answer))]
-    found += [_read_whole(one, studied) for one in others]
-    found += [_read_whole(one, studied, linked=True) for one in studied.linked[:_OFFERED]]
+    if studied.at_once and not (found and same_answer(found[0].answer, studied.at_once[0].answer)):
+        found.append(_read_at_once(studied.at_once[0], studied))
     return found
 
 
@@ -138,38 +118,35 @@ def _planned(answer: str, studied: Studied) -> Option:
         verdict=verdict,
         verdict_odds=verdict * cut(weakest.odds),
         odds=cut(weakest.odds),
+        odds_by_hops=cut(weakest.odds) * several,
         lead=cut(weakest.lead),
+        helps=weakest.helps,
         agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
         against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
-        covered=min(hop.covered for _, hop in followed.hops),
-        named=min(hop.named for _, hop in followed.hops),
+        said=weakest.said,
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, steps, evidence, ruled)
 
 
-def _read_whole(best: Found, studied: Studied, *, linked: bool = False) -> Option:
-    """An answer to the whole question, off one statement or off two that are `linked`."""
-    followed, planned = studied.followed, studied.followed.answer
+def _read_at_once(best: Found, studied: Studied) -> Option:
+    followed = studied.followed
     verdict = float(best.is_verdict)
-    several = float(not followed.plan.is_plain)
     evidence = Evidence(
-        at_once=0.0 if linked else several,
-        linked=float(linked),
+        at_once=1.0,
         cell=float(best.is_cell),
         verdict=verdict,
         verdict_odds=verdict * cut(best.odds),
         odds=cut(best.odds),
         lead=cut(best.lead),
-        agreed=float(linked and planned is not None and same_answer(planned, best.answer)),
-        against=several * float(planned is not None and not same_answer(planned, best.answer)),
+        helps=best.helps,
+        against=float(followed.answer is not None),
         hops=float(len(followed.plan.questions) - 1),
-        broken_off=float(not followed.is_complete),
+        broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
-        covered=best.covered,
-        named=best.named,
+        said=best.said,
     )
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 

@@ -18,10 +18,9 @@ from importlib.resources import files
 class Evidence:
     """What speaks for and against an answer; odds are log odds, cut at `_MOST`. What does not apply is 0.
 
-    `odds` and `lead` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
+    `odds`, `lead`, `helps` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
     `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
-    names that the evidence does not know. `covered` is the share of the question's words that the answer's statement says, with
-    its title and headings, `named` that of the words of its names; `linked`: two statements say it together.
+    names that the evidence does not know.
     """
 
     at_once: float = 0.0
@@ -31,15 +30,15 @@ class Evidence:
     verdict: float = 0.0
     verdict_odds: float = 0.0
     odds: float = 0.0
+    odds_by_hops: float = 0.0
     lead: float = 0.0
+    helps: float = 0.0
     agreed: float = 0.0
     against: float = 0.0
     hops: float = 0.0
     broken_off: float = 0.0
     strangers: float = 0.0
-    covered: float = 0.0
-    named: float = 0.0
-    linked: float = 0.0
+    said: float = 0.0
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -48,7 +47,7 @@ class Evidence:
 
 
 NAMES = tuple(field.name for field in fields(Evidence))
-MOST = 12.0
+MOST = 8.0
 """Log odds beyond which more says nothing."""
 
 

@@ -14,8 +14,7 @@ from typing import Protocol
 from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.linking import Link, links_between
-from hoptrail.language.offline.ruling_out import may_answer, says_kin
+from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
 from hoptrail.models.reader import Reading, ToRead
@@ -59,43 +58,28 @@ class NoReader:
 class Found:
     """An answer with the spans that say so.
 
-    `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer. `is_cell`: a table's
+    `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer; `helps` is the
+    probability that the page brings the answer nearer, `said` the share of the question's words on it. `is_cell`: a table's
     whole cell. `is_verdict`: a yes or a no of the reader, which no rule gives. `date` (ISO, empty: none) and `stems` are those
-    of the statement, `told` the question's words in it, its title and its headings, `covered` what share of the question's
-    words these are.
+    of the statement, `told` the question's words in it, its title and its headings.
     """
 
     answer: str
     support: tuple[Span, ...]
     odds: float
+    helps: float = 1.0
     lead: float = 0.0
+    said: float = 1.0
     is_cell: bool = False
     is_verdict: bool = False
     date: str = ""
     stems: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
-    covered: float = 1.0
-    named: float = 1.0
 
     @property
     def confidence(self) -> float:
         """Between 0 and 1, as the reader sees it."""
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.odds))))
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A page as read; after the statement of a `link` where there is one."""
-
-    rank: int
-    sheet: Sheet
-    reading: Reading
-    link: Link | None = None
-
-    @property
-    def support(self) -> tuple[Span, ...]:
-        """Of what was read before."""
-        return self.link.before.said.support if self.link else ()
 
 
 class Reader:
@@ -123,9 +107,8 @@ class Reader:
             return self._verdicts(question)
         avoided = [_stems(name) for name in avoid]
         cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
-        readings = [_Read(*read) for read in self._readings(text)]
-        found = _latest_first(sorted(self._spans(question, avoided, readings), key=lambda one: -one.odds))
-        named = _names(question)
+        found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
+        named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
         if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
             return []
         if cell:  # what a table says comes before what a text may mean
@@ -133,52 +116,27 @@ class Reader:
             found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_once(found))
 
-    def linked(self, text: str, avoid: Sequence[str] = ()) -> list[Found]:
-        """Answers that a statement and another page give together, each once, best first; see `linking`."""
-        question = analyse(text, self._evidence.titles)
-        if question is None or not _readable(question) or question.wanted is Wanted.YES_NO:
-            return []
-        sheets = [sheet for _, sheet, _ in self._readings(text)]
-        links = links_between(content_stems(text), sheets)
-        pairs = [
-            ToRead(text, sheets[link.rank].text, link.before.said.seen, sheets[link.rank].barred) for link in links
-        ]
-        read = zip(links, self._model.read(pairs), strict=True)
-        readings = [_Read(link.rank, sheets[link.rank], reading, link) for link, reading in read]
-        avoided = [_stems(name) for name in avoid]
-        found = self._spans(question, avoided, readings)
-        return _with_leads(_once(sorted(found, key=lambda one: -one.odds)))
-
-    def _spans(
-        self, question: Question, avoided: Sequence[frozenset[str]], readings: Sequence[_Read]
-    ) -> Iterator[Found]:
-        asked, lived = content_stems(question.text), question.relations & {"birth", "death"}
+    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[Found]:
+        asked, lived = content_stems(text), question.relations & {"birth", "death"}
         if question.wanted not in {Wanted.DATE, Wanted.YEAR}:
             lived = frozenset()
-        named = _names(question)
-        for read in readings:
-            sheet, before = read.sheet, read.link.said if read.link else frozenset[str]()
-            bonus = _HELPS * _log_odds(read.reading.helps) - _LATER * math.log2(1 + read.rank)
-            for one in read.reading.answers:
+        for rank, sheet, reading in self._readings(text):
+            said = _share(asked, sheet)
+            bonus = _HELPS * _log_odds(reading.helps) - _LATER * math.log2(1 + rank)
+            for one in reading.answers:
                 if lived and not sheet.says_life(one.start, one.end, lived):
                     continue  # the other date of a life, or one of neither
-                worded = sheet.answer(one.start, one.end, question.text, question.noun)
+                worded = sheet.answer(one.start, one.end, text, question.noun)
                 if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
                     continue
                 dated = sheet.at(one.start)
-                said = dated or sheet.closest(question.text)
-                seen = content_stems(said.said.seen) if said else frozenset[str]()
-                if not says_kin(asked, seen):
-                    continue
-                told = before | (asked & seen)
                 answer = _year(worded[0]) if question.wanted is Wanted.YEAR else worded[0]
                 yield Found(
-                    *(answer, worded[1] + read.support, one.margin + bonus),
+                    *(answer, worded[1], one.margin + bonus, reading.helps),
+                    said=said,
                     date=dated.said.date if dated else "",
                     stems=content_stems(dated.said.said) if dated else frozenset(),
-                    told=told if dated else frozenset(),
-                    covered=len(told) / len(asked) if asked else 1.0,
-                    named=len(told & named) / len(named & asked) if named & asked else 1.0,
+                    told=asked & content_stems(dated.said.seen) if dated else frozenset(),
                 )
 
     def _verdicts(self, question: Question) -> list[Found]:
@@ -193,7 +151,7 @@ class Reader:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    found.append(Found(answer, sheet.support(part), _log_odds(share), is_verdict=True))
+                    found.append(Found(answer, sheet.support(part), _log_odds(share), reading.helps, is_verdict=True))
         return _with_leads(_once(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
@@ -245,11 +203,6 @@ def _of_the_same(one: Found, best: Found, least: float = _ALIKE) -> bool:
     shared, either = one.stems & best.stems, one.stems | best.stems
     alike = len(shared) >= least * len(either - content_stems(one.answer) - content_stems(best.answer))
     return alike and one.odds > best.odds - _RIVAL and not same_answer(one.answer, best.answer)
-
-
-def _names(question: Question) -> frozenset[str]:
-    """The stems of the names that a question is about."""
-    return frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
 
 
 def _share(asked: frozenset[str], sheet: Sheet) -> float:

@@ -31,17 +31,6 @@ _TIMES = frozenset(MONTHS) | word_set(
     "spring summer autumn winter easter christmas half"
 )
 """Words that say when, without a figure."""
-_FAMILIES = tuple(
-    map(
-        content_stems,
-        (
-            "father mother parent parents son daughter child children",
-            "brother sister sibling siblings twin half-brother half-sister",
-            "wife husband spouse married marry widow widower",
-        ),
-    )
-)
-"""Words of one kinship: who is somebody's father is also said by `son of`."""
 
 
 def is_computed(question: str, evidence: EvidencePages) -> bool:
@@ -74,11 +63,6 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
             word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
         )
     return asked is None or asked.wanted is not Wanted.PERSON or _DIGIT.search(answer) is None
-
-
-def says_kin(asked: frozenset[str], said: frozenset[str]) -> bool:
-    """Whether a statement speaks of the kinship that is asked for, in either direction; so where none is asked for."""
-    return all(family & said for family in _FAMILIES if family & asked)
 
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
