@@ -60,10 +60,12 @@ class HashedWords:
 
 def use_hashed_words() -> None:
     """Commands of this process and its children encode by hashed words, and every array is a file."""
-    import hoptrail.index
-    import hoptrail.serving.cli  # loaded once, before the commands are forked
+    # Loaded once, before the commands are forked.
+    import hoptrail.building
+    import hoptrail.models.opening
+    import hoptrail.serving.cli
 
-    vars(hoptrail.index)["open_encoder"] = lambda *_: HashedWords()
+    vars(hoptrail.models.opening)["open_encoder"] = lambda *_: HashedWords()
     segments.SMALL = 0
 
 

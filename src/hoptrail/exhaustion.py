@@ -14,6 +14,7 @@ _WORDS = {
     "failed to map segment": "memory",
     "bad_alloc": "memory",
     "failed to allocate memory": "memory",
+    "error return without exception set": "memory",  # a library whose loading lost its MemoryError
 }
 """How parts that are not ours say it."""
 

@@ -111,7 +111,7 @@ def test_a_repair_that_was_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: 
     def killed(*_: object) -> None:
         raise Killed
 
-    monkeypatch.setattr(repairing, "writing_to", killed)
+    monkeypatch.setattr(repairing, "writing_rows", killed)
     with pytest.raises(Killed):
         repair_index(folder, HashingEncoder(), STRUCTURES, Watcher())
     monkeypatch.undo()

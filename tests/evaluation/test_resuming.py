@@ -10,6 +10,7 @@ import pytest
 
 from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
 from hoptrail import Answer, Index, Settings
+from hoptrail.building import Building
 from hoptrail.errors import IndexDamaged, IndexUnavailable, Interrupted
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.running import evaluate
@@ -83,7 +84,7 @@ def test_an_index_that_lacks_what_a_recipe_searches_ends_the_run_at_its_first_qu
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every question would meet the same, and none is to blame."""
-    monkeypatch.setattr(Index, "check", lambda *_: None)
+    monkeypatch.setattr(Building, "check", lambda *_: None)
     with pytest.raises(IndexUnavailable, match="Set lemmas = true"):
         bench.run("comprag:lemmatised", replies=None)
     assert list((bench.work / "results").glob("*.jsonl")) == []

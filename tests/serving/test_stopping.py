@@ -87,7 +87,7 @@ def test_a_signal_during_a_change_leaves_every_document_to_readers_old_or_new(
 
 SLOW = """
 import sys, time
-import hoptrail.index
+import hoptrail.models.opening
 from hoptrail.serving.cli import main
 from hoptrail.structures import declaring
 from world import HashingEncoder

@@ -47,7 +47,11 @@ def damage(folder: Path) -> list[str]:
         raise absent(folder)
     try:
         with telling(folder), _reading(folder) as database:
-            found = [f"{DATABASE}: {what}" for (what,) in database.rows("PRAGMA integrity_check") if what != "ok"]
+            found = [
+                f"{DATABASE}: {' '.join(what.split())}"
+                for (what,) in database.rows("PRAGMA integrity_check")
+                if what != "ok"
+            ]
             found += [f"{file} is missing or altered" for one in damaged_segments(database) for file in one.files]
             left = [f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + _left_over(folder)
             return found + [f"{file} does not belong to the index" for file in left] + damaged_journal(folder)

@@ -344,8 +344,10 @@ def _run() -> str | int | None:
         told = exhausted(error) or error
         if not isinstance(told, HoptrailError):
             raise
-        return _told(told)
-    return 0
+    else:
+        return 0
+    # Only here has what the failed command held been let go, which telling of too little memory needs.
+    return _told(told)
 
 
 def _told(error: HoptrailError) -> int:

@@ -58,10 +58,10 @@ def serve(folder: Path, port: int) -> None:
 
 def command(arguments: Sequence[str]) -> None:
     """In a process of its own: `hoptrail ARGUMENT...`."""
-    import hoptrail.index
+    import hoptrail.models.opening
     import hoptrail.serving.cli
 
-    vars(hoptrail.index)["open_encoder"] = lambda *_: HashingEncoder()
+    vars(hoptrail.models.opening)["open_encoder"] = lambda *_: HashingEncoder()
     sys.argv = ["hoptrail", *arguments]
     hoptrail.serving.cli.main()
 
@@ -249,7 +249,9 @@ def test_the_acknowledged_documents_are_there_whatever_happens() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     if sys.platform == "linux":
-        PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world"])
+        # What a command imports when it is asked for, and every server needs.
+        late = ["hoptrail.serving.server.app", "hoptrail.building", "hoptrail.settings", "hoptrail.recipes.settings"]
+        PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
     quiet = settings(
         max_examples=RUNS,
         stateful_step_count=12,
