@@ -29,12 +29,12 @@ from hoptrail.language.offline import judging
 from hoptrail.language.offline.concluding import Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.judging import NAMES, Judge, write_judge
-from hoptrail.language.offline.reading import Reader, TextReader
+from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import installed_reader
-from hoptrail.models.remembered_readings import Remembered
+from hoptrail.models.remembered_readings import Remembered, TextReader
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5

@@ -28,7 +28,7 @@ from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.offered import weigh_sides
-from hoptrail.language.offline.reading import NoReader, Reader, TextReader
+from hoptrail.language.offline.reading import NoReader, Reader
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
@@ -58,7 +58,7 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import installed_reader
-from hoptrail.models.remembered_readings import Remembered
+from hoptrail.models.remembered_readings import Remembered, TextReader
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
@@ -18,6 +17,7 @@ from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
 from hoptrail.models.reader import Reading, ToRead
+from hoptrail.models.remembered_readings import TextReader
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
 from hoptrail.text.values import read_date, same_value
@@ -36,14 +36,6 @@ _FEWEST = 2
 """Words of a question that statements have to say before they can contradict each other."""
 _CELL = 4.0
 """Log odds of a cell that fits in every word."""
-
-
-class TextReader(Protocol):
-    """What reads texts: `models.reader.Reader`."""
-
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        """A reading of each, in their order."""
-        ...
 
 
 class NoReader:
