@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from hoptrail.corpus.keywords import Keywords
-from hoptrail.corpus.numbers import numbers_of
+from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.units import Units
 from hoptrail.corpus.vectors import Vectors
@@ -55,17 +55,13 @@ class Searching:
 
     def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
         """The vectors of some units, of those that there are."""
-        numbers = self._units.numbers(kind, ids)
-        found = sorted(zip(self._texts.ids(numbers), numbers.tolist(), strict=True))
-        return self._mirror(kind, found)
+        return self._mirror(kind, self._units.numbers(kind, ids))
 
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         with self._making:
             if kind not in self._mirrors:
-                numbers = self._texts.origins(kind).numbers
-                found = sorted(zip(self._texts.ids(numbers), numbers.tolist(), strict=True))
-                self._mirrors[kind] = self._mirror(kind, found)
+                self._mirrors[kind] = self._mirror(kind, self._texts.origins(kind).numbers)
             return self._mirrors[kind]
 
     def nearest(
@@ -112,7 +108,8 @@ class Searching:
             raise KeyError(f"{len(ids) - found} of {len(ids)} units have no vector")
         return matrix
 
-    def _mirror(self, kind: Kind, found: Sequence[tuple[str, int]]) -> VectorMirror:
+    def _mirror(self, kind: Kind, numbers: Numbers) -> VectorMirror:
+        found = sorted(zip(self._texts.ids(numbers), numbers.tolist(), strict=True))
         if not found:
             return VectorMirror((), np.zeros((0, self._dimension), np.float32))
         matrix = self._vectors.of(kind, numbers_of([number for _, number in found]))

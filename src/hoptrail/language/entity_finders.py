@@ -111,12 +111,7 @@ def open_finder(name: str) -> EntityFinder:
 @lru_cache(maxsize=4)
 def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
     """The entities of a pipeline's documents."""
-    pipeline = load_pipeline(model)
-    if not any("doc.ents" in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
-        raise UsageError(
-            f"the spaCy pipeline {model!r} finds no entities: it has {', '.join(pipeline.pipe_names) or 'no components'}. "
-            "Name one with a component `ner` or `entity_ruler`."
-        )
+    pipeline = pipeline_with("doc.ents", model, "finds no entities", "`ner` or `entity_ruler`")
     turn = Lock()
 
     def entities(text: str) -> tuple[Entity, ...]:
@@ -126,8 +121,23 @@ def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
     return entities
 
 
+def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Language:
+    """A spaCy pipeline, shared like all, with a component that assigns what is asked for; `components` are those that do.
+
+    Raises:
+        UsageError: it has none (`lack` says what it does not do), or spaCy or the pipeline is missing.
+    """
+    pipeline = _load_pipeline(model)
+    if not any(assigned in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
+        raise UsageError(
+            f"the spaCy pipeline {model!r} {lack}: it has {', '.join(pipeline.pipe_names) or 'no components'}. "
+            f"Name one with a component {components}."
+        )
+    return pipeline
+
+
 @lru_cache(maxsize=4)
-def load_pipeline(model: str) -> Language:
+def _load_pipeline(model: str) -> Language:
     """A spaCy pipeline. Pipelines are shared, since each takes seconds and memory to load; use one at a time.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hoptrail.language.tasks import Complete, Finding, Language
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import Shape, find_mentions, find_names
 from hoptrail.types import Answer
 
 _OPENING = re.compile(r"^\s*(?:and|but|so|then|also|now)\b[\s,:-]*(?=\w)", re.IGNORECASE)
@@ -35,7 +35,7 @@ def stand_alone(question: str, before: Answer | None, language: Language) -> str
 
 def _findings(before: Answer) -> list[Finding]:
     """What the answer before settled, the latest last: what its question names, what each hop found, the answer."""
-    named = [mention.text for mention in find_mentions(before.question, question=True) if mention.shape in _NAMES]
+    named = [mention.text for mention in find_names(before.question)]
     hops = [(hop.asked, hop.answer) for hop in before.trail if hop.answer] + [(before.question, before.text)]
     found = [("", name) for name in named[-1:]] + [
         (asked, answer) for asked, answer in hops if answer and _is_name(answer)

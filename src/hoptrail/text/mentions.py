@@ -74,9 +74,9 @@ def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = Fal
     return tuple(_with_possessives(text, taken) if question else taken)
 
 
-def find_names(question: str) -> list[Mention]:
-    """The names and quoted titles of a question, in order of appearance."""
-    return [one for one in find_mentions(question, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
+def find_names(question: str, titles: Sequence[str] = ()) -> list[Mention]:
+    """The names and quoted titles of a question in which these titles may stand, in order of appearance."""
+    return [one for one in find_mentions(question, titles, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
 
 
 def figure_shape(text: str) -> Shape | None:

@@ -17,7 +17,7 @@ from hoptrail.language.offline.reading import Found, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_mentions, find_names
 from hoptrail.text.questions import Wanted, analyse
 from hoptrail.text.words import content_stems
 
@@ -84,8 +84,7 @@ def _whole_side(answer: str, comparison: Comparison | None) -> str:
 
 def _sides(question: str) -> tuple[str, ...]:
     """The two names between which a question lets choose: `Which is older, Ida Berg or Bo Marsh?`."""
-    names = [one for one in find_mentions(question, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
-    for one, other in pairwise(names):
+    for one, other in pairwise(find_names(question)):
         if question[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
             return one.text, other.text
     return ()

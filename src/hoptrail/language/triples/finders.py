@@ -9,7 +9,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from hoptrail.errors import UsageError
-from hoptrail.language.entity_finders import RULES, load_pipeline
+from hoptrail.language.entity_finders import RULES, pipeline_with
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.dependencies import triples_in_parse
 from hoptrail.language.triples.sentences import triples_of
@@ -52,12 +52,7 @@ def _stated(fact: Fact, _: str) -> tuple[Triple, ...]:
 
 
 def _parsing(model: str) -> TripleFinder:
-    pipeline = load_pipeline(model)
-    if not any("token.dep" in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
-        raise UsageError(
-            f"the spaCy pipeline {model!r} does not parse: it has {', '.join(pipeline.pipe_names) or 'no components'}. "
-            "Name one with a component `parser`."
-        )
+    pipeline = pipeline_with("token.dep", model, "does not parse", "`parser`")
     turn = Lock()
 
     def find(fact: Fact, title: str) -> tuple[Triple, ...]:

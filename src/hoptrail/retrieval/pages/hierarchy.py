@@ -22,7 +22,7 @@ from hoptrail.retrieval.units.dense import nearest
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.structures.profiles import profile_id
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -183,8 +183,7 @@ class HierarchicalSearch:
 
 def names_in(question: str, titles: list[str]) -> list[str]:
     """What the rules take for names in a question in which these titles stand."""
-    mentions = find_mentions(question, titles, question=True)
-    return [mention.text for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    return [mention.text for mention in find_names(question, titles)]
 
 
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:

@@ -28,7 +28,7 @@ from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.structures.called import name_key
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import find_names
 
 Places = NDArray[np.integer]
 
@@ -169,8 +169,7 @@ def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
 
 def names_written(question: str) -> set[str]:
     """The keys of what a question writes as a name."""
-    mentions = find_mentions(question, question=True)
-    return {name_key(found.text) for found in mentions if found.shape in {Shape.NAME, Shape.QUOTED}}
+    return {name_key(found.text) for found in find_names(question)}
 
 
 class _Walk:
