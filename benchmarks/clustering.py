@@ -143,27 +143,27 @@ def as_many_pairs(corpus: Corpus, pairs: int) -> Row | None:
     best: ClusteringSettings | None = None
     for target in LARGER:
         wider = replace(LEIDEN, target=target, largest=4 * target)
-        if len(predicted_pairs(corpus, open_clusterer(wider).cluster(corpus.vectors, corpus.words))) > pairs:
+        if len(predicted_pairs(corpus, open_clusterer(wider)(corpus.vectors, corpus.words))) > pairs:
             break
         best = wider
-    return measure(corpus, f"leiden, target {best.target}", open_clusterer(best).cluster) if best else None
+    return measure(corpus, f"leiden, target {best.target}", open_clusterer(best)) if best else None
 
 
 def compile_raptor(corpus: Corpus) -> tuple[float, float]:
     """CPU seconds and seconds of a first run on part of the rows, less those of the same again; small mixtures will do."""
-    cluster = open_clusterer(replace(RAPTOR, components=2)).cluster
+    cluster = open_clusterer(replace(RAPTOR, components=2))
     vectors, words = corpus.vectors[:COMPILED_ON], corpus.words[:COMPILED_ON]
     (_, cpu, seconds), (_, cpu_again, again) = (timed(cluster, vectors, words) for _ in range(2))
     return cpu - cpu_again, seconds - again
 
 
 def measure_all(corpus: Corpus) -> list[Row]:
-    rows = [measure(corpus, "leiden (default)", open_clusterer(LEIDEN).cluster)]
-    rows.append(measure(corpus, "leiden, one membership", open_clusterer(replace(LEIDEN, memberships=1)).cluster))
+    rows = [measure(corpus, "leiden (default)", open_clusterer(LEIDEN))]
+    rows.append(measure(corpus, "leiden, one membership", open_clusterer(replace(LEIDEN, memberships=1))))
     if not HAS_RAPTOR:
         return rows
     rows.append(measure(corpus, "spherical k-means", spherical_k_means))
-    rows.append(measure(corpus, "raptor", open_clusterer(RAPTOR).cluster))
+    rows.append(measure(corpus, "raptor", open_clusterer(RAPTOR)))
     wider = as_many_pairs(corpus, rows[-1].pairs)
     return [*rows, wider] if wider else rows
 

@@ -1,14 +1,13 @@
-"""Cells: every row in one, none overfull, and what is near lies in the cells that are found near, however deep the tree is."""
+"""Cells: every row in one, none overfull, and what is near lies in the cells that are found near."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import cells as module
-from hoptrail.structures.cells import Cells, Level
+from hoptrail.structures.cells import Cells
 from structures.clouds import all_rows, around_centres
 
 
@@ -21,89 +20,40 @@ def found_near(vectors: FloatMatrix, cells: Cells, probes: int) -> float:
     return float((cells.homes[nearest][:, :, np.newaxis] == near[:, np.newaxis, :]).any(axis=2).mean())
 
 
-@pytest.mark.parametrize("branches", [1024, 4])
-def test_every_row_is_in_one_cell_and_no_cell_is_overfull_or_empty(
-    branches: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_is_in_one_cell_and_no_cell_is_overfull_or_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELL", 10)
-    monkeypatch.setattr(module, "BRANCHES", branches)
     same = np.repeat(around_centres(1, 1), 300, axis=0)
     for vectors in (same, np.concatenate((same, around_centres(200, 9))), around_centres(1, 1)):
         cells = Cells.of(vectors, seed=0)
         assert sorted(row for members in cells.members for row in members.tolist()) == list(range(len(vectors)))
         assert all(0 < len(members) <= 40 for members in cells.members)
         assert all((np.diff(members) > 0).all() for members in cells.members)
-        assert len(cells.levels[-1].centres) == len(cells.members)
-        for above, level in zip(cells.levels, cells.levels[1:], strict=False):
-            assert len(level.starts) == len(above.centres) + 1
-            assert level.starts[-1] == len(level.centres)
+        assert len(cells.centres) == len(cells.members)
 
 
-@pytest.mark.parametrize(("branches", "depth"), [(20, 2), (6, 3)])
-def test_a_deeper_tree_misses_hardly_more(branches: int, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", [module.BLOCK, 4096])
+def test_what_is_near_is_in_the_cells_that_are_near(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELL", 20)
+    monkeypatch.setattr(module, "BLOCK", block)
     vectors = around_centres(4000, 4000, dimension=12)  # clouds of one: nothing says where to cut
-    flat = Cells.of(vectors, seed=0)
-    monkeypatch.setattr(module, "BRANCHES", branches)
-    deep = Cells.of(vectors, seed=0)
-    assert (len(flat.levels), len(deep.levels)) == (1, depth)
-    assert found_near(vectors, deep, 24) > found_near(vectors, flat, 24) - 0.03
+    cells = Cells.of(vectors, seed=0)
+    assert found_near(vectors, cells, 24) > 0.9
     again = Cells.of(vectors, seed=0)
-    assert all(map(np.array_equal, deep.members, again.members))
+    assert all(map(np.array_equal, cells.members, again.members))
 
 
-def test_cells_that_are_not_there_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the nodes that a search goes on from have fewer cells than are asked for."""
+def test_the_cells_near_to_a_row_are_those_with_the_nearest_centres(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CELL", 10)
+    vectors = around_centres(300, 9)
+    cells = Cells.of(vectors, seed=0)
+    near = cells.near(vectors, all_rows(vectors)[:50], 5)
+    likeness = np.rint(vectors[:50] @ cells.centres.T * module.DECIMALS)
+    assert near.shape == (50, 5)
+    assert np.array_equal(np.sort(np.take_along_axis(likeness, near, axis=1)), np.sort(likeness)[:, -5:])
+
+
+def test_where_there_are_fewer_cells_all_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELL", 10)
     few = around_centres(25, 2)
     near = Cells.of(few, seed=0).near(few, all_rows(few), 5)
-    assert near.shape == (25, 5)
-    assert (np.sort(near, axis=1) == [-1, -1, -1, 0, 1]).all()
-    monkeypatch.setattr(module, "BRANCHES", 6)
-    monkeypatch.setattr(module, "BEAM", 1)
-    vectors = around_centres(300, 9)
-    near = Cells.of(vectors, seed=0).near(vectors, all_rows(vectors), 20)
-    assert (near == -1).any()
-    assert (near >= 0).any(axis=1).all()
-    for row in near:
-        assert len(set(row[row >= 0])) == (row >= 0).sum()
-
-
-def test_a_search_goes_down_a_part_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A product with all centres would be n x n / CELL."""
-    monkeypatch.setattr(module, "CELL", 4)
-    monkeypatch.setattr(module, "BRANCHES", 64)
-    monkeypatch.setattr(module, "BEAM", 2)
-    vectors = around_centres(12_000, 500, dimension=8)
-    cells = Cells.of(vectors, seed=0)
-    assert len(cells.members) > 2500
-    compared: list[int] = []
-    nearest = Level.nearest
-
-    def counting(level: Level, some: FloatMatrix, parents: Rows, count: int) -> Rows:
-        compared.append(int(level.widths[parents].sum()))
-        return nearest(level, some, parents, count)
-
-    monkeypatch.setattr(Level, "nearest", counting)
-    assert (cells.near(vectors, all_rows(vectors), 2) >= 0).all()
-    assert sum(compared) < len(vectors) * len(cells.members) / 10
-
-
-@pytest.mark.parametrize("count", [1, 5, 40])
-def test_the_nearest_children_of_some_nodes_are_those_of_the_definition(count: int) -> None:
-    chance = np.random.default_rng(3)
-    starts = np.cumsum([0, 7, 1, 12, 30])
-    level = Level(around_centres(50, 50, dimension=6), starts)
-    vectors = around_centres(25, 25, dimension=6)
-    parents = np.stack([chance.permutation(4)[:3] for _ in vectors]).astype(np.int32)
-    parents[chance.random(parents.shape) < 0.2] = -1
-    parents[0] = -1
-    found = level.nearest(vectors, parents, count)
-    assert found.shape[1] <= count
-    for vector, own, nodes in zip(vectors, parents.tolist(), found, strict=True):
-        children = [node for parent in own if parent >= 0 for node in range(starts[parent], starts[parent + 1])]
-        likeness = np.rint(level.centres @ vector * module.DECIMALS)
-        given = nodes[nodes >= 0]
-        assert set(given.tolist()) <= set(children)
-        assert len(set(given.tolist())) == len(given) == min(count, len(children))
-        assert sorted(likeness[given]) == sorted(likeness[children])[len(children) - len(given) :]
+    assert (np.sort(near, axis=1) == [0, 1]).all()

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import ClusteringSettings, capping, leiden, open_clusterer, parting
+from hoptrail.structures.clustering import ClusteringSettings, leiden, open_clusterer
 from hoptrail.structures.clustering.capping import halves
 from hoptrail.structures.clustering.leiden import Graph, join_small, nearest, neighbour_graph, second_memberships
-from hoptrail.structures.clustering.parting import parts_of
 
 LEIDEN = ClusteringSettings()
 SIZES = [1, 2, 4, 5, 11, 12, 20, 60]
@@ -46,7 +45,7 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def grouped(vectors: FloatMatrix, chosen: ClusteringSettings = LEIDEN, words: int = 10) -> Rows:
-    return tuple(open_clusterer(chosen).cluster(vectors, [words] * len(vectors)))
+    return tuple(open_clusterer(chosen)(vectors, [words] * len(vectors)))
 
 
 def check(groups: Rows, count: int) -> None:
@@ -104,7 +103,7 @@ def test_more_copies_than_any_group_may_hold(method: ClusteringSettings) -> None
 
 def test_long_groups_are_split_until_they_fit(method: ClusteringSettings) -> None:
     words = [70 if row % 7 else 500 for row in range(60)]
-    groups = tuple(open_clusterer(replace(method, most_words=300)).cluster(scattered(60), words))
+    groups = tuple(open_clusterer(replace(method, most_words=300))(scattered(60), words))
     check(groups, 60)
     for group in groups:
         assert sum(words[row] for row in group) <= 300 or len(group) == 1
@@ -132,7 +131,7 @@ import numpy as np
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 vectors = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-print(list(open_clusterer(ClusteringSettings(method=sys.argv[1])).cluster(vectors, [10] * 700)))
+print(list(open_clusterer(ClusteringSettings(method=sys.argv[1]))(vectors, [10] * 700)))
 """
 
 
@@ -171,13 +170,13 @@ def test_any_rows_any_words_any_settings(data: st.DataObject, count: int, seed: 
     )
     vectors = scattered(count, dimension=3, seed=seed)[rows]
 
-    groups = tuple(open_clusterer(chosen).cluster(vectors, words))
+    groups = tuple(open_clusterer(chosen)(vectors, words))
 
     check(groups, count)
     for group in groups:
         assert len(group) <= chosen.largest
         assert len(group) == 1 or sum(words[row] for row in group) <= chosen.most_words
-    assert tuple(open_clusterer(chosen).cluster(vectors, words)) == groups
+    assert tuple(open_clusterer(chosen)(vectors, words)) == groups
 
 
 def test_groups_are_about_as_large_as_wanted() -> None:
@@ -292,91 +291,6 @@ def test_halves_keep_near_rows_together() -> None:
     assert (first, second) == ([0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11])
 
 
-# --- many rows
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), count=st.integers(0, 90), most=st.integers(1, 40), seed=st.integers(0, 99))
-def test_any_rows_are_cut_into_parts(data: st.DataObject, count: int, most: int, seed: int) -> None:
-    """With repeats, which stay together unless they alone are too many."""
-    rows = data.draw(st.lists(st.integers(0, max(0, count // 3)), min_size=count, max_size=count))
-    vectors = scattered(count // 3 + 1, dimension=3, seed=seed)[rows]
-
-    parts = [part.tolist() for part in parts_of(vectors, most, seed)]
-
-    assert sorted(row for part in parts for row in part) == list(range(count))
-    assert all(part == sorted(part) and len(part) <= most for part in parts)
-    for value in set(rows):
-        copies = {row for row in range(count) if rows[row] == value}
-        assert len(copies) > most or sum(bool(copies & set(part)) for part in parts) == 1
-    assert [part.tolist() for part in parts_of(vectors, most, seed)] == parts
-
-
-def test_parts_keep_together_what_is_near_and_are_not_small() -> None:
-    order = np.random.default_rng(1).permutation(200)
-    vectors = planted(clusters=8, each=25)[order]
-    clusters = [(order[part] // 25).tolist() for part in parts_of(vectors, 150, 0)]
-    assert len(clusters) == 2
-    assert not set(clusters[0]) & set(clusters[1])
-    far = np.concatenate([planted(clusters=1, each=190), planted(clusters=1, each=10, seed=1)])
-    for rows in (far, scattered(1000)):
-        assert min(map(len, parts_of(rows, len(rows) - 1, 0))) >= 0.25 * len(rows)
-
-
-@pytest.mark.parametrize("zero", [0.0, -0.0])
-def test_vectors_that_no_line_tells_apart_are_parted_all_the_same(zero: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parting, "SAMPLE", 1)
-    vectors = np.eye(40, dtype=np.float32)
-    copies = np.where(vectors, vectors, np.float32(zero))
-    parts = [part.tolist() for part in parts_of(np.concatenate([vectors, copies]), 20, 0)]
-    assert max(map(len, parts)) <= 20
-    assert all((row in part) == (row + 40 in part) for part in parts for row in range(40))
-
-
-def test_a_vector_that_is_no_number_comes_into_a_part_too() -> None:
-    vectors = scattered(30)
-    vectors[7] = np.nan
-    parts = [part.tolist() for part in parts_of(vectors, 10, 0)]
-    assert sorted(row for part in parts for row in part) == list(range(30))
-    assert max(map(len, parts)) <= 10
-
-
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capping, "PART", 50)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_many_rows_are_grouped_part_by_part() -> None:
-    vectors, words = np.concatenate([scattered(170), scattered(30)]), [40 + row % 9 for row in range(200)]
-    groups = tuple(open_clusterer(LEIDEN).cluster(vectors, words))
-    check(groups, 200)
-    assert groups == grouped(vectors)
-    assert all((row in group) == (row + 170 in group) for group in groups for row in range(30))
-    parts = [set(part.tolist()) for part in parts_of(vectors, 50, LEIDEN.seed)]
-    assert len(parts) > 3
-    assert all(any(set(group) <= part for part in parts) for group in groups)
-    capped = tuple(open_clusterer(replace(LEIDEN, most_words=500)).cluster(vectors, words))
-    check(capped, 200)
-    assert all(len(group) <= LEIDEN.largest and sum(words[row] for row in group) <= 500 for group in capped)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_more_copies_than_a_part_holds() -> None:
-    groups = grouped(np.repeat(scattered(2), 120, axis=0))
-    check(groups, 240)
-    assert max(map(len, groups)) <= LEIDEN.largest
-
-
-def test_one_part_is_grouped_as_without_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = planted(clusters=7, each=9, spread=0.6)
-    whole = grouped(vectors)
-    monkeypatch.setattr(capping, "PART", len(vectors))
-    assert grouped(vectors) == whole
-    monkeypatch.setattr(capping, "PART", len(vectors) - 1)
-    assert grouped(vectors) != whole
-
-
 # --- RAPTOR
 
 
@@ -437,4 +351,4 @@ def test_impossible_settings_are_refused(wrong: dict[str, object], said: str) ->
 
 def test_every_row_needs_its_number_of_words() -> None:
     with pytest.raises(UsageError, match="number of words of each row: 3, not 2"):
-        open_clusterer(LEIDEN).cluster(scattered(3), [1, 2])
+        open_clusterer(LEIDEN)(scattered(3), [1, 2])

@@ -90,17 +90,6 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(paused) == 10
 
 
-def test_the_best_are_the_same_however_few_edges_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "CELL", 20)
-    vectors = around_centres(600, 5)
-    whole = Nearest(vectors, 5, 0, 4, 0).of(all_rows(vectors))
-    monkeypatch.setattr(nearest, "HELD", 100)
-    in_parts = Nearest(vectors, 5, 0, 4, 0).of(all_rows(vectors))
-    np.testing.assert_array_equal(in_parts.sources, whole.sources)
-    np.testing.assert_array_equal(in_parts.targets, whole.targets)
-    np.testing.assert_array_equal(in_parts.weights, whole.weights)
-
-
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
 def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With edges back, and of some rows only."""
@@ -109,8 +98,8 @@ def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytes
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.where(np.arange(600) % 3, 0.9, np.inf)
     whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
-    for module, name, value in ((nearest, "HELD", 100), (cells, "MOST_ROWS", 128)):
-        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(nearest, "PART", 100)
+    monkeypatch.setattr(cells, "BLOCK", 1024)
     found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
     assert set(np.bincount(found.sources[found.sources % 3 == 0])) <= {0, 5}
     assert edges(found) == edges(whole)

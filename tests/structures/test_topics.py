@@ -120,7 +120,7 @@ def test_topics_go_with_their_documents_and_a_second_run_writes_nothing(site: Si
 def gathered_titles(snapshot: Snapshot, clusterer: SameVectors) -> list[Gathering]:
     """The groups of topics, where every passage states one fact: its title."""
     facts = ((unit, Extraction((), (Fact(unit.title, (), unit.sources[0]),))) for unit in snapshot.units(Kind.PASSAGE))
-    return list(gathered_by_topic(topic_groups(snapshot, clusterer), facts, snapshot))
+    return list(gathered_by_topic(topic_groups(snapshot, clusterer.cluster), facts, snapshot))
 
 
 def test_groups_have_the_title_of_their_most_central_topic(site: Site, documents: list[Document]) -> None:

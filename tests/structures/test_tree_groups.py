@@ -54,7 +54,7 @@ class Regrouping:
 
 
 def grouper(size: int = 2, most_nodes: int = 4, most_words: int = 1000, newcomers: float = 0.5) -> Regrouping:
-    return Regrouping(Grouper("tree", 2, BySize(size), most_nodes, most_words, newcomers))
+    return Regrouping(Grouper("tree", 2, BySize(size).cluster, most_nodes, most_words, newcomers))
 
 
 FOUR = {"a": 0.0, "b": 10.0, "c": 80.0, "d": 90.0}

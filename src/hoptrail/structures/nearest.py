@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed, Rows, bounds_of, joined, paired, unpaired
 from hoptrail.executing.executor import HERE, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.cells import DECIMALS, MOST_ROWS, Cells
+from hoptrail.structures.cells import DECIMALS, Cells
 
 PARTS = 16
 PART = 25_000
 """So many parts of all rows, or so many rows, are looked at together: each part reads all vectors again, so that their number
 must not grow with the corpus."""
-
-HELD = 1 << 21
-"""Edges, or as many as the best are, that are held beside these before those are dropped that are not the best: 32 MiB."""
 
 BLOCK = 1 << 23
 """Cosines held at a time: 32 MiB."""
@@ -70,10 +67,8 @@ class Nearest:
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
     def _best(self, blocks: Iterator[Block]) -> Directed:
-        best = BestEdges(len(self.vectors), self.count)
-        for edges in self.executor.map(self._work, blocks):
-            best.add(edges)
-        return best.all()
+        """By rising source."""
+        return best_of(joined(list(self.executor.map(self._work, blocks))), self.count)
 
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """Of each cell those of `rows` that it is near to."""
@@ -84,15 +79,9 @@ class Nearest:
 
     def _visits(self, rows: Rows) -> NDArray[np.int64]:
         """The cells near to each of `rows`: cell and place in `rows` as one number each, rising."""
-
-        def portions() -> Iterator[NDArray[np.int64]]:
-            for start in range(0, len(rows), MOST_ROWS):
-                some = rows[start : start + MOST_ROWS]
-                cells = self._cells.near(self.vectors, some, self.probes)
-                places = np.broadcast_to(np.arange(start, start + len(some))[:, np.newaxis], cells.shape)
-                yield paired(cells, places)[cells >= 0]
-
-        return np.sort(np.concatenate([np.zeros(0, np.int64), *portions()]))
+        cells = self._cells.near(self.vectors, rows, self.probes)
+        places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
+        return np.sort(paired(cells, places).ravel())
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Those edges whose source would look for its target where it is, so that nothing hangs on which of the two came first.
@@ -125,35 +114,6 @@ class Nearest:
     @cached_property
     def _cells(self) -> Cells:
         return Cells.of(self.vectors, self.seed)
-
-
-class BestEdges:
-    """The `count` best from each of `size` rows, of edges that come in any order."""
-
-    def __init__(self, size: int, count: int) -> None:
-        self._count = count
-        self._held: list[Directed] = []
-        self._room = HELD
-        self._last = np.full(size, -np.inf)
-        """Of each row, the weight from which on an edge may be among the best."""
-
-    def add(self, edges: Directed) -> None:
-        kept = edges.where(edges.weights >= self._last[edges.sources])
-        self._held.append(kept)
-        self._room -= len(kept.sources)
-        if self._room < 0:
-            self._drop_others()
-
-    def all(self) -> Directed:
-        """By rising source."""
-        self._drop_others()
-        return self._held[0]
-
-    def _drop_others(self) -> None:
-        best = best_of(joined(self._held), self._count)
-        self._held, self._room = [best], max(HELD, len(best.sources))
-        full = _rank_in_group(best.sources) == self._count - 1
-        self._last[best.sources[full]] = best.weights[full]
 
 
 def parts_of(rows: Rows, size: int, least: int) -> Iterator[Rows]:

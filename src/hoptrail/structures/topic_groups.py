@@ -15,7 +15,7 @@ from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import Clusterer, Groups
+from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.gathering import Gathering, Place, place_of
 from hoptrail.structures.topics import topic_id
 from hoptrail.text.normal_forms import squeeze
@@ -33,7 +33,7 @@ class TopicGroups:
     central: Rows
 
 
-def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
+def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
     """The passages that have a topic, clustered by the vectors of their topics."""
     topics = {id_: row for row, id_ in enumerate(sorted(snapshot.table.ids(Kind.TOPIC)))}
     if not topics:
@@ -44,7 +44,7 @@ def topic_groups(snapshot: Snapshot, clusterer: Clusterer) -> TopicGroups:
         row = topics.get(topic_id(passage.id))
         if row is not None:
             words[row] = words_in(passage.text)
-    members = clusterer.cluster(vectors, words)
+    members = cluster(vectors, words)
     central = (_most_central(vectors, rows) for rows in members.each())
     return TopicGroups(topics, members, np.fromiter(central, np.int32, len(members)))
 

@@ -18,7 +18,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.clustering import Clusterer, ClusteringSettings, open_clusterer
+from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
 from hoptrail.structures.tree_grove import Grove, Standing
@@ -104,22 +104,22 @@ class Tree(Structure):
         grove.remove_strays()
 
     def _grow(self, grove: Grove, workshop: Workshop, language: Language) -> None:
-        clusterer = open_clusterer(self.settings.clustering)
+        cluster = open_clusterer(self.settings.clustering)
         summariser = Summariser(workshop, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
             members = self.members(grove, level - 1)
             nodes = grove.nodes(members)
-            self._regroup(grove, self._eligible(grove, workshop, members, nodes), level, clusterer)
+            self._regroup(grove, self._eligible(grove, workshop, members, nodes), level, cluster)
             workshop.pause()
             summariser.bring_up_to_date(grove, grove.groups(self.name, level), nodes)
             grove.renew()
 
-    def _regroup(self, grove: Grove, nodes: Level, level: int, clusterer: Clusterer) -> None:
+    def _regroup(self, grove: Grove, nodes: Level, level: int, cluster: Cluster) -> None:
         """Bring every node below a level into one of its groups."""
         before = grove.groups(self.name, level)
         caps, growth = self.settings.clustering, self.settings.growth
         most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
-        grouper = Grouper(self.name, level, clusterer, most_nodes, most_words, self.settings.newcomers)
+        grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
         grove.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
     def _eligible(self, grove: Grove, workshop: Workshop, members: Standing, nodes: Nodes) -> Level:

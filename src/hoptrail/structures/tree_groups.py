@@ -16,7 +16,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import Clusterer, Groups
+from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.tree_memberships import Members, group_id, members_of
 from hoptrail.structures.tree_nodes import Level, middles
 
@@ -47,13 +47,13 @@ def ungrouped(groups: Members, nodes: Level) -> Rows:
 class Grouper:
     """Finds the groups of one level of a tree.
 
-    A group that takes in newcomers is split, where the clusterer can, once it has more than `most_nodes` nodes or
+    A group that takes in newcomers is split, where it can be, once it has more than `most_nodes` nodes or
     `most_words` words. When more than the share `newcomers` of all nodes is in no group, these are clustered by themselves.
     """
 
     tree: str
     level: int
-    clusterer: Clusterer
+    cluster: Cluster
     most_nodes: int
     most_words: int
     newcomers: float
@@ -90,7 +90,7 @@ class Grouper:
         """Groups of at least two of some rows (rising), without repeats; a row may be in several groups or in none."""
         if len(rows) < SMALLEST_GROUP:
             return Groups.of([])
-        found = self.clusterer.cluster(nodes.vectors(rows), nodes.words[rows])
+        found = self.cluster(nodes.vectors(rows), nodes.words[rows])
         proper = found.where(np.diff(found.starts) >= SMALLEST_GROUP)
         return Groups(rows[proper.rows], proper.starts)
 

@@ -2,21 +2,21 @@
 
 `leiden` (the default) cuts a graph of nearest neighbours into communities; `raptor` is the published recipe, UMAP and Gaussian
 mixtures, and needs the extra of that name. Both are wrapped in `capping`, which holds for every method: equal vectors go
-together, no group is longer than the settings allow, and very many rows are cut into parts first. Knows nothing of texts, trees
-or where vectors are stored. Not covered: adding rows to groups that stand (clustering starts anew).
+together, and no group is longer than the settings allow. Knows nothing of texts, trees or where vectors are stored. Not covered:
+adding rows to groups that stand (clustering starts anew).
 """
 
-from hoptrail.structures.clustering.capping import Capped, Clusterer
+from hoptrail.structures.clustering.capping import Capped, Cluster
 from hoptrail.structures.clustering.groups import Groups
 from hoptrail.structures.clustering.leiden import Leiden
 from hoptrail.structures.clustering.raptor import Raptor, require_packages
 from hoptrail.structures.clustering.settings import ClusteringSettings
 
-__all__ = ["Clusterer", "ClusteringSettings", "Groups", "open_clusterer"]
+__all__ = ["Cluster", "ClusteringSettings", "Groups", "open_clusterer"]
 
 
-def open_clusterer(settings: ClusteringSettings) -> Clusterer:
-    """The clusterer that the settings describe.
+def open_clusterer(settings: ClusteringSettings) -> Cluster:
+    """The clustering that the settings describe.
 
     Raises:
         UsageError: the method needs packages that are not installed; the message has the command that installs them.
@@ -24,8 +24,8 @@ def open_clusterer(settings: ClusteringSettings) -> Clusterer:
     if settings.method == "raptor":
         require_packages()
         method = Raptor(settings.dimensions, settings.components, settings.responsibility, settings.seed)
-        return Capped(method, settings.most_words, None, settings.seed)
+        return Capped(method, settings.most_words).cluster
     leiden = Leiden(
         settings.target, settings.smallest, settings.neighbours, settings.share, settings.memberships, settings.seed
     )
-    return Capped(leiden, settings.most_words, settings.largest, settings.seed)
+    return Capped(leiden, settings.most_words, settings.largest).cluster

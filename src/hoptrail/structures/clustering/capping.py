@@ -1,28 +1,19 @@
-"""What holds for every method: equal vectors go together, groups stay within their caps, and the order is fixed.
-
-More than PART rows are cut into parts first, each of which is grouped by itself (`parting.py`): what is held of a row of the
-others is its number and its groups, some 30 bytes. No group reaches from one part into another.
-"""
+"""What holds for every method: equal vectors go together, groups stay within their caps, and the order is fixed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order, joined
-from hoptrail.structures.clustering.parting import parts_of
+from hoptrail.structures.clustering.groups import Groups, Method, Rows, in_order
 
 _BLOCK = 4096
 """Vectors compared at a time."""
-
-PART = 1 << 17
-"""Rows that are grouped together at most. A constant, because what comes out must not depend on how much memory there is."""
 
 _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
@@ -32,8 +23,22 @@ Lengths = NDArray[np.integer]
 Words = Sequence[int] | Lengths
 """How many words the text of each row has."""
 
+Cluster = Callable[[FloatMatrix, Words], Groups]
+"""Groups rows, see `Capped.cluster`."""
 
-class Clusterer(Protocol):
+
+@dataclass(frozen=True, slots=True)
+class Capped:
+    """A method within caps.
+
+    Groups with more than `most_words` words or `largest` rows (None: any number) are clustered again on their own, and halved
+    where that makes no progress; a row that is longer than `most_words` by itself ends up alone.
+    """
+
+    method: Method
+    most_words: int
+    largest: int | None = None
+
     def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         """Group rows of `vectors`, shape (n, d), unit length; `words` is the length of each row's text.
 
@@ -42,35 +47,9 @@ class Clusterer(Protocol):
         Raises:
             UsageError: there are not as many `words` as rows.
         """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Capped:
-    """A method within caps. Satisfies `Clusterer`.
-
-    Groups with more than `most_words` words or `largest` rows (None: any number) are clustered again on their own, and halved
-    where that makes no progress; a row that is longer than `most_words` by itself ends up alone. `seed` decides how many rows
-    are cut into parts.
-    """
-
-    method: Method
-    most_words: int
-    largest: int | None = None
-    seed: int = 0
-
-    def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
-        """See `Clusterer.cluster`."""
         if len(words) != len(vectors):
             raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
-        lengths, parts = np.asarray(words), []
-        for rows in parts_of(vectors, PART, self.seed):
-            own = vectors if len(rows) == len(vectors) else vectors[rows]
-            groups = self._within_caps(own, lengths[rows])
-            parts.append(Groups(rows[groups.rows], groups.starts))
-        return joined(parts)
-
-    def _within_caps(self, vectors: FloatMatrix, lengths: Lengths) -> Groups:
+        lengths = np.asarray(words)
         within: list[Rows] = []
         waiting = self._groups(vectors, np.arange(len(vectors)))
         while waiting:

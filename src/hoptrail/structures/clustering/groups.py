@@ -67,26 +67,6 @@ def in_order(groups: Iterable[Rows]) -> Groups:
     return Groups.of(sorted({tuple(group.tolist()) for group in groups}))
 
 
-def joined(parts: Sequence[Groups]) -> Groups:
-    """The groups of parts that have no row in common."""
-    if len(parts) == 1:
-        return parts[0]
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    order = np.argsort(np.concatenate([part.rows[part.starts[:-1]] for part in parts]), kind="stable")
-    starts = _ends(sizes[order])
-    rows = np.zeros(int(starts[-1]), np.int32)
-    places = np.empty(len(order), np.int64)
-    places[order] = starts[:-1]
-    first = 0
-    for part in parts:
-        own = np.diff(part.starts)
-        rows[np.repeat(places[first : first + len(part)] - part.starts[:-1], own) + np.arange(len(part.rows))] = (
-            part.rows
-        )
-        first += len(part)
-    return Groups(rows, starts)
-
-
 def by_label(labels: NDArray[np.intp]) -> list[Rows]:
     """Rows with the same label, shape (n,), as one group each."""
     order = np.argsort(labels, kind="stable")
