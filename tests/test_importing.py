@@ -40,7 +40,6 @@ HEAVY += [
     "umap",
     "sklearn",
     "graspologic_native",
-    "bm25s",
     "spacy",
     "lightgbm",
     "ray",

@@ -19,9 +19,8 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, Rows, is_among, joined, ranges, unpaired
+from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
@@ -31,12 +30,8 @@ from hoptrail.structures.cells import DECIMALS
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of, parts_of
-from hoptrail.structures.sparse import Growing
+from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of
 from hoptrail.types import Kind
-
-BATCH = 8192
-"""Passages whose links are kept at a time at least (`nearest.parts_of`), or whose words are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +131,11 @@ class ByKeywords:
 
 def dearest_words(matrix: Any, count: int) -> Any:
     """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
-    dearest = Growing()
-    for first in range(0, matrix.shape[0], BATCH):
-        rows = matrix[first : first + BATCH]
-        sizes = np.diff(rows.indptr).astype(np.int64)
-        sources = np.repeat(np.arange(rows.shape[0], dtype=np.int32), sizes)
-        kept = best_of(Directed(sources, rows.indices, rows.data), count or rows.shape[1])
-        order = np.lexsort((kept.targets, kept.sources))
-        sizes = np.bincount(kept.sources, minlength=rows.shape[0])
-        dearest.add(sizes, kept.targets[order], np.ones(len(order)))
-    return dearest.matrix(matrix.shape[1])
+    from scipy.sparse import csr_matrix
+
+    sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    kept = best_of(Directed(sources, matrix.indices, matrix.data), count or matrix.shape[1]).in_order()
+    return csr_matrix((np.ones(len(kept)), (kept.sources, kept.targets)), shape=matrix.shape)
 
 
 def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed:
@@ -219,84 +209,37 @@ class Bm25Neighbours(Structure):
 def _bring_up_to_date(
     workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
 ) -> None:
-    """In batches that are each whole: a passage's links, and the places they take among others' neighbours."""
-    snapshot = workshop.writer.snapshot()
+    """Link the passages that lack links, with the places that they take among others' neighbours. All links are written together:
+    a stopped build begins anew.
+    """
+    writer, snapshot = workshop.writer, workshop.writer.snapshot()
     ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-    standing = StandingLinks(len(ids), count)
-    read = standing.add(snapshot.graph.rows(name, ids))
-    if read < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
-        workshop.writer.links.drop(name)
-        standing = StandingLinks(len(ids), count)
-    pending = standing.lacking()
+    standing = snapshot.graph.rows(name, ids)
+    if len(standing) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
+        writer.links.drop(name)
+        standing = joined([])
+    pending = _lacking(standing, len(ids), count)
     if not len(pending):
         return
-    least = standing.least()
+    least = np.full(len(ids), np.inf)
+    np.minimum.at(least, standing.sources, standing.weights)
     least[pending] = np.inf
-    likeness = open_likeness(snapshot, ids)
-    done = 0
-    for rows in parts_of(pending, len(ids), BATCH):
-        found = likeness.of(rows, least)
-        workshop.pause()
-        own = is_among(found.sources, rows)
-        others = np.unique(found.sources[~own])
-        improved = best_of(_once(joined([standing.of(others), found.where(~own)])), count)
-        before = standing.of(np.union1d(rows, others))
-        _write(workshop.writer, name, ids, before, joined([found.where(own), improved]))
-        standing.put(improved)
-        least[others] = np.inf
-        np.minimum.at(least, improved.sources, improved.weights)
-        done += len(rows)
-        workshop.report("linking neighbours", done, len(pending))
+    found = open_likeness(snapshot, ids).of(pending, least)
+    workshop.pause()
+    own = is_among(found.sources, pending)
+    others = np.unique(found.sources[~own])
+    of_others = standing.where(is_among(standing.sources, others))
+    improved = best_of(_once(joined([of_others, found.where(~own)])), count)
+    before = standing.where(is_among(standing.sources, np.union1d(pending, others)))
+    _write(writer, name, ids, before, joined([found.where(own), improved]))
+    workshop.report("linking neighbours", len(pending), len(pending))
 
 
-class StandingLinks:
-    """The links of every passage as they are stored, at most `count` each."""
-
-    def __init__(self, size: int, count: int) -> None:
-        """`size`: how many passages there are."""
-        self._wanted = min(count, size - 1)
-        self._targets = np.zeros((size, count), np.int32)
-        self._weights = np.zeros((size, count), np.float64)
-        self._counts = np.zeros(size, np.int32)
-
-    def add(self, links: Directed) -> int:
-        """Links in any order, of passages that have none here; how many there are."""
-        self._append(links.where(np.lexsort((links.weights, links.targets, links.sources))))
-        return len(links.sources)
-
-    def put(self, edges: Directed) -> None:
-        """Links by rising source, in the place of all that their sources have."""
-        self._counts[edges.sources] = 0
-        self._append(edges)
-
-    def of(self, rows: Rows) -> Directed:
-        """From these passages."""
-        which, places = ranges(np.zeros(len(rows), dtype=np.int64), self._counts[rows])
-        sources = rows[which]
-        return Directed(sources, self._targets[sources, places], self._weights[sources, places])
-
-    def lacking(self) -> Rows:
-        """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
-        own = self._targets == np.arange(len(self._targets))[:, np.newaxis]
-        return np.flatnonzero((self._counts < self._wanted) & ~(self._there & own).any(axis=1)).astype(np.int32)
-
-    def least(self) -> Least:
-        """The least weight of each passage's links, inf where there are none."""
-        least: Least = np.where(self._there, self._weights, np.inf).min(axis=1)
-        return least
-
-    @property
-    def _there(self) -> NDArray[np.bool_]:
-        """Which places hold a link."""
-        return np.arange(self._targets.shape[1]) < self._counts[:, np.newaxis]
-
-    def _append(self, edges: Directed) -> None:
-        """Links by rising source."""
-        rows, counts = np.unique(edges.sources, return_counts=True)
-        _, places = ranges(self._counts[rows], counts)
-        self._targets[edges.sources, places] = edges.targets
-        self._weights[edges.sources, places] = edges.weights
-        self._counts[rows] += counts.astype(np.int32)
+def _lacking(standing: Directed, size: int, count: int) -> Rows:
+    """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
+    few = np.bincount(standing.sources, minlength=size) < min(count, size - 1)
+    few[standing.sources[standing.sources == standing.targets]] = False
+    return np.flatnonzero(few).astype(np.int32)
 
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
