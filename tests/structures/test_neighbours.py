@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.passages.neighbourhood import open_neighbourhood
+from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
 from hoptrail.structures import cells, neighbours
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
@@ -68,7 +68,7 @@ def built(folder: Path, graph: Graph, documents: list[Document]) -> Site:
 
 
 def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
-    return open_neighbourhood(site.snapshot, graph).around([name], most)[name]
+    return Neighbourhood.of(site.snapshot, graph).around([name], most)[name]
 
 
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
 def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:
     site = built(tmp_path, dense(), make_documents(3))
     with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
-        open_neighbourhood(site.snapshot, dense().name).around(["stranger"], 1)
+        Neighbourhood.of(site.snapshot, dense().name).around(["stranger"], 1)
 
 
 def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.structures.sentence_entities import Mentions, mentions_in, shape_of
+from hoptrail.structures.sentence_entities import Mentions, _digest_of, mentions_in, shape_of
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Span
@@ -21,11 +21,16 @@ def fact(entities: tuple[str, ...], document: str, start: int, end: int) -> Extr
 KEYS = ("1871", "90", "arrow", "dunmere", "isk", "orla finch", "zan")
 
 
+def naming(found: Mentions, key: str) -> list[int]:
+    """The rows that name an entity."""
+    return found.rows[found.digests[found.entities] == _digest_of(key, ())].tolist()
+
+
 def named(found: Mentions) -> list[set[str]]:
     which, entities = found.of_rows(np.arange(3, dtype=np.int32))
     assert which.tolist() == found.rows.tolist()
     assert entities.tolist() == found.entities.tolist()
-    keys = [{key for key in KEYS if row in found.of(key)} for row in range(3)]
+    keys = [{key for key in KEYS if row in naming(found, key)} for row in range(3)]
     assert sum(map(len, keys)) == len(entities)  # there are no others
     return keys
 
@@ -39,7 +44,7 @@ def test_case_and_white_space_part_no_entities_and_each_counts_once() -> None:
     found = [fact(("Orla  FINCH", "orla finch", " "), "d", 0, 9), fact(("Orla\nFinch",), "d", 0, 9)]
     mentions = mentions_in(PLACES, found, ())
     assert len(mentions.digests) == 1
-    assert mentions.of("orla finch").tolist() == [1]
+    assert naming(mentions, "orla finch") == [1]
     assert (mentions.rows.tolist(), mentions.entities.tolist()) == ([1], [0])
 
 
@@ -55,15 +60,7 @@ def test_the_order_of_extractions_does_not_matter_and_arrays_rise() -> None:
 def test_nothing_found_is_no_mentions() -> None:
     for found in ([], [Extraction(("Isk",), ())], [fact((), "d", 0, 9)]):
         mentions = mentions_in(PLACES, found, ())
-        assert len(mentions.digests) == len(mentions.rows) == len(mentions.entities) == len(mentions.of("isk")) == 0
-
-
-def test_rows_are_looked_up_by_key() -> None:
-    mentions = mentions_in(PLACES, [fact(("Isk", "Zan"), "d", 0, 20), fact(("Isk",), "e", 0, 1)], ())
-    assert mentions.of("isk").tolist() == [0, 1, 2]
-    assert mentions.of("zan").tolist() == [0, 1]
-    for absent in ("", "a", "j", "zz"):
-        assert mentions.of(absent).tolist() == []
+        assert len(mentions.digests) == len(mentions.rows) == len(mentions.entities) == 0
 
 
 @pytest.mark.parametrize(

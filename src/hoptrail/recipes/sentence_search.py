@@ -14,7 +14,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import Reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.sentences.graph import SentenceGraph, SentenceNeighbours, open_sentence_graph
+from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.retrieval.units.dense import dense_search, nearest
 from hoptrail.types import Kind, Ranking, Unit, content_id
 
@@ -74,7 +74,7 @@ class SentenceSearch:
     corpus: Corpus
     settings: SentenceSearchSettings
     reranker: Reranker | None
-    graph: SentenceNeighbours | None
+    graph: SentenceGraph | None
     within: Sequence[str] | None
 
     @classmethod
@@ -86,7 +86,7 @@ class SentenceSearch:
             passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
             own = SentenceGraph.over(passages, corpus.snapshot, settings.links, corpus.structures.sentence_graph)
             return cls(corpus, settings, reranker, own, own.ids)
-        stored = open_sentence_graph(corpus.snapshot, settings.links) if settings.walks else None
+        stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
         return cls(corpus, settings, reranker, stored, None)
 
     def begin(self, asked: str) -> Found:

@@ -40,8 +40,8 @@ from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
-from hoptrail.retrieval.passages.neighbourhood import Neighbourhood, open_neighbourhood
-from hoptrail.retrieval.passages.scoring import HYBRID, PassageScoring, open_scoring, passages_by_id
+from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
+from hoptrail.retrieval.passages.scoring import HYBRID, Scoring, open_scoring, passages_by_id
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
@@ -188,7 +188,7 @@ class Sunar(Hopwise):
         placed = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
             no_neighbours if chosen.nar == "off" else self._around,
-            self._scoring.scorer(asked),
+            self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
         )[: chosen.k]
@@ -220,10 +220,10 @@ class Sunar(Hopwise):
 
     @cached_property
     def _graph(self) -> Neighbourhood:
-        return open_neighbourhood(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
+        return Neighbourhood.of(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
 
     @cached_property
-    def _scoring(self) -> PassageScoring:
+    def _scoring(self) -> Scoring:
         return open_scoring(self.settings.scorer, self.corpus)
 
     @cached_property
@@ -256,7 +256,7 @@ class Sunar(Hopwise):
 
     def _ordered_for(self, question: str) -> Callable[[Ranking], Ranking]:
         def ordered(hits: Ranking) -> Ranking:
-            scores = self._scoring.scorer(question)([hit.unit.id for hit in hits])
+            scores = self._scoring(question)([hit.unit.id for hit in hits])
             return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
 
         return ordered

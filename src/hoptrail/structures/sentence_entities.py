@@ -50,15 +50,6 @@ class Mentions:
     rows: Rows
     entities: Rows
 
-    def of(self, key: str) -> Rows:
-        """The rows that name an entity, rising."""
-        digest = np.uint64(_digest(key))
-        number = int(self.digests.searchsorted(digest))
-        if number == len(self.digests) or self.digests[number] != digest:
-            return np.zeros(0, dtype=np.int32)
-        found: Rows = self.rows[self.entities == number]
-        return found
-
     def of_rows(self, rows: Rows) -> tuple[Places, Rows]:
         """The entities that some rows name: places in `rows`, rising, each with the number of an entity, rising too."""
         first, last = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
@@ -126,11 +117,9 @@ def shape_of(name: str) -> Shape:
 def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
     """What stands for an entity; nothing where it is left out."""
     key = "" if left_out and shape_of(entity) in left_out else folded(entity)
-    return _digest(key) if key else None
-
-
-def _digest(key: str) -> int:
-    """The same in every process, unlike a hash: the order of entities must be."""
+    if not key:
+        return None
+    # The same in every process, unlike a hash: the order of entities must be.
     return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())
 
 

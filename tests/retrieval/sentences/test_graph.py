@@ -12,7 +12,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.retrieval.sentences.graph import SentenceGraph, open_sentence_graph
+from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
@@ -72,16 +72,6 @@ def test_the_frontier_may_be_empty_repeated_or_everything(snapshot: Snapshot) ->
     assert graph.neighbours([first, first]) == graph.neighbours([first])
 
 
-def test_parallel_links_are_all_told(snapshot: Snapshot) -> None:
-    graph = SentenceGraph.of(snapshot)
-    stored = {(link.source, link.target, link.kind) for link in snapshot.links()}
-    for a, b in combinations(graph.ids, 2):
-        expected = tuple(kind for kind in KINDS if (a, b, kind) in stored)
-        assert graph.kinds_between(a, b) == graph.kinds_between(b, a) == expected
-    assert any(len(graph.kinds_between(a, b)) > 1 for a, b in combinations(graph.ids, 2))
-    assert graph.kinds_between(graph.ids[0], graph.ids[0]) == ()
-
-
 def test_units_come_in_the_order_asked_for(snapshot: Snapshot) -> None:
     graph = SentenceGraph.of(snapshot)
     wanted = sentences(3, 0)
@@ -90,25 +80,12 @@ def test_units_come_in_the_order_asked_for(snapshot: Snapshot) -> None:
     assert graph.units([]) == ()
 
 
-def test_the_entity_index_gives_all_sentences_that_name_one(snapshot: Snapshot) -> None:
-    graph = SentenceGraph.of(snapshot)
-    found = {unit.text for unit in graph.units(graph.mentioning("WRENMOUTH"))}
-    assert found == {
-        "Orla Finch was born in Wrenmouth.",
-        "Wrenmouth is a market town.",
-        "The river Isk flows through Wrenmouth.",
-    }
-    assert {unit.text for unit in graph.units(graph.mentioning("1871"))} == {"She designed the Tallow Bridge in 1871."}
-    assert graph.mentioning("Nobody") == graph.mentioning("") == ()
-
-
 @pytest.mark.parametrize("name", ["", "s0", "zzz"])
 def test_an_unknown_sentence_is_refused_by_name(snapshot: Snapshot, name: str) -> None:
     graph = SentenceGraph.of(snapshot)
     asks: list[Callable[[], object]] = [
         lambda: graph.unit(name),
         lambda: graph.neighbours([name]),
-        lambda: graph.kinds_between(graph.ids[0], name),
     ]
     for ask in asks:
         with pytest.raises(UsageError, match="sentences of this graph") as raised:
@@ -118,7 +95,7 @@ def test_an_unknown_sentence_is_refused_by_name(snapshot: Snapshot, name: str) -
 
 def test_an_unknown_kind_of_link_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(UsageError, match="EC, SS, SA"):
-        open_sentence_graph(snapshot, ["XX"])
+        SentenceGraph.of(snapshot, ["XX"])
     with pytest.raises(UsageError, match="EC, SS, SA"):
         SentenceGraph.over(PASSAGES, snapshot, ["XX"])
 
@@ -126,8 +103,6 @@ def test_an_unknown_kind_of_link_is_refused(snapshot: Snapshot) -> None:
 def test_over_all_passages_it_is_the_graph_of_the_corpus(snapshot: Snapshot) -> None:
     whole, same = SentenceGraph.of(snapshot), SentenceGraph.over(PASSAGES, snapshot)
     assert list(same.ids) == list(whole.ids)
-    for a, b in combinations(whole.ids, 2):
-        assert same.kinds_between(a, b) == whole.kinds_between(a, b)
     for name in whole.ids:
         assert same.neighbours([name]) == whole.neighbours([name])
 
@@ -141,7 +116,6 @@ def test_over_some_passages_it_has_their_sentences_and_is_the_graph_of_a_corpus_
     assert list(part.ids) == sorted(unit.id for unit in sentences(*chosen))
     for name in part.ids:
         assert part.neighbours([name]) == alone.neighbours([name])
-    assert part.mentioning("Isk") == alone.mentioning("Isk") != SentenceGraph.of(snapshot).mentioning("Dunmere")
     with pytest.raises(UsageError):
         part.neighbours([sentences(0)[0].id])
 
@@ -156,7 +130,7 @@ def test_the_settings_of_a_question_are_its_own(snapshot: Snapshot) -> None:
 def test_over_no_or_one_sentence(snapshot: Snapshot, tmp_path: Path) -> None:
     nothing = SentenceGraph.over([], snapshot)
     assert list(nothing.ids) == []
-    assert nothing.neighbours([]) == nothing.mentioning("Isk") == ()
+    assert nothing.neighbours([]) == ()
     document = make_document("One", "One sentence stands here.")
     alone = SentenceGraph.over([make_passage(document)], publish(tmp_path, [document]))
     assert len(alone.ids) == 1

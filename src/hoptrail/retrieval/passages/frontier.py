@@ -54,7 +54,7 @@ def search_frontier(
 
     first = {hit.unit.id: hit for hit in hybrid_search(corpus, question, settings.depth, search)}
 
-    scorer = open_scoring(settings.scorer, corpus).scorer(question)
+    scorer = open_scoring(settings.scorer, corpus)(question)
     placed = rerank_adaptively({name: hit.score for name, hit in first.items()}, linked, scorer, settings.adaptive)[
         :limit
     ]

@@ -7,9 +7,7 @@ a reranker    reads question and passage together (`models.rerankers`): what a b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.rerankers import Reranker, open_reranker
@@ -21,68 +19,54 @@ from hoptrail.types import Hit, Kind, Unit
 HYBRID = "hybrid"
 
 
-class PassageScoring(Protocol):
-    def scorer(self, question: str) -> Scorer:
-        """Scores of passages for this question."""
-        ...
+Scoring = Callable[[str], Scorer]
+"""Scores of passages for a question."""
 
 
-@dataclass(frozen=True)
-class HybridScoring:
-    """`dense_weight` times the cosine and the rest times BM25 as a share of the best in the corpus; negative cosines are 0."""
+def hybrid_scoring(corpus: Corpus) -> Scoring:
+    """Half the cosine and half BM25 as a share of the best in the corpus; negative cosines are 0."""
 
-    corpus: Corpus
-    dense_weight: float = 0.5
-
-    def scorer(self, question: str) -> Scorer:
-        snapshot = self.corpus.snapshot
-        vector = self.corpus.encoder.encode([question])
-        shares_of = _keywords(snapshot, question)
+    def scorer(question: str) -> Scorer:
+        snapshot = corpus.snapshot
+        vector = corpus.encoder.encode([question])
+        keywords = PassageKeywords(snapshot)
+        [scores] = keywords.scores([question])
+        highest = float(scores.max(initial=0)) or 1.0
 
         def score(names: Sequence[str]) -> list[float]:
             cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
-            return [
-                self.dense_weight * min(max(cosines[name], 0.0), 1.0) + (1 - self.dense_weight) * share
-                for name, share in zip(names, shares_of(names), strict=True)
-            ]
+            shares = (scores[keywords.rows(names)] / highest).tolist()
+            return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
 
         return score
 
-
-def _keywords(snapshot: Snapshot, question: str) -> Scorer:
-    keywords = PassageKeywords(snapshot)
-    [scores] = keywords.scores([question])
-    highest = float(scores.max(initial=0)) or 1.0
-    return lambda names: [score / highest for score in scores[keywords.rows(names)].tolist()]
+    return scorer
 
 
-@dataclass(frozen=True)
-class RerankerScoring:
+def reranker_scoring(reranker: Reranker, snapshot: Snapshot) -> Scoring:
     """A reranker's scores through the logistic function: whether they are logits or shares is the model's affair."""
 
-    reranker: Reranker
-    snapshot: Snapshot
-
-    def scorer(self, question: str) -> Scorer:
+    def scorer(question: str) -> Scorer:
         def score(names: Sequence[str]) -> list[float]:
-            units = passages_by_id(self.snapshot, names)
+            units = passages_by_id(snapshot, names)
             hits = tuple(Hit(units[name], 0.0, "") for name in names)
-            ranking = self.reranker.rerank(question, hits, len(hits))
-            scores = {hit.unit.id: squashed(hit.score) for hit in ranking}
+            scores = {hit.unit.id: squashed(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
             return [scores[name] for name in names]
 
         return score
 
+    return scorer
 
-def open_scoring(name: str, corpus: Corpus) -> PassageScoring:
+
+def open_scoring(name: str, corpus: Corpus) -> Scoring:
     """The scoring called `name`: `hybrid`, or a reranker as `models.rerankers.open_reranker` takes it.
 
     Raises:
         UsageError, ModelUnavailable: as that says.
     """
     if name == HYBRID:
-        return HybridScoring(corpus)
-    return RerankerScoring(open_reranker(name, corpus.encoder), corpus.snapshot)
+        return hybrid_scoring(corpus)
+    return reranker_scoring(open_reranker(name, corpus.encoder), corpus.snapshot)
 
 
 def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:

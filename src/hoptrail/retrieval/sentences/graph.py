@@ -7,9 +7,8 @@ when to stop: whoever walks does that. Texts stay on disk. Links are held as arr
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,9 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
-from hoptrail.structures.sentence_entities import Mentions, mentions_in
+from hoptrail.structures.sentence_entities import mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
-from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
 
 
@@ -47,30 +45,14 @@ class Adjacency:
         return slice(int(self.starts[row]), int(self.starts[row + 1]))
 
 
-class SentenceNeighbours(Protocol):
-    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
-
-        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
-        """
-        ...
-
-
 class SentenceGraph:
     """Sentences and links of the chosen kinds. Parallel links of different kinds are kept. Use `of` or `over`."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        ids: Sequence[str],
-        adjacencies: Mapping[str, Adjacency],
-        mentions: Callable[[], Mentions],
-    ) -> None:
-        """`ids` in rising order; the rows of `adjacencies` and `mentions` are places in it."""
+    def __init__(self, snapshot: Snapshot, ids: Sequence[str], adjacencies: Mapping[str, Adjacency]) -> None:
+        """`ids` in rising order; the rows of `adjacencies` are places in it."""
         self._snapshot = snapshot
         self._ids = ids
         self._adjacencies = adjacencies
-        self._mentions = mentions
 
     @classmethod
     def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
@@ -81,7 +63,7 @@ class SentenceGraph:
         """
         places = sentence_places(snapshot)
         adjacencies = {kind: _stored(snapshot, kind, places) for kind in _checked(kinds)}
-        return cls(snapshot, places.ids, adjacencies, lambda: _stored_mentions(snapshot))
+        return cls(snapshot, places.ids, adjacencies)
 
     @classmethod
     def over(
@@ -109,7 +91,7 @@ class SentenceGraph:
             settings,
         )
         adjacencies = {kind: Adjacency.of(nodes.all_pairs(kind), len(nodes)) for kind in _checked(kinds)}
-        return cls(snapshot, places.ids, adjacencies, lambda: mentions_in(places, extractions, ()))
+        return cls(snapshot, places.ids, adjacencies)
 
     @property
     def ids(self) -> Sequence[str]:
@@ -117,7 +99,9 @@ class SentenceGraph:
         return self._ids
 
     def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """See `SentenceNeighbours`.
+        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
+
+        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
 
         Raises:
             UsageError: one of `ids` is not a sentence of this graph.
@@ -131,23 +115,6 @@ class SentenceGraph:
         outside = ~np.isin(targets, frontier)
         order = np.lexsort((targets[outside], -weights[outside]))
         return tuple(self._ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
-
-    def kinds_between(self, a: str, b: str) -> tuple[str, ...]:
-        """The kinds of link that join two sentences, in the order of KINDS.
-
-        Raises:
-            UsageError: one of the two is not a sentence of this graph.
-        """
-        source, target = self._row(a), self._row(b)
-        return tuple(
-            kind
-            for kind in KINDS
-            if (links := self._adjacencies.get(kind)) and target in links.targets[links.around(source)]
-        )
-
-    def mentioning(self, entity: str) -> tuple[str, ...]:
-        """The sentences that name an entity, by rising id: the paper's entity index. Case and white space do not matter."""
-        return tuple(self._ids[row] for row in self._mentions().of(folded(entity)).tolist())
 
     def unit(self, name: str) -> Unit:
         """The sentence of an id.
@@ -177,15 +144,6 @@ class SentenceGraph:
         return row
 
 
-def open_sentence_graph(snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceNeighbours:
-    """Whoever tells what is linked in the whole corpus.
-
-    Raises:
-        UsageError: there is no such kind of link.
-    """
-    return SentenceGraph.of(snapshot, kinds)
-
-
 def _checked(kinds: Sequence[str]) -> Sequence[str]:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -197,15 +155,6 @@ def _stored(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Adjacency:
     size = len(places.ids)
     key = (SENTENCE_GRAPH, kind)
     return snapshot.derived(key, lambda: Adjacency.of(stored_pairs(snapshot, kind, places), size))
-
-
-def _stored_mentions(snapshot: Snapshot) -> Mentions:
-    """Dates and numbers are in it: whoever looks one up wants it."""
-
-    def read() -> Mentions:
-        return mentions_in(sentence_places(snapshot), (found for _, found in snapshot.extractions()), ())
-
-    return snapshot.derived((SENTENCE_GRAPH, "mentions"), read)
 
 
 def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[SentencePlaces, FloatMatrix]:
