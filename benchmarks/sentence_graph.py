@@ -31,6 +31,7 @@ import numpy as np
 from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, size_of, write_results
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.reading import ReadingLimits
@@ -45,7 +46,7 @@ from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.linking import Pairs, mutual_pairs
+from hoptrail.structures.linking import mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_entities import Mentions
@@ -190,7 +191,7 @@ def scaled(work: Path, names: list[str], size: int) -> Scaled:
     nodes = repeated([read_nodes(index_of(work, name)) for name in names], size)
     kinds = []
     for kind in KINDS:
-        made: list[Pairs] = []
+        made: list[Directed] = []
         seconds = seconds_of(lambda kind=kind, made=made: made.append(nodes.all_pairs(kind)))  # type: ignore[misc]
         kinds.append(figures(kind, made[0], seconds, size))
     total = sum(kind.seconds for kind in kinds)
@@ -202,8 +203,8 @@ def read_nodes(folder: Path) -> Nodes:
     return nodes_of(snapshot, sentence_places(snapshot), SentenceGraphSettings())
 
 
-def figures(kind: str, pairs: Pairs, seconds: float, size: int) -> KindFigures:
-    degrees = np.bincount(pairs.first, minlength=size) + np.bincount(pairs.second, minlength=size)
+def figures(kind: str, pairs: Directed, seconds: float, size: int) -> KindFigures:
+    degrees = np.bincount(pairs.sources, minlength=size) + np.bincount(pairs.targets, minlength=size)
     median, high = np.percentile(degrees, [50, 90])
     return KindFigures(
         kind, len(pairs), seconds, float(degrees.mean()), float(median), float(high), int(degrees.max(initial=0))

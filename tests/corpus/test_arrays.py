@@ -10,9 +10,8 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
 from hoptrail.corpus import segments as segments_module
-from hoptrail.corpus.columns import Directed
+from hoptrail.corpus.columns import NONE, Directed, numbers_of
 from hoptrail.corpus.names import NameList
-from hoptrail.corpus.numbers import NONE, numbers_of
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import ARRAYS, Family

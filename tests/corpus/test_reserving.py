@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.worlds import add, made, vectors_of
-from hoptrail.corpus.columns import Directed
-from hoptrail.corpus.numbers import numbers_of
+from hoptrail.corpus.columns import Directed, numbers_of
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot

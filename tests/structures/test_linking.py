@@ -12,14 +12,14 @@ import pytest
 
 from hoptrail.corpus.columns import Directed, Rows
 from hoptrail.structures import cells, linking, nearest
-from hoptrail.structures.linking import Adjacency, Pairs, SharedEntities, key_entities, mutual_pairs
+from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
 
-def pairs_of(found: Pairs) -> dict[tuple[int, int], float]:
+def pairs_of(found: Directed) -> dict[tuple[int, int], float]:
     named = dict(
-        zip(zip(found.first.tolist(), found.second.tolist(), strict=True), found.weights.tolist(), strict=True)
+        zip(zip(found.sources.tolist(), found.targets.tolist(), strict=True), found.weights.tolist(), strict=True)
     )
     assert len(named) == len(found)
     assert all(first < second for first, second in named)
@@ -37,7 +37,7 @@ def mentions(named: list[set[str]]) -> Mentions:
     return Mentions(numbers, rows(*(row for row, _ in found)), rows(*(entity for _, entity in found)))
 
 
-def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Pairs:
+def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows | None = None) -> Directed:
     shared = SharedEntities(mentions(named), len(named), most, count)
     chosen = np.arange(len(named), dtype=np.int32) if of is None else of
     return mutual_pairs(shared.portions, chosen, len(named))
@@ -84,7 +84,7 @@ def test_adjacent_sentences_are_found_by_their_rows() -> None:
     wanted = {ends: weight for ends, weight in pairs_of(every).items() if set(ends) & set(asked.tolist())}
     assert pairs_of(adjacency.of(asked)) == wanted
     first, second = np.triu_indices(60, 1)
-    every_pair = Pairs(first.astype(np.int32), second.astype(np.int32), np.zeros(len(first)))
+    every_pair = Directed(first.astype(np.int32), second.astype(np.int32), np.zeros(len(first)))
     held = every_pair.where(adjacency.hold(every_pair))
     assert set(pairs_of(held)) == set(pairs_of(every))
 
@@ -122,7 +122,7 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
     whole = pairs_of(mutual_pairs(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
-    for module, name in ((linking, "TOGETHER"), (nearest, "HELD"), (cells, "MOST_ROWS")):
+    for module, name in ((linking, "TOGETHER"), (nearest, "PART"), (cells, "BLOCK")):
         monkeypatch.setattr(module, name, 7)
     search = Nearest(vectors, 6, 100, 1, 0)
     parts = pairs_of(mutual_pairs(search.portions, some, 80))

@@ -1,8 +1,8 @@
-"""What is too many for records, as arrays: ids in 24 bytes each, and links by row."""
+"""What is too many for records, as arrays: numbers, places, and edges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,32 +12,29 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int32]
 """Numbers of rows, or of other things that are counted from 0."""
 
+Numbers = NDArray[np.int32]
+"""Of units or documents: positive, given in the order of adding."""
+
 Places = NDArray[np.intp]
 """Places in other arrays."""
+
+NONE: Numbers = np.zeros(0, np.int32)
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
 
-ID = np.dtype("S24")
-"""An id in a row of columns: one letter, of a summary also its level, and 20 digits."""
+def numbers_of(values: object) -> Numbers:
+    """As an array that can be handed to a query."""
+    return np.ascontiguousarray(np.asarray(values, dtype=np.int32))
 
 
-LINK = np.dtype([("source", ID), ("target", ID), ("weight", np.float64)])
-"""A link in a row of columns: of links of one kind, those in order of their bytes are in order of their ends."""
-
-
-def id_bytes(id_: str) -> bytes:
-    """Raises: ValueError: the id is too long for a row."""
-    packed = id_.encode()
-    if len(packed) > ID.itemsize:
-        raise ValueError(f"an id has at most {ID.itemsize} bytes, not {id_!r}")
-    return packed
-
-
-def id_rows(ids: Iterable[str]) -> NDArray[np.bytes_]:
-    """Raises: ValueError: an id is too long for a row."""
-    return np.array(list(map(id_bytes, ids)), ID)
+def rows_of(wanted: Numbers, rising: Numbers) -> Places:
+    """Where each of some numbers stands among others, which rise; -1 for those that do not."""
+    if not len(rising):
+        return np.full(len(wanted), -1, np.intp)
+    found = np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)
+    return np.where(rising[found] == wanted, found, -1)
 
 
 def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

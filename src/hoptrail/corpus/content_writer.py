@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.names import NameList
-from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.relations import LinkWriter
 from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot

@@ -9,9 +9,9 @@ from functools import cached_property
 import apsw
 
 from hoptrail.corpus import rows
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers
 from hoptrail.corpus.rows import ids_of
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document

@@ -15,8 +15,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import NONE, Numbers, rows_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import NONE, Numbers, rows_of
 from hoptrail.corpus.segments import Family, Segment, Segments
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.vectors import Ranked, best

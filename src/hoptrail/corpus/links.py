@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, joined, ranges
-from hoptrail.corpus.numbers import Numbers, Places, numbers_of, rows_of
+from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 from hoptrail.corpus.texts import Texts
 from hoptrail.types import Link

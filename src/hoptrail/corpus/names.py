@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import ranges
-from hoptrail.corpus.numbers import Numbers, numbers_of
+from hoptrail.corpus.columns import Numbers, numbers_of, ranges
 from hoptrail.corpus.segments import Array, Family, Segment, Segments
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import apsw
 import numpy as np
 
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.texts import Texts
 
 

@@ -13,10 +13,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.connection import Row
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.keywords import Postings, posting
-from hoptrail.corpus.numbers import numbers_of
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter
 from hoptrail.corpus.words import keyword_words
 

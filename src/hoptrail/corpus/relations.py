@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.cleaning import Cleaning
-from hoptrail.corpus.columns import Directed, joined
+from hoptrail.corpus.columns import Directed, Numbers, joined
 from hoptrail.corpus.links import Links, edges_at, entering, leaving, link_arrays, rows_between
 from hoptrail.corpus.names import NameList, name_list, segments_with
 from hoptrail.corpus.numbering import Numbering
-from hoptrail.corpus.numbers import Numbers
 from hoptrail.corpus.segments import Family, SegmentWriter
 from hoptrail.corpus.texts import Texts
 from hoptrail.language.tasks import Extraction
@@ -58,13 +56,12 @@ class LinkWriter:
         if sum(map(len, waiting)) > WAITING:
             self.flush()
 
-    def stale(self, kind: str, wanted: NDArray[np.void], among: Collection[str] | None) -> Directed:
-        """Remove the links of one kind that are not among those `wanted` (rows of `LINK`), of all units or of some; gives those
-        that are yet to be put. Links are removed by what they lead from, so that what else leads from there is put again.
+    def stale(self, kind: str, ids: Sequence[str], wanted: Directed, among: Collection[str] | None) -> Directed:
+        """Remove the links of one kind that are not among those `wanted` (rows of `ids`), of all or of some; gives those that
+        are yet to be put, by number. Links are removed by what they lead from, so that what else leads from there is put again.
         """
-        ids, places = np.unique(np.concatenate([wanted["source"], wanted["target"]]), return_inverse=True)
-        numbers = self.reserve([id_.decode() for id_ in ids.tolist()])[places]
-        edges = Directed(numbers[: len(wanted)], numbers[len(wanted) :], np.array(wanted["weight"]))
+        numbers = self.reserve(ids)
+        edges = Directed(numbers[wanted.sources], numbers[wanted.targets], wanted.weights)
         edges = edges.where(np.unique(edges.keys, return_index=True)[1])
         self.flush()
         links = Links(self._segments, self._texts)

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from hoptrail.corpus.cleaning import Cleaning
+from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import WAIT, Database
 from hoptrail.corpus.document_writer import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, mark_unclean, write_head
 from hoptrail.corpus.numbering import Numbering, absent
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.relations import ExtractionWriter, LinkWriter, NameWriter
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import apsw
 import numpy as np
 
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.documents.blocks import pack, unpack
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, Document, Kind, Span, Unit

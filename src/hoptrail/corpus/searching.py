@@ -8,8 +8,8 @@ from threading import Lock
 
 import numpy as np
 
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.keywords import Keywords
-from hoptrail.corpus.numbers import Numbers, numbers_of
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.units import Units
 from hoptrail.corpus.vectors import Vectors

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.numbers import Places
 from hoptrail.corpus.refusals import telling
 from hoptrail.errors import IndexDamaged
 

@@ -14,13 +14,13 @@ from typing import Self, TypeVar, cast
 
 import numpy as np
 
+from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, read_head
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
-from hoptrail.corpus.numbers import numbers_of
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.refusals import absent, telling
 from hoptrail.corpus.searching import Searching

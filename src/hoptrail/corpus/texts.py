@@ -10,9 +10,9 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
+from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind, Unit

@@ -8,10 +8,10 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
+from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.document_writer import DocumentWriter
 from hoptrail.corpus.numbering import Numbering
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
 from hoptrail.corpus.postings import PostingWriter
 from hoptrail.corpus.segments import Array, Family, SegmentWriter
 from hoptrail.corpus.texts import Texts

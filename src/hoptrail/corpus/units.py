@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 import apsw
 import numpy as np
 
+from hoptrail.corpus.columns import Numbers, numbers_of, rows_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.rows import ids_of
 from hoptrail.corpus.texts import Texts
 from hoptrail.types import Kind, Span, Unit

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.numbers import NONE, Numbers, Places, numbers_of, rows_of
+from hoptrail.corpus.columns import NONE, Numbers, Places, numbers_of, rows_of
 from hoptrail.corpus.segments import Family, Segment, Segments
 from hoptrail.corpus.texts import Texts
 from hoptrail.models.encoder import FloatMatrix

@@ -14,14 +14,14 @@ Rows that were made from a removed document go with it: that is the writer's aff
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import LINK, id_rows
+from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
@@ -178,17 +178,19 @@ class _Differ:
         """By id what tells units that differ apart."""
         self._units: dict[Kind, dict[str, Unit | None]] = {kind: {} for kind in structure.units}
         """Those that are wanted, None where it is stored as it should be."""
-        self._links: dict[str, list[NDArray[np.void]]] = {kind: [] for kind in structure.links}
-        self._fresh: dict[str, list[Link]] = {kind: [] for kind in structure.links}
-        """The links that came last, as records."""
+        self._rows: dict[str, int] = {}
+        """The ids that links lead from and to, by which links are held: there may be very many."""
+        self._links = {kind: (array("i"), array("i"), array("d")) for kind in structure.links}
+        """Sources, targets, weights."""
         self._names: dict[str, list[tuple[str, str]]] = {kind: [] for kind in structure.names}
         self._anew: set[str] = set()
 
     def put(self, row: Row) -> None:
         if isinstance(row, Link):
-            self._fresh[row.kind].append(row)
-            if len(self._fresh[row.kind]) >= LINKED:
-                self._pack(row.kind)
+            sources, targets, weights = self._links[row.kind]
+            sources.append(self._rows.setdefault(row.source, len(self._rows)))
+            targets.append(self._rows.setdefault(row.target, len(self._rows)))
+            weights.append(row.weight)
         elif isinstance(row, Name):
             self._names[row.kind].append((row.key, row.unit))
         elif isinstance(row, Anew):
@@ -204,7 +206,6 @@ class _Differ:
             writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
             self._write_units(kind, [unit for unit in units.values() if unit is not None])
         for link in self._structure.links:
-            self._pack(link)
             self._write_links(link)
         for name, pairs in self._names.items():
             self._workshop.pause()
@@ -225,20 +226,13 @@ class _Differ:
                 self._workshop.writer.put_units(batch, vectors)
 
     def _write_links(self, kind: str) -> None:
-        writer, rows = self._workshop.writer, np.concatenate([np.zeros(0, LINK), *self._links.pop(kind)])
-        due = writer.links.stale(kind, rows, None if self._whole else self._anew)
+        writer, (sources, targets, weights) = self._workshop.writer, self._links.pop(kind)
+        wanted = Directed(np.array(sources, np.int32), np.array(targets, np.int32), np.array(weights, np.float64))
+        due = writer.links.stale(kind, list(self._rows), wanted, None if self._whole else self._anew)
         for start in range(0, len(due), LINKED):
             self._workshop.pause()
             writer.links.put_edges(kind, due.where(np.arange(start, min(start + LINKED, len(due)))))
             self._workshop.report(f"linking {self._structure.name}", min(start + LINKED, len(due)), len(due))
-
-    def _pack(self, kind: str) -> None:
-        """Hold the links that came as arrays: there may be very many."""
-        links, self._fresh[kind] = self._fresh[kind], []
-        rows = np.zeros(len(links), LINK)
-        rows["source"], rows["target"] = (id_rows(getattr(link, end) for link in links) for end in ("source", "target"))
-        rows["weight"] = [link.weight for link in links]
-        self._links[kind].append(rows)
 
     def _digests(self, kind: Kind) -> dict[str, int]:
         if kind in self._structure.shared:

@@ -8,7 +8,6 @@ Knows nothing of texts, ids or the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,32 +23,12 @@ TOGETHER = 1 << 16
 """Rows worked on at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Unordered pairs of rows, each once, rising: `first` < `second`, arrays of one length."""
-
-    first: Rows
-    second: Rows
-    weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def where(self, chosen: NDArray[np.bool_]) -> Pairs:
-        return Pairs(self.first[chosen], self.second[chosen], self.weights[chosen])
-
-    @property
-    def keys(self) -> NDArray[np.int64]:
-        """One number a pair, rising as pairs do."""
-        return paired(self.first, self.second)
-
-
-def unordered(edges: Directed) -> Pairs:
-    """The pairs that edges join, whatever their direction and however often."""
+def unordered(edges: Directed) -> Directed:
+    """The pairs that edges join, whatever their direction and however often: each once, from the lower row, rising."""
     first = np.minimum(edges.sources, edges.targets)
     second = np.maximum(edges.sources, edges.targets)
     _, places = np.unique(paired(first, second), return_index=True)
-    return Pairs(first[places], second[places], edges.weights[places])
+    return Directed(first[places], second[places], edges.weights[places])
 
 
 class Adjacency:
@@ -62,7 +41,7 @@ class Adjacency:
         self._places = np.empty_like(self._order)
         self._places[self._order] = np.arange(len(passages), dtype=np.int32)
 
-    def of(self, rows: Rows) -> Pairs:
+    def of(self, rows: Rows) -> Directed:
         """Those with an end in `rows`."""
         parts = []
         for step in (step for distance in range(1, self._reach + 1) for step in (-distance, distance)):
@@ -73,10 +52,10 @@ class Adjacency:
             parts.append(Directed(sources[near], targets[near], np.full(int(near.sum()), 1 / abs(step))))
         return unordered(joined(parts))
 
-    def hold(self, pairs: Pairs) -> NDArray[np.bool_]:
+    def hold(self, pairs: Directed) -> NDArray[np.bool_]:
         """Which of some pairs are among all of these, whatever their weights."""
-        apart = np.abs(self._places[pairs.first] - self._places[pairs.second])
-        found: NDArray[np.bool_] = self._share_a_passage(pairs.first, pairs.second) & (apart <= self._reach)
+        apart = np.abs(self._places[pairs.sources] - self._places[pairs.targets])
+        found: NDArray[np.bool_] = self._share_a_passage(pairs.sources, pairs.targets) & (apart <= self._reach)
         return found
 
     def _share_a_passage(self, rows: Rows, others: Rows) -> NDArray[np.bool_]:
@@ -88,8 +67,9 @@ Best = Callable[[Rows], Iterator[Directed]]
 """Gives edges from rows to what is best for them, each once, in portions."""
 
 
-def mutual_pairs(best: Best, rows: Rows, size: int) -> Pairs:
-    """The pairs of rows in which each is among the best of the other, with an end in `rows` (rising), of `size` rows in all.
+def mutual_pairs(best: Best, rows: Rows, size: int) -> Directed:
+    """The pairs of rows in which each is among the best of the other, as edges from the lower row, with an end in `rows` (rising);
+    there are `size` rows.
 
     What is best for a row is asked once. Weights are as from the lower row.
     """
@@ -106,7 +86,7 @@ def mutual_pairs(best: Best, rows: Rows, size: int) -> Pairs:
     keys = paired(there.sources, there.targets)
     order = np.argsort(keys)
     mutual = order[is_among(keys[order], np.sort(paired(back.targets, back.sources)))]
-    return Pairs(there.sources[mutual], there.targets[mutual], there.weights[mutual])
+    return there.where(mutual)
 
 
 class SharedEntities:

@@ -35,7 +35,6 @@ from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.linking import (
     Adjacency,
-    Pairs,
     SharedEntities,
     key_entities,
     mutual_pairs,
@@ -102,14 +101,14 @@ class Nodes:
     def adjacency(self) -> Adjacency:
         return Adjacency(self.passages, self.starts, self.settings.reach)
 
-    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Pairs:
+    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Directed:
         """SS links with an end in `rows`."""
         chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
         nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
         return mutual_pairs(nearest.portions, rows, len(self))
 
-    def sharing(self, rows: Rows) -> Pairs:
+    def sharing(self, rows: Rows) -> Directed:
         """EC links with an end in `rows`."""
         most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
         most = min(most, self.settings.entity_most)
@@ -117,10 +116,10 @@ class Nodes:
         shared = SharedEntities(keys, len(self), most, self.settings.entity_links)
         return mutual_pairs(shared.portions, rows, len(self))
 
-    def all_pairs(self, kind: str) -> Pairs:
+    def all_pairs(self, kind: str) -> Directed:
         """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
-        makers: dict[str, Callable[[Rows], Pairs]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
+        makers: dict[str, Callable[[Rows], Directed]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
         return makers[kind](rows)
 
 
@@ -165,8 +164,7 @@ class SentenceLinks(Structure):
         due = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
         if any(map(len, due.values())):
             workshop.pause()
-            links = {kind: Directed(new.first, new.second, new.weights) for kind, new in due.items()}
-            workshop.writer.links.put_rows(places.ids, links)
+            workshop.writer.links.put_rows(places.ids, due)
         workshop.report("linking sentences", len(sharing), len(sharing))
 
     def _standing(
@@ -178,7 +176,7 @@ class SentenceLinks(Structure):
         if not adjacent.hold(stored[SA]).all():
             writer.links.drop(SA)
             stored[SA] = stored[SA].where(np.zeros(len(stored[SA]), np.bool_))
-        if not nodes.mentions.share(stored[EC].first, stored[EC].second).all():
+        if not nodes.mentions.share(stored[EC].sources, stored[EC].targets).all():
             writer.links.drop(EC)
             stored[EC] = stored[EC].where(np.zeros(len(stored[EC]), np.bool_))
         return {kind: pairs.keys for kind, pairs in stored.items()}
@@ -195,7 +193,7 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
     )
 
 
-def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Pairs:
+def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
     """The links of one kind as they are stored."""
     return unordered(snapshot.graph.rows(kind, places.ids))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.numbers import rows_of
+from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 

@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows, ranges
+from hoptrail.corpus.columns import Rows, ranges, rows_of
 from hoptrail.corpus.names import NameList
-from hoptrail.corpus.numbers import rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
 from hoptrail.corpus.vectors import Matrix

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.columns import Directed, Rows, joined
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.linking import Pairs
 from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.sentence_entities import mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
@@ -34,12 +33,9 @@ class Adjacency:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, pairs: Pairs, size: int) -> Adjacency:
-        sources = np.concatenate((pairs.first, pairs.second))
-        targets = np.concatenate((pairs.second, pairs.first))
-        order = np.lexsort((targets, sources))
-        starts = np.searchsorted(sources[order], np.arange(size + 1))
-        return cls(starts, targets[order], np.concatenate((pairs.weights, pairs.weights))[order])
+    def of(cls, pairs: Directed, size: int) -> Adjacency:
+        both = joined([pairs, Directed(pairs.targets, pairs.sources, pairs.weights)]).in_order()
+        return cls(np.searchsorted(both.sources, np.arange(size + 1)), both.targets, both.weights)
 
     def around(self, row: int) -> slice:
         return slice(int(self.starts[row]), int(self.starts[row + 1]))
