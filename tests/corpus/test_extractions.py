@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.corpus.content_writer import REMADE
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Writer, writing_to
+from hoptrail.corpus.writer import REMADE, Writer, writing_to
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
 from world import HashingEncoder, make_document, make_passage

@@ -5,6 +5,6 @@
     arrays/          immutable segments that are too large for a row: vectors, links, names (plain .npy files)
 
 Reading is `Snapshot.open`, writing is `writing_to`; nobody else opens tables or files. Within, units go by numbers (`texts`,
-`vectors`, `names`, `keywords`, `row_writer`), without by ids (`documents`, `units`, `links`, `searching`, `writer`). In what
+`vectors`, `names`, `keywords`, `row_writer`), without by ids (`documents`, `links`, `searching`, `writer`). In what
 order files get onto the disk: `durable.py`.
 """

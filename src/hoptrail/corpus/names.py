@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Numbers, numbers_of, ranges
-from hoptrail.corpus.segments import Array, Family, Segment, Segments
+from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
 
 
 class NameList(Sequence[bytes]):
@@ -149,3 +150,45 @@ def segments_with(segments: Segments, numbers: Collection[int], kind: str | None
     gone = numbers_of(sorted(numbers))
     for one in segments.kinds(Family.NAMES) if kind is None else [kind]:
         yield from (segment for segment in segments.of(Family.NAMES, one) if name_list(segment).touches(gone))
+
+
+class NameWriter:
+    """The names of a transaction."""
+
+    def __init__(self, segments: SegmentWriter) -> None:
+        self._segments = segments
+        self._waiting: dict[str, list[tuple[bytes, int]]] = {}
+
+    def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
+        """Add keys of names with the numbers of the units that bear or say them; one that is there already stays."""
+        self._segments.changed = True
+        encoded = ((key.encode(errors="surrogatepass"), number) for key, number in pairs)
+        self._waiting.setdefault(kind, []).extend(encoded)
+
+    def drop(self, kind: str) -> None:
+        """Remove all names of a kind; of what they are made from nothing is removed."""
+        self._segments.changed = True
+        self._waiting.pop(kind, None)
+        self._segments.drop(self._segments.of(Family.NAMES, kind))
+
+    def forget(self, numbers: Numbers, kind: str | None = None) -> None:
+        """Remove the names of some units, of all kinds or of one: segments that hold one are written anew."""
+        self.flush()
+        for segment in list(segments_with(self._segments, numbers, kind)):
+            self._add(segment.kind, name_list(segment).without(numbers))
+            self._segments.drop([segment])
+
+    def flush(self) -> None:
+        for kind, pairs in sorted(self._waiting.items()):
+            self._add(kind, NameList.of(pairs))
+        self._waiting.clear()
+
+    def merge(self) -> None:
+        for kind in self._segments.kinds(Family.NAMES):
+            while due := self._segments.due(Family.NAMES, kind):
+                lists = sorted(map(name_list, due), key=len, reverse=True)
+                self._add(kind, reduce(NameList.with_others, lists))
+                self._segments.drop(due)
+
+    def _add(self, kind: str, names: NameList) -> None:
+        self._segments.add(Family.NAMES, kind, len(names.units), names.arrays)

@@ -6,23 +6,27 @@ before. What was removed is out of all files when `commit` returns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
-from hoptrail.corpus.cleaning import Cleaning
+from hoptrail.corpus import rows
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import WAIT, Database
-from hoptrail.corpus.document_writer import DocumentWriter
-from hoptrail.corpus.head import Head, count_commit, mark_unclean, write_head
+from hoptrail.corpus.documents import DocumentWriter
+from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, write_head
+from hoptrail.corpus.links import LinkWriter
+from hoptrail.corpus.names import NameWriter
 from hoptrail.corpus.numbering import Numbering, absent
-from hoptrail.corpus.relations import ExtractionWriter, LinkWriter, NameWriter
+from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unit_writer import UnitWriter
+from hoptrail.errors import IndexBusy
+from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
@@ -171,4 +175,70 @@ class RowWriter:
     def _remove(self, numbers: Numbers) -> None:
         self.names.forget(numbers)
         self._gone = np.union1d(self._gone, numbers).astype(np.int32)
+        self._cleaning.due = True
+
+
+LOG = 1 << 26
+"""Bytes of the log above which a commit that removed nothing moves it into the database, if no reader is in the way."""
+
+
+class Cleaning:
+    """What is done between two transactions of a writer."""
+
+    def __init__(self, database: Database, segments: SegmentWriter, wait: float) -> None:
+        """`wait`: seconds that a removal waits for readers of what it removes."""
+        self._database = database
+        self._segments = segments
+        self._wait = wait
+        self.due = is_unclean(database)
+        """Whether text that was removed, by this writer or one before, may still be in the log or in files."""
+
+    def between(self, *, clean: bool) -> None:
+        """Steps 4 and 5 of `durable.py`, and the next transaction. Where text was removed they are waited for."""
+        if not (self.due and clean):
+            emptied = self._database.log_size > LOG and self._database.empty_log()
+            self._database.begin()
+            if emptied:
+                self._segments.sweep()
+            return
+        emptied = self._database.empty_log(self._wait)
+        self._database.begin()
+        if not emptied:
+            raise still_read(self._database.folder)
+        self._segments.sweep()
+        mark_unclean(self._database, unclean=False)
+        self._database.commit()
+        self.due = False
+        self._database.empty_log()
+        self._database.begin()
+
+    def at_end(self) -> None:
+        """Leave an empty log and no file too many, if no reader is in the way. No transaction is open."""
+        if self._database.empty_log():
+            with suppress(IndexBusy):  # then the next writer sees to it
+                self._database.begin()
+                self._segments.sweep()
+                self._database.roll_back()
+
+
+class ExtractionWriter:
+    """What was found in units, in a transaction."""
+
+    def __init__(self, segments: SegmentWriter, cleaning: Cleaning) -> None:
+        self._segments = segments
+        self._database = segments.database
+        self._cleaning = cleaning
+
+    def put(self, extractions: Mapping[int, Extraction]) -> None:
+        """Add or replace what was found in units, by their numbers."""
+        self._segments.changed = True
+        self._database.run_each(
+            "INSERT OR REPLACE INTO extractions (unit, entities, facts) VALUES (?, ?, ?)",
+            [rows.extraction_row(number, found) for number, found in extractions.items()],
+        )
+
+    def drop(self) -> None:
+        """Remove what was found in all units."""
+        self._segments.changed = True
+        self._database.run("DELETE FROM extractions")
         self._cleaning.due = True

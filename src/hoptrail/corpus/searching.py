@@ -10,8 +10,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.keywords import Keywords
-from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.units import Units
+from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.vectors import Vectors
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit

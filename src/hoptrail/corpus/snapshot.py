@@ -25,8 +25,7 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.refusals import absent, telling
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
-from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.units import Units
+from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.vectors import Vectors
 from hoptrail.errors import IndexUnavailable
 from hoptrail.executing.executor import batched

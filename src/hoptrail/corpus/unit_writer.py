@@ -10,9 +10,9 @@ import numpy as np
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.document_writer import DocumentWriter
+from hoptrail.corpus.documents import DocumentWriter
+from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.numbering import Numbering
-from hoptrail.corpus.postings import PostingWriter
 from hoptrail.corpus.segments import Array, Family, SegmentWriter
 from hoptrail.corpus.texts import Texts
 from hoptrail.models.encoder import FloatMatrix

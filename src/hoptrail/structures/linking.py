@@ -68,7 +68,7 @@ Best = Callable[[Rows], Iterator[Directed]]
 
 
 def mutual_pairs(best: Best, rows: Rows, size: int) -> Directed:
-    """The pairs of rows in which each is among the best of the other, as edges from the lower row, with an end in `rows` (rising);
+    """The pairs of rows in which each is among the best of the other, as edges from the lower, with an end in `rows` (rising);
     there are `size` rows.
 
     What is best for a row is asked once. Weights are as from the lower row.
