@@ -15,6 +15,7 @@ trees. `--work DIR` keeps the indexes (in DIR/NAME/index).
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -52,7 +53,6 @@ from hoptrail.retrieval.paths.scoring import (
     direct_share,
     in_order,
     linked_features,
-    write_scorer,
 )
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
@@ -287,9 +287,20 @@ def main() -> None:
     if not given.folds_only:
         target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
         target.parent.mkdir(exist_ok=True)
-        content = write_scorer(scorer)
+        content = written(scorer)
         target.write_bytes(content)
         print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
+
+
+def written(scorer: PathScorer) -> bytes:
+    """What `scoring.read_scorer` reads."""
+    arrays: dict[str, Any] = {}
+    for stage, trees in {"passage": scorer.passage, "pair": scorer.pair, "linked": scorer.linked}.items():
+        arrays[f"{stage}.names"] = np.array(trees.names)
+        arrays |= {f"{stage}.{part}": getattr(trees, part) for part in ("features", "thresholds", "masks", "leaves")}
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
 
 if __name__ == "__main__":

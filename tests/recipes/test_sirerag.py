@@ -16,7 +16,7 @@ from hoptrail.structures.names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
-from hoptrail.structures.tree_memberships import level_of
+from hoptrail.structures.tree_nodes import level_of
 from hoptrail.types import Kind, Ranking
 from recipes.chain_world import Listening
 from recipes.presets_world import build

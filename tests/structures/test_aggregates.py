@@ -14,8 +14,7 @@ from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.building import Workshop, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import Gathering, SaidOfEntities, chosen, is_date_or_number
-from hoptrail.structures.informative import InformativeNames
+from hoptrail.structures.gathering import Gathering, InformativeNames, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id

@@ -14,6 +14,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import called, renaming
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.called import titled
 from hoptrail.structures.declaring import Row, Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
@@ -21,7 +22,6 @@ from hoptrail.structures.mentions import TitleMentions
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.renaming import renamed, sentences_renaming
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.titled import titled
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
 from structures.site import Site

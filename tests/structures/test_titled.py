@@ -11,12 +11,13 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.called import (
     MOST_NAMESAKES,
     HeldNames,
+    Titled,
     TitleScanner,
     first_passages,
     place_of,
+    titled,
     without_headings,
 )
-from hoptrail.structures.titled import Titled, titled
 from hoptrail.types import Document, Kind
 from structures.site import Site
 from world import make_document

@@ -20,8 +20,7 @@ from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import Gathering
-from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
-from hoptrail.structures.topics import Topics, TopicSettings, topic_id
+from hoptrail.structures.topics import Topics, TopicSettings, gathered_by_topic, topic_groups, topic_id
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document, make_passage

@@ -17,11 +17,10 @@ from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.structures import tree_grove, tree_summaries
 from hoptrail.structures.building import Workshop, report_nothing
-from hoptrail.structures.clustering import capping
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
-from hoptrail.structures.tree_memberships import level_of
+from hoptrail.structures.tree_nodes import level_of
 from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Kind, Link, Usage
 from structures.tree_world import (
@@ -209,19 +208,6 @@ def test_however_little_is_written_together_the_tree_is_the_same(
     grow(tmp_path / "little", language, **changes)
     assert state(tmp_path / "little") == state(tmp_path / "whole")
     assert language.asked == straight.asked
-
-
-def test_a_level_of_very_many_nodes_is_grouped_in_parts(
-    grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(capping, "PART", 20)
-    grow(tmp_path / "parts", Summariser(), add=corpus(60))
-    check_whole(tmp_path / "parts")
-    assert state(tmp_path / "parts") != state(grown)
-
-    grow(tmp_path / "again", Summariser(), add=corpus(60)[::-1])
-    assert state(tmp_path / "again") == state(tmp_path / "parts")
-    assert not grow(tmp_path / "again", Summariser()).changed
 
 
 def test_a_build_stopped_anywhere_ends_in_the_same_tree(

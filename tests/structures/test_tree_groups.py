@@ -13,8 +13,7 @@ from hoptrail.structures import tree_groups
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
-from hoptrail.structures.tree_memberships import group_id, level_of
-from hoptrail.structures.tree_nodes import Level
+from hoptrail.structures.tree_nodes import Level, group_id, level_of
 from structures.tree_world import Children
 
 

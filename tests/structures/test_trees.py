@@ -15,7 +15,7 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_grove import Grove
-from hoptrail.structures.tree_memberships import level_of
+from hoptrail.structures.tree_nodes import level_of
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,

@@ -40,14 +40,6 @@ class Postings:
     often: NDArray[np.uint16]
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """Of all units of a kind: how many there are, and how many words they have together."""
-
-    units: int
-    words: int
-
-
 class Keywords:
     """The keyword index of a snapshot."""
 
@@ -83,15 +75,6 @@ class Keywords:
             found[word] += df
         return np.array([found[word] for word in words], dtype=np.int64)
 
-    def counts(self, kind: Kind) -> WordCounts:
-        """What scores are normed by."""
-        parts = self._segments.of(Family.KEYWORDS, kind)
-        units, words = sum(map(len, parts)), 0
-        for part in parts:
-            lengths = part.arrays["lengths"]
-            words += int((lengths if part.alive is None else lengths[part.alive]).sum(dtype=np.int64))
-        return WordCounts(units, words)
-
     def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
         """The scores of all rows of each segment: shape (questions, rows)."""
         parts = self._segments.of(Family.KEYWORDS, kind)
@@ -99,8 +82,9 @@ class Keywords:
         words = set[str]().union(*asked)
         if not parts or not words:
             return
-        counts = self.counts(kind)
-        constant, slope = K1 * (1 - B), K1 * B * counts.units / max(counts.words, 1)
+        units = sum(map(len, parts))
+        held = sum(int(part.arrays["lengths"][part.living()].sum(dtype=np.int64)) for part in parts)
+        constant, slope = K1 * (1 - B), K1 * B * units / max(held, 1)
         found = {part.number: np.zeros((len(questions), part.rows)) for part in parts}
         lengths = {part.number: part.arrays["lengths"] for part in parts}
         postings = self._postings(parts, tuple(sorted(words)))
@@ -108,7 +92,7 @@ class Keywords:
         for word, _, df, _ in postings:
             with_word[word] += df
         for word, number, _, posting in postings:
-            rarity = np.log(1 + (counts.units - with_word[word] + 0.5) / (with_word[word] + 0.5))
+            rarity = np.log(1 + (units - with_word[word] + 0.5) / (with_word[word] + 0.5))
             damping = constant + slope * lengths[number][posting.rows]
             for row, often in enumerate(counter[word] for counter in asked):
                 if often:

@@ -8,9 +8,10 @@ clearing what they remove; parked, it does not, and is of no use until it is res
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import Self, TypeVar, cast
+from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Document, Kind, Link, Unit
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 5
@@ -157,12 +159,24 @@ class Snapshot:
             yield from ((names[number], found) for number, found in some if number in names)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another."""
+        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another. Of a
+        function of a snapshot `made_once` does that.
+        """
         if key not in self._derived:
             with self._making:  # re-entrant, because what is made may be made of what is derived
                 if key not in self._derived:
                     self._derived[key] = make()
         return cast("T", self._derived[key])
+
+
+def made_once(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatenate[Snapshot, P], T]:
+    """What a function makes of a snapshot, and of what can be hashed beside it, is made once a snapshot (`Snapshot.derived`)."""
+
+    @wraps(make)
+    def kept(snapshot: Snapshot, *args: P.args, **kwargs: P.kwargs) -> T:
+        return snapshot.derived((make, args, *kwargs.items()), lambda: make(snapshot, *args, **kwargs))
+
+    return kept
 
 
 def newest_commit(folder: Path) -> int:

@@ -17,7 +17,7 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, overlap, pairs_of
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.structures.names import RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_memberships import groups_of
+from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.types import Kind, Unit
 
 MOST_PASSAGES = 400

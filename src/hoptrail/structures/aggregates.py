@@ -6,7 +6,7 @@
 Deviations: case does not part entities (as in the code; the paper says exact match), a fact stands once under an entity however
 often it names it, and a long aggregate is cut into parts that the encoder reads whole (with `part_words = 0`, as the paper, it is
 not). With `key = "topic"` the passages of a topic take the place of an entity, as in the analysis of section 3
-(`topic_groups.py`). A family name goes with the full name that its document gives (`informative.py`); entities that otherwise
+(`topics.py`). A family name goes with the full name that its document gives (`gathering.py`); entities that otherwise
 differ in more than case and white space (`Orla Finch`, `O. Finch`) are not brought together.
 """
 
@@ -24,7 +24,7 @@ from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number
 from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
-from hoptrail.structures.topic_groups import gathered_by_topic, topic_groups
+from hoptrail.structures.topics import gathered_by_topic, topic_groups
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
 

@@ -1,20 +1,19 @@
-"""Asking the language about passages, once each: in document order, in batches that are kept, failures noted and asked again.
-
-Knows nothing of what is asked, or of where the outputs are kept.
-"""
+"""Asking the language about passages, once each: in document order, in batches that are kept, failures noted and asked again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Generic, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
-from hoptrail.language.tasks import Task
+from hoptrail.language.tasks import Language, Task
 from hoptrail.structures.building import Workshop
+from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.types import Kind, Span, Unit
 
@@ -22,18 +21,6 @@ T = TypeVar("T")
 
 BATCH = 256
 """Passages whose outputs are kept at a time at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inquiry(Generic[T]):
-    """What is asked about a passage and the one before it in its document, what keeps the outputs of a batch, and what this is
-    called in reports and notes. Without `looks_back` nothing stands before a passage.
-    """
-
-    task: Callable[[Unit, Unit | None], Task[T]]
-    keep: Callable[[Sequence[tuple[Unit, T]]], None]
-    doing: str
-    looks_back: bool = False
 
 
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
@@ -59,36 +46,85 @@ def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str,
     }
 
 
-def ask_about(workshop: Workshop, passages: Iterable[tuple[str, Span]], inquiry: Inquiry[T]) -> None:
-    """Ask about passages, given by ids and places, in document order; nothing where the workshop has no language. One that
-    travels (rules) is handed passages alone.
+class Asked(Structure, Generic[T]):
+    """A structure that asks a language about each passage once, and keeps one row for it."""
 
-    Raises:
-        EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
-    """
-    language = workshop.language
-    if language is None:
-        return
-    snapshot = workshop.writer.snapshot()
-    ordered = in_document_order(passages)
-    size = kept_at_once(workshop, len(ordered), BATCH)
-    for start in range(0, len(ordered), size):
-        workshop.pause()
-        got: list[tuple[Unit, T]] = []
-        try:
-            batch = passages_in_order(snapshot, ordered[start : start + size])
-            before = passages_before(snapshot, batch) if inquiry.looks_back and not travels(language) else {}
-            tasks = (inquiry.task(unit, before.get(unit.id)) for unit in batch)
-            outputs = workshop.perform(language, tasks)
-            for done, (unit, output) in enumerate(zip(batch, outputs, strict=True), start + 1):
-                if isinstance(output, TaskFailed):
-                    workshop.account.notes.append(_failed(inquiry.doing, unit, output))
-                else:
-                    got.append((unit, output))
-                workshop.report(inquiry.doing, done, len(ordered))
-        finally:  # it may have been paid for: kept, whatever stops the run
-            inquiry.keep(got)
-            workshop.writer.checkpoint()
+    __slots__ = ()
+    doing: str
+    """What asking is called in reports and notes."""
+    looks_back: bool
+    """Whether a passage is asked about together with the one before it."""
+
+    @abstractmethod
+    def row_id(self, passage: str) -> str:
+        """The id of the row of a passage."""
+
+    @abstractmethod
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """The ids of the rows that are stored."""
+
+    @abstractmethod
+    def remove(self, writer: Writer, rows: Collection[str]) -> None:
+        """Remove rows by their ids."""
+
+    @abstractmethod
+    def task(self, passage: Unit, before: Unit | None) -> Task[T]:
+        """What is asked about a passage."""
+
+    @abstractmethod
+    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, T]]) -> None:
+        """Store what was got for some passages."""
+
+    def missing(self, workshop: Workshop) -> list[tuple[str, Span]]:
+        """Ids and places of the passages without a row; rows of passages that are gone are removed."""
+        snapshot = workshop.writer.snapshot()
+        if workshop.change:  # with a document that goes, its rows have gone
+            return places_within(snapshot, workshop.change.came)
+        places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
+        self.remove(workshop.writer, stored.difference(self.row_id(id_) for id_, _ in places))
+        return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
+
+    def update(self, workshop: Workshop) -> None:
+        """Ask about the passages without a row, in document order; nothing where the workshop has no language. One that travels
+        (rules) is handed passages alone.
+
+        Raises:
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
+        """
+        missing, language = self.missing(workshop), workshop.language
+        if language is None:
+            return
+        ordered = in_document_order(missing)
+        size = kept_at_once(workshop, len(ordered), BATCH)
+        for start in range(0, len(ordered), size):
+            workshop.pause()
+            got: list[tuple[Unit, T]] = []
+            try:
+                for done, (unit, output) in enumerate(
+                    self._asked(workshop, language, ordered[start : start + size]), start + 1
+                ):
+                    if isinstance(output, TaskFailed):
+                        workshop.account.notes.append(_failed(self.doing, unit, output))
+                    else:
+                        got.append((unit, output))
+                    workshop.report(self.doing, done, len(ordered))
+            finally:  # it may have been paid for: kept, whatever stops the run
+                self.keep(workshop, got)
+                workshop.writer.checkpoint()
+
+    def _asked(
+        self, workshop: Workshop, language: Language, passages: Sequence[str]
+    ) -> Iterator[tuple[Unit, T | TaskFailed]]:
+        snapshot = workshop.writer.snapshot()
+        batch = passages_in_order(snapshot, passages)
+        before = passages_before(snapshot, batch) if self.looks_back and not travels(language) else {}
+        outputs = workshop.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
+        return zip(batch, outputs, strict=True)
+
+
+def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
+    """Ids and places of the passages of some documents."""
+    return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]
 
 
 def _failed(doing: str, passage: Unit, failure: TaskFailed) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
 from hoptrail.text.words import LETTERS
-from hoptrail.types import Unit
+from hoptrail.types import Kind, Unit
 
 MOST_WORDS = 12
 """Words of the longest title that is looked for."""
@@ -150,3 +151,35 @@ def _plain(word: str) -> str:
         return word.lower()
     letters = unicodedata.normalize("NFKD", composed(word))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+
+
+class Titled(Openings):
+    """Satisfies `Names`: a heading, which more than MOST_NAMESAKES documents have, is no name."""
+
+    def __init__(self, passages: Mapping[str, Sequence[str]]) -> None:
+        """By key of a title, ids of passages."""
+        super().__init__(passages)
+        self._passages = passages
+
+    def __contains__(self, key: str, /) -> bool:
+        return can_be_found(key) and bool(self.called(key))
+
+    def called(self, key: str) -> Sequence[str]:
+        """The passages of a title, by rising id; none where it is a heading."""
+        found = self.having(key)
+        return found if len(found) <= MOST_NAMESAKES else []
+
+    def items(self) -> Iterable[tuple[str, Sequence[str]]]:
+        """All titles with their passages, headings too."""
+        return self._passages.items()
+
+    def having(self, key: str) -> Sequence[str]:
+        """As `called`, of headings too."""
+        return self._passages.get(key, [])
+
+
+def titled(snapshot: Snapshot) -> Titled:
+    """What calls the passages of an index."""
+    titles = dict(snapshot.table.titles(Kind.PASSAGE))
+    places = snapshot.table.first_sources(Kind.PASSAGE)
+    return Titled(first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places))

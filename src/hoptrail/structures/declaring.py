@@ -5,7 +5,7 @@ A structure is one class in a file of its own, and one line in `catalogue.py`. I
 deleting, resuming and finding what is out of date follow from that, and are the same for all:
 
     Derived     units and links that are a function of stored rows     `Derived.update`
-    Asked       one row for each passage, which a language makes       `Asked.update`
+    Asked       one row for each passage, which a language makes       `asking.py`
     others      structures that grow (trees, graphs of neighbours) write themselves; what they hold is declared all the same
 
 Rows that were made from a removed document go with it: that is the writer's affair.
@@ -17,27 +17,22 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hoptrail.corpus.columns import Directed
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.tasks import Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.asking import Inquiry, ask_about
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.structures.foretelling import told_before
-from hoptrail.types import Kind, Link, Span, Unit
+from hoptrail.types import Kind, Link, Unit
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-T = TypeVar("T")
 
 BATCH = 512
 """Units kept at a time at least: about ten seconds of encoding on two cores, which is what a kill can cost."""
@@ -251,57 +246,3 @@ def _whole_documents(units: Sequence[Unit], size: int) -> Iterator[Sequence[Unit
         if ends and (place - first >= size or place == len(units)):
             yield units[first:place]
             first = place
-
-
-class Asked(Structure, Generic[T]):
-    """A structure that asks a language about each passage once, and keeps one row for it."""
-
-    __slots__ = ()
-    doing: str
-    """What asking is called in reports and notes."""
-    looks_back: bool
-    """Whether a passage is asked about together with the one before it."""
-
-    @abstractmethod
-    def row_id(self, passage: str) -> str:
-        """The id of the row of a passage."""
-
-    @abstractmethod
-    def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """The ids of the rows that are stored."""
-
-    @abstractmethod
-    def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """Remove rows by their ids."""
-
-    @abstractmethod
-    def task(self, passage: Unit, before: Unit | None) -> Task[T]:
-        """What is asked about a passage."""
-
-    @abstractmethod
-    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, T]]) -> None:
-        """Store what was got for some passages."""
-
-    def missing(self, workshop: Workshop) -> list[tuple[str, Span]]:
-        """Ids and places of the passages without a row; rows of passages that are gone are removed."""
-        snapshot = workshop.writer.snapshot()
-        if workshop.change:  # with a document that goes, its rows have gone
-            return places_within(snapshot, workshop.change.came)
-        places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
-        self.remove(workshop.writer, stored.difference(self.row_id(id_) for id_, _ in places))
-        return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
-
-    def update(self, workshop: Workshop) -> None:
-        """Ask about the passages without a row.
-
-        Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
-        """
-        missing = self.missing(workshop)
-        inquiry = Inquiry(self.task, lambda got: self.keep(workshop, got), self.doing, self.looks_back)
-        ask_about(workshop, missing, inquiry)
-
-
-def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
-    """Ids and places of the passages of some documents."""
-    return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]

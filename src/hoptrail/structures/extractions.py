@@ -15,9 +15,8 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction, Task
-from hoptrail.structures.asking import in_document_order, passages_in_order
+from hoptrail.structures.asking import Asked, in_document_order, passages_in_order, places_within
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.declaring import Asked, places_within
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile

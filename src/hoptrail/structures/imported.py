@@ -16,21 +16,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.structures.asking import in_document_order, passages_in_order
-from hoptrail.structures.json_lines import Faults, first_fault
+from hoptrail.structures.json_lines import Faults, Unfit, parsed
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 READ = 4096
 """Passages looked at together, with the texts of their documents."""
@@ -74,12 +69,8 @@ class ExtractionLine:
         return (*(self.facts or ()), *triples)
 
 
-Line = tuple[int, int]
-"""The number of a line, and where it begins in the file: lines are long."""
-
-
-class _Unfit(Exception):
-    """A line cannot be used; the message says why."""
+Line = tuple[int, bytes]
+"""The number of a line, and the line: what it says takes several times as much."""
 
 
 def import_extractions(
@@ -115,31 +106,19 @@ def _said(
     document: Document, passages: Sequence[Unit], lines: Iterable[Line], faults: Faults
 ) -> Mapping[str, Extraction]:
     places = _Places(document, passages)
-    for number, start in lines:
+    for number, line in lines:
         try:
-            places.put(_parsed(faults.file.line_at(start)))
-        except _Unfit as unfit:
+            places.put(_parsed(line))
+        except Unfit as unfit:
             faults.leave_out(number, str(unfit))
     return places.extractions()
 
 
 def _parsed(content: bytes) -> ExtractionLine:
-    from pydantic import ValidationError
-
-    try:
-        line = _form().validate_json(content, strict=True)
-    except ValidationError as error:
-        raise _Unfit(first_fault(error)) from None
+    line = parsed(ExtractionLine, content, strict=True)
     if line.facts is None and line.triples is None:
-        raise _Unfit("it has neither facts nor triples")
+        raise Unfit("it has neither facts nor triples")
     return line
-
-
-@cache
-def _form() -> TypeAdapter[ExtractionLine]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(ExtractionLine)
 
 
 def _resolved(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
@@ -152,10 +131,10 @@ def _resolved(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
             for name in called:
                 owners.setdefault(name, []).append(entry.id)
     lines: dict[str, list[Line]] = {}
-    for number, start, line in faults.file.numbered():
+    for number, line in faults.file.numbered():
         try:
-            lines.setdefault(_meant_by(str(_parsed(line).id), known), []).append((number, start))
-        except _Unfit as unfit:
+            lines.setdefault(_meant_by(str(_parsed(line).id), known), []).append((number, line))
+        except Unfit as unfit:
             faults.leave_out(number, str(unfit))
     return lines
 
@@ -164,15 +143,15 @@ def _meant_by(name: str, known: Iterable[Mapping[str, Sequence[str]]]) -> str:
     """The id of the document that is called so.
 
     Raises:
-        _Unfit: no document is called that, or several are.
+        Unfit: no document is called that, or several are.
     """
     found = next((owners[name] for owners in known if name in owners), ())
     if not found:
-        raise _Unfit(f"no document of this index has the id or the title {name!r}")
+        raise Unfit(f"no document of this index has the id or the title {name!r}")
     if len(found) > 1:
         more = " or ..." if len(found) > OWNERS else ""
         ids = " or ".join(found[:OWNERS]) + more
-        raise _Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {ids}")
+        raise Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {ids}")
     return found[0]
 
 
@@ -203,7 +182,7 @@ class _Places:
         """Put all that a line says, or nothing.
 
         Raises:
-            _Unfit: the offsets of a fact lie in no passage.
+            Unfit: the offsets of a fact lie in no passage.
         """
         placed = [self._placed(fact) for fact in line.stated if self._passages and squeeze(fact.text)]
         for passage, fact in placed:
@@ -238,7 +217,7 @@ class _Places:
                 span = passage.sources[0]
                 if span.start <= fact.start < min(fact.end, span.end):
                     return passage, Span(span.document, fact.start, min(fact.end, span.end))
-        raise _Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._document.title!r}")
+        raise Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._document.title!r}")
 
     def _nearest(self, text: str) -> tuple[Unit, Span]:
         words = content_stems(text)

@@ -1,6 +1,4 @@
-"""Files of JSON lines that settings name: read line by line, and a line again by where it begins, so that none need be held; and
-what is wrong with them.
-"""
+"""Files of JSON lines that settings name: read line by line, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -9,15 +7,18 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from io import BufferedReader
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.errors import UsageError
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 NAMED = 20
 """Faults that are told in full; of further ones only the numbers of their lines are."""
@@ -42,29 +43,17 @@ class LinesFile:
         with self._opened() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
-    def numbered(self) -> Iterator[tuple[int, int, bytes]]:
-        """The number of each line that is not empty, where it begins, and the line.
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not empty, with their numbers.
 
         Raises:
             UsageError: it cannot be read.
         """
         with self._opened() as stream:
-            start = len(BOM_UTF8) if stream.read(len(BOM_UTF8)) == BOM_UTF8 else 0
-            stream.seek(start)
             for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield number, start, line
-                start += len(line)
-
-    def line_at(self, start: int) -> bytes:
-        """The line that begins there.
-
-        Raises:
-            UsageError: it cannot be read.
-        """
-        with self._opened() as stream:
-            stream.seek(start)
-            return stream.readline()
+                content = line.removeprefix(BOM_UTF8) if number == 1 else line
+                if content.strip():
+                    yield number, content
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
@@ -105,8 +94,28 @@ class Faults:
         return notes
 
 
-def first_fault(error: ValidationError) -> str:
-    """What is wrong with a line, and where in it."""
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"]))
-    return f"{where}: {fault['msg']}" if where else fault["msg"]
+class Unfit(Exception):
+    """A line cannot be used; the message says why."""
+
+
+def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
+    """A line as a dataclass.
+
+    Raises:
+        Unfit: it has another form.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(form).validate_json(content, strict=strict)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise Unfit(f"{where}: {fault['msg']}" if where else fault["msg"]) from None
+
+
+@cache
+def _adapter(form: type[T]) -> TypeAdapter[T]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(form)

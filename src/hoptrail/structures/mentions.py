@@ -13,13 +13,12 @@ from itertools import chain
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.executing.executor import batched
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import TitleScanner
+from hoptrail.structures.called import Titled, TitleScanner, titled
 from hoptrail.structures.declaring import Anew, Derived, Name, Row, Wanted
 from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.renaming import sentences_renaming
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
-from hoptrail.structures.titled import Titled, titled
 from hoptrail.types import Kind, Link, Span, Unit
 
 NAMES = "names"

@@ -15,20 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched
-from hoptrail.structures.json_lines import Faults, LinesFile, first_fault
+from hoptrail.structures.json_lines import Faults, Unfit, parsed
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Document, Span
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 DISAMBIGUATION = "(disambiguation)"
 """What follows a name that several things share, as in Wikipedia."""
@@ -76,32 +68,34 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
     over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
 
     Raises:
-        UsageError: the file cannot be read, or was changed meanwhile.
+        UsageError: the file cannot be read.
     """
-    pairs: list[tuple[int, int, bool, str, str]] = []
+    placed: set[tuple[int, str]] = set()
+    nowhere: dict[tuple[int, str], str] = {}
     for some in batched(_resolved(faults, snapshot), READ):
-        starts = {id_: (number, start) for id_, number, start in some}
-        for document in snapshot.documents(starts):
-            number, start = starts[document.id]
-            line = _again(faults.file, start)
+        lines = {id_: (number, line) for id_, number, line in some}
+        for document in snapshot.documents(lines):
+            number, line = lines[document.id]
             described = _described(document, line)
-            placed = {text for text, _ in described.lines}
-            pairs += [(number, place, text not in placed, text, line.title) for place, text in enumerate(line.pairs)]
+            placed.update((number, text) for text, _ in described.lines)
+            nowhere |= {(number, text): line.title for text in line.pairs}
             yield described
-    for _, group in groupby(sorted(pairs), itemgetter(0, 1)):
-        number, _, nowhere, text, title = next(group)  # where it was placed comes first
-        if nowhere:
+    for (number, text), title in nowhere.items():
+        if (number, text) not in placed:
             faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
 
 
-def _resolved(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, int]]:
-    """The line about each document, its number and where it begins: the last of several about the document's title."""
-    titles: dict[str, list[str]] = {}
-    for entry in snapshot.register.entries:
-        if title := folded(entry.title):
-            titles.setdefault(title, []).append(entry.id)
-    about = {folded(line.title): (number, start) for number, start, line in _lines(faults)}  # the last of several
-    return sorted((id_, *place) for title, place in about.items() for id_ in titles.get(title, ()))
+def _resolved(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
+    """The line about each document, by rising id, and its number: the last of several about the document's title."""
+    about: dict[str, tuple[int, ProfileLine]] = {}
+    for number, content in faults.file.numbered():
+        try:
+            line = parsed(ProfileLine, content)
+            about[folded(line.title)] = number, line
+        except Unfit as unfit:
+            faults.leave_out(number, str(unfit))
+    titles = ((entry.id, folded(entry.title)) for entry in snapshot.register.entries)
+    return [(id_, *about[title]) for id_, title in titles if title and title in about]
 
 
 def _described(document: Document, line: ProfileLine) -> Described:
@@ -125,30 +119,3 @@ def _place(document: Document, line: str) -> Span | None:
             return Span(document.id, at, end)
         at = text.find(line, at + 1)
     return None
-
-
-def _lines(faults: Faults) -> Iterator[tuple[int, int, ProfileLine]]:
-    """The lines of the file that can be used, each with its number and where it begins."""
-    from pydantic import ValidationError
-
-    for number, start, content in faults.file.numbered():
-        try:
-            yield number, start, _form().validate_json(content)
-        except ValidationError as error:
-            faults.leave_out(number, first_fault(error))
-
-
-def _again(file: LinesFile, start: int) -> ProfileLine:
-    from pydantic import ValidationError
-
-    try:
-        return _form().validate_json(file.line_at(start))
-    except ValidationError as error:
-        raise UsageError(f"{file.path} was changed while it was read. Run the same command again.") from error
-
-
-@cache
-def _form() -> TypeAdapter[ProfileLine]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(ProfileLine)

@@ -14,9 +14,16 @@ from itertools import islice
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change
 from hoptrail.executing.executor import batched
-from hoptrail.structures.called import HeldNames, TitleScanner, can_be_found, first_passages, place_of, without_headings
+from hoptrail.structures.called import (
+    HeldNames,
+    Titled,
+    TitleScanner,
+    can_be_found,
+    first_passages,
+    place_of,
+    without_headings,
+)
 from hoptrail.structures.sentences import sentence_units
-from hoptrail.structures.titled import Titled
 from hoptrail.types import Kind, Unit
 
 MOST_PASSAGES = 20_000

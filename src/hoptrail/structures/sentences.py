@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.names import PASSAGES, SENTENCES
@@ -99,10 +99,7 @@ def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
     return (unit for unit in sentence_units(document, whole) if whole.covers(unit.sources[0]))
 
 
+@made_once
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
     """Those of all sentences, read once a snapshot."""
-    return snapshot.derived((SENTENCES, "places"), lambda: _read_places(snapshot))
-
-
-def _read_places(snapshot: Snapshot) -> SentencePlaces:
     return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

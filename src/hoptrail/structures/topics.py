@@ -1,23 +1,32 @@
-"""What each passage is about in a few words: what passages are grouped by in the analysis of SiReRAG's section 3.
+"""What each passage is about in a few words, and passages grouped by that: the analysis of SiReRAG's section 3.
 
 A topic is a unit of its own kind, one a passage, with the vector of its words: so it is asked for once, and goes with its
-passage. Only aggregates by topic are made from topics (`topic_groups.py`); none is searched.
+passage. Only aggregates by topic are made from topics; none is searched. Rows of groups are those of the topics, by rising id. A
+topic stands for its passage, which it is named after (`topic_id`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
-from hoptrail.language.tasks import Summarise, Task
+from hoptrail.language.tasks import Extraction, Summarise, Task
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.structures.asking import Asked
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.declaring import Asked
+from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
+from hoptrail.structures.gathering import Gathering, Place, place_of
 from hoptrail.structures.names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Unit, content_id
 
 
@@ -77,3 +86,72 @@ class Topics(Asked[str]):
 
 def topic_id(passage: str) -> str:
     return content_id("o", passage)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicGroups:
+    """The `members` of each group, and of each group the most `central` one, which gives it its title."""
+
+    topics: dict[str, int]
+    """The row of each topic, by its id."""
+    members: Groups
+    central: Rows
+
+
+def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
+    """The passages that have a topic, clustered by the vectors of their topics."""
+    topics = {id_: row for row, id_ in enumerate(sorted(snapshot.table.ids(Kind.TOPIC)))}
+    if not topics:
+        return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
+    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(topics))
+    words = np.zeros(len(topics), np.int32)
+    for passage in snapshot.units(Kind.PASSAGE):
+        row = topics.get(topic_id(passage.id))
+        if row is not None:
+            words[row] = words_in(passage.text)
+    members = cluster(vectors, words)
+    central = (_most_central(vectors, rows) for rows in members.each())
+    return TopicGroups(topics, members, np.fromiter(central, np.int32, len(members)))
+
+
+def gathered_by_topic(
+    groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], snapshot: Snapshot
+) -> Iterator[Gathering]:
+    """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
+    names = _named(groups, snapshot)
+    for number, facts in sorted(_said(groups, found).items()):
+        yield Gathering(*names[number], facts)
+
+
+def _named(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Of each group its key and its title."""
+    ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
+    before: Counter[str] = Counter()
+    named = []
+    for row in groups.central.tolist():
+        topic = ids[row]
+        named.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
+        before[topic] += 1
+    return named
+
+
+def _said(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
+    """Of each group its facts, each with where it stands first."""
+    groups_of: dict[int, list[int]] = {}
+    for number, rows in enumerate(groups.members.each()):
+        for row in rows.tolist():
+            groups_of.setdefault(row, []).append(number)
+    said: dict[int, dict[str, Place]] = {}
+    for passage, extraction in found:
+        numbers = groups_of.get(groups.topics.get(topic_id(passage.id), -1), ())
+        for fact in extraction.facts if numbers else ():
+            if text := squeeze(fact.text):
+                for number in numbers:
+                    said.setdefault(number, {}).setdefault(text, place_of(fact))
+    return said
+
+
+def _most_central(vectors: FloatMatrix, rows: Rows) -> int:
+    """The row nearest to the middle of `rows`; the first of several."""
+    members = vectors[rows]
+    return int(rows[np.argmax(members @ members.mean(axis=0))])

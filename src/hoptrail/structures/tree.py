@@ -22,8 +22,7 @@ from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clu
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
 from hoptrail.structures.tree_grove import Grove, Standing
-from hoptrail.structures.tree_memberships import HIGHEST_LEVEL, LEAVES
-from hoptrail.structures.tree_nodes import Level, Nodes
+from hoptrail.structures.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes
 from hoptrail.structures.tree_summaries import Summariser, stale
 
 

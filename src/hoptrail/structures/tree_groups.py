@@ -17,8 +17,7 @@ import numpy as np
 from hoptrail.corpus.columns import Rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering import Cluster, Groups
-from hoptrail.structures.tree_memberships import Members, group_id, members_of
-from hoptrail.structures.tree_nodes import Level, middles
+from hoptrail.structures.tree_nodes import Level, Members, group_id, members_of, middles
 
 SMALLEST_GROUP = 2
 """A summary of one node would say the same again."""

@@ -13,8 +13,7 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.executing.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_memberships import Members, Weights, groups_of, level_of
-from hoptrail.structures.tree_nodes import Level, Node, middle
+from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups_of, level_of, middle
 from hoptrail.types import Kind, Link, Unit
 
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)

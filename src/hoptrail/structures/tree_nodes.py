@@ -1,12 +1,13 @@
-"""The nodes of one level, without their texts.
+"""The nodes of one level of a tree, without their texts, and which of them are in which group, by their ids.
 
 A `Node` has a text, and what tells whether a summary of it is up to date; a `Level` are those that groups are made of, with their
-vectors. Knows neither groups nor the store.
+vectors. Links are the groups: one leads from a group to each of its children. Levels are counted as the paper counts them: leaves
+stand on level 1, summaries of leaves on level 2; a group's id says its level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,44 @@ def _unit_length(vectors: FloatMatrix) -> FloatMatrix:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: FloatMatrix = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
     return scaled
+
+
+LEAVES = 1
+"""The level of the leaves: summaries start on the one above."""
+
+HIGHEST_LEVEL = 9
+"""A level is one digit of an id."""
+
+Members = Mapping[str, Collection[str]]
+"""The children of groups, rising, by the ids of the groups, which rise too."""
+
+Weights = dict[str, dict[str, float]]
+"""The same with the weights of the links."""
+
+
+def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[str] = ()) -> str:
+    """The id of a new group of `level` with these children (ids, rising): not one of those `taken`.
+
+    It stands for the group, whose children may change later; another group may then be formed of the first ones.
+    """
+    parts = [tree, *children]
+    while (found := content_id(f"s{level}", *parts)) in taken:
+        parts.append("again")
+    return found
+
+
+def level_of(group: str) -> int:
+    return int(group[1])
+
+
+def groups_of(snapshot: Snapshot, tree: str) -> Weights:
+    """The groups of a tree."""
+    groups: Weights = {}
+    for source, target, weight in sorted((link.source, link.target, link.weight) for link in snapshot.links(tree)):
+        groups.setdefault(source, {})[target] = weight
+    return groups
+
+
+def members_of(groups: Members) -> set[str]:
+    """The children of all of some groups."""
+    return {child for children in groups.values() for child in children}

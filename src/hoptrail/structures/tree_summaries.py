@@ -19,8 +19,7 @@ from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_grove import Grove, Standing
-from hoptrail.structures.tree_memberships import Members
-from hoptrail.structures.tree_nodes import Node, Nodes, in_order
+from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64

@@ -28,7 +28,7 @@ from hoptrail.structures.names import (
 )
 from hoptrail.structures.tree import Tree, TreeSettings
 from hoptrail.structures.tree_grove import Grove, Standing, together
-from hoptrail.structures.tree_memberships import LEAVES, members_of
+from hoptrail.structures.tree_nodes import LEAVES, members_of
 from hoptrail.types import Kind
 
 

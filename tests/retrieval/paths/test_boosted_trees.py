@@ -40,7 +40,8 @@ def test_probabilities_are_of_the_log_odds() -> None:
 
 def test_what_is_stored_is_what_is_read_and_other_features_are_refused() -> None:
     trees = two_trees()
-    stored = trees.arrays("one")
+    parts = {part: getattr(trees, part) for part in ("features", "thresholds", "masks", "leaves")}
+    stored = {f"one.{part}": values for part, values in {"names": np.array(trees.names), **parts}.items()}
     again = BoostedTrees.from_arrays("one", stored, ("x", "y"))
     values = np.array([[1, 2.5], [3, 0]], dtype=np.float32)
     assert again.log_odds(values).tolist() == trees.log_odds(values).tolist()

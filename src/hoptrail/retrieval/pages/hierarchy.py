@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import shares_of_best
@@ -176,9 +176,8 @@ class HierarchicalSearch:
 
     def _passages_of(self, page: Page) -> Sequence[str]:
         """All passages of a page."""
-        snapshot, title = self._corpus.snapshot, page.title
-        passages = snapshot.derived(("passages", "by document"), lambda: _by_document(snapshot))
-        return [id_ for document in title.documents for id_ in passages.get(document, ())]
+        passages = _by_document(self._corpus.snapshot)
+        return [id_ for document in page.title.documents for id_ in passages.get(document, ())]
 
 
 def names_in(question: str, titles: list[str]) -> list[str]:
@@ -243,6 +242,7 @@ def _text(passage: Unit, start: int, end: int) -> str:
     return passage.text[start - before : end - before]
 
 
+@made_once
 def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
     """The passages of every document."""
     found: defaultdict[str, list[str]] = defaultdict(list)

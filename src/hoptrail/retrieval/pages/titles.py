@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.lexicon import STOP_WORDS
@@ -113,7 +113,7 @@ class TitleIndex:
     @classmethod
     def of(cls, snapshot: Snapshot) -> TitleIndex:
         """That of all documents of a snapshot, made once."""
-        return snapshot.derived((cls.__name__,), lambda: cls(_titles(snapshot), _further_names(snapshot)))
+        return _made(snapshot)
 
     def page_of(self, document: str) -> Title:
         """The title of a document, together with the other documents that have it."""
@@ -172,8 +172,9 @@ def tied(matches: Sequence[TitleMatch], most: int) -> bool:
     return len(namesakes) > most or (any(match.shared for match in equal) and not borne)
 
 
-def _titles(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    return ((entry.title, entry.id) for entry in snapshot.register.entries)
+@made_once
+def _made(snapshot: Snapshot) -> TitleIndex:
+    return TitleIndex(((entry.title, entry.id) for entry in snapshot.register.entries), _further_names(snapshot))
 
 
 def _further_names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

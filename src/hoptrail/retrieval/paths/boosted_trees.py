@@ -65,16 +65,6 @@ class BoostedTrees:
             for at in range(self.features.shape[1])
         ]
 
-    def arrays(self, prefix: str) -> dict[str, NDArray[np.generic]]:
-        """What `from_arrays` reads, under names that begin with `prefix`."""
-        return {
-            f"{prefix}.names": np.array(self.names),
-            f"{prefix}.features": self.features,
-            f"{prefix}.thresholds": self.thresholds,
-            f"{prefix}.masks": self.masks,
-            f"{prefix}.leaves": self.leaves,
-        }
-
     @classmethod
     def from_arrays(cls, prefix: str, stored: dict[str, NDArray[np.generic]], names: Sequence[str]) -> BoostedTrees:
         """The trees stored under a prefix.

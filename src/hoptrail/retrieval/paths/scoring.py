@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
@@ -112,7 +111,7 @@ def stored_scorer() -> PathScorer:
 
 
 def read_scorer(content: bytes) -> PathScorer:
-    """The scorer that `write_scorer` wrote.
+    """The scorer that `benchmarks/train_paths.py` wrote.
 
     Raises:
         ValueError: it was trained on other features than these.
@@ -124,14 +123,6 @@ def read_scorer(content: bytes) -> PathScorer:
         BoostedTrees.from_arrays("pair", stored, PAIR_FEATURES),
         BoostedTrees.from_arrays("linked", stored, LINKED_FEATURES),
     )
-
-
-def write_scorer(scorer: PathScorer) -> bytes:
-    written = io.BytesIO()
-    parts = {"passage": scorer.passage, "pair": scorer.pair, "linked": scorer.linked}
-    arrays: dict[str, Any] = {key: one for name, part in parts.items() for key, one in part.arrays(name).items()}
-    np.savez_compressed(written, **arrays)
-    return written.getvalue()
 
 
 def _in_turns(*orders: Sequence[int]) -> Iterator[int]:

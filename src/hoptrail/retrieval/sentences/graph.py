@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, joined
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.names import SENTENCE_GRAPH
 from hoptrail.structures.sentence_entities import mentions_in
 from hoptrail.structures.sentence_graph import KINDS, Nodes, SentenceGraphSettings, stored_pairs
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
@@ -58,7 +57,7 @@ class SentenceGraph:
             UsageError: there is no such kind of link.
         """
         places = sentence_places(snapshot)
-        adjacencies = {kind: _stored(snapshot, kind, places) for kind in _checked(kinds)}
+        adjacencies = {kind: _stored(snapshot, kind) for kind in _checked(kinds)}
         return cls(snapshot, places.ids, adjacencies)
 
     @classmethod
@@ -147,10 +146,10 @@ def _checked(kinds: Sequence[str]) -> Sequence[str]:
     return kinds
 
 
-def _stored(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Adjacency:
-    size = len(places.ids)
-    key = (SENTENCE_GRAPH, kind)
-    return snapshot.derived(key, lambda: Adjacency.of(stored_pairs(snapshot, kind, places), size))
+@made_once
+def _stored(snapshot: Snapshot, kind: str) -> Adjacency:
+    places = sentence_places(snapshot)
+    return Adjacency.of(stored_pairs(snapshot, kind, places), len(places.ids))
 
 
 def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[SentencePlaces, FloatMatrix]:

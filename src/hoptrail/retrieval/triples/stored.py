@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.structures.names import TRIPLES
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.structures.triples import triple_in
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
@@ -30,7 +29,7 @@ class StoredTriples:
     @classmethod
     def of(cls, snapshot: Snapshot) -> StoredTriples:
         """All of them, read once a snapshot."""
-        return snapshot.derived((TRIPLES, "stored"), lambda: _read(snapshot))
+        return _read(snapshot)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,6 +49,7 @@ class StoredTriples:
         return folded(subject), folded(object_)
 
 
+@made_once
 def _read(snapshot: Snapshot) -> StoredTriples:
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
     passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources)

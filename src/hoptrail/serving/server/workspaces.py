@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from hoptrail.contents import Contents, DocumentSummary, contents_of
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.language.late import OFFLINE
@@ -149,8 +149,7 @@ class Workspace:
         """The documents by title, put in order once for each state; none where nothing is."""
         if self.is_empty:
             return ()
-        snapshot = self.corpus().snapshot
-        return snapshot.derived(_in_order.__name__, lambda: _in_order(_contents(snapshot).documents))
+        return _in_order(self.corpus().snapshot)
 
     def those_there(self, names: Collection[str]) -> set[str]:
         """Of some ids of documents those that are in the index."""
@@ -161,12 +160,12 @@ class Workspace:
         return None if self.is_empty else self.corpus().documents({name}).get(name)
 
 
-def _contents(snapshot: Snapshot) -> Contents:
-    return snapshot.derived(contents_of.__name__, lambda: contents_of(snapshot))
+_contents = made_once(contents_of)
 
 
-def _in_order(documents: Sequence[DocumentSummary]) -> Sequence[DocumentSummary]:
-    return tuple(sorted(documents, key=lambda one: (one.title.casefold(), one.id)))
+@made_once
+def _in_order(snapshot: Snapshot) -> Sequence[DocumentSummary]:
+    return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
 class Workspaces:

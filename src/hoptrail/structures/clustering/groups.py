@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol, overload
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ Rows = NDArray[np.intp]
 """Row numbers, rising, none twice."""
 
 
-class Groups(Sequence[tuple[int, ...]]):
+class Groups:
     """Row numbers, rising, of groups that are not empty and not there twice, by their rows.
 
     The rows of group i stand at `starts[i]` to `starts[i + 1]` of `rows`.
@@ -33,16 +33,8 @@ class Groups(Sequence[tuple[int, ...]]):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @overload
-    def __getitem__(self, number: int) -> tuple[int, ...]: ...
-    @overload
-    def __getitem__(self, number: slice) -> Groups: ...
-    def __getitem__(self, number: int | slice) -> tuple[int, ...] | Groups:
-        if isinstance(number, slice):
-            return Groups.of([self[at] for at in range(*number.indices(len(self)))])
-        if not 0 <= number < len(self):
-            raise IndexError(f"there are {len(self)} groups, and none with number {number}")
-        return tuple(self.rows[self.starts[number] : self.starts[number + 1]].tolist())
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return (tuple(rows.tolist()) for rows in self.each())
 
     def each(self) -> Iterator[NDArray[np.int32]]:
         """The rows of each group."""
