@@ -8,7 +8,6 @@ from threading import Lock
 
 import numpy as np
 
-from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.vectors import Vectors
@@ -52,15 +51,12 @@ class Searching:
         self._mirrors: dict[Kind, VectorMirror] = {}
         self._making = Lock()
 
-    def vectors_of(self, kind: Kind, ids: Collection[str]) -> VectorMirror:
-        """The vectors of some units, of those that there are."""
-        return self._mirror(kind, self._units.numbers(kind, ids))
-
     def vectors(self, kind: Kind) -> VectorMirror:
         """All vectors of a kind, read once."""
         with self._making:
             if kind not in self._mirrors:
-                self._mirrors[kind] = self._mirror(kind, self._texts.origins(kind).numbers)
+                ids = sorted(self._units.ids(kind))
+                self._mirrors[kind] = VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
             return self._mirrors[kind]
 
     def nearest(
@@ -106,10 +102,3 @@ class Searching:
         if found < len(ids):
             raise KeyError(f"{len(ids) - found} of {len(ids)} units have no vector")
         return matrix
-
-    def _mirror(self, kind: Kind, numbers: Numbers) -> VectorMirror:
-        found = sorted(zip(self._texts.ids(numbers), numbers.tolist(), strict=True))
-        if not found:
-            return VectorMirror((), np.zeros((0, self._dimension), np.float32))
-        matrix = self._vectors.of(kind, numbers_of([number for _, number in found]))
-        return VectorMirror(tuple(id_ for id_, _ in found), matrix)

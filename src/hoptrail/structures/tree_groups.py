@@ -22,9 +22,8 @@ from hoptrail.structures.tree_nodes import Level, Members, group_id, members_of,
 SMALLEST_GROUP = 2
 """A summary of one node would say the same again."""
 
-_BLOCK = 1 << 13
-_CENTRES = 1 << 11
-"""Nodes, and centres that they are compared with, at a time: 64 MiB of cosines."""
+_BLOCK = 1 << 24
+"""Cosines of nodes with centres that are held at a time: 64 MiB."""
 
 Changed = dict[str, tuple[str, ...]]
 """The children, rising, of groups that are new or have other ones than before."""
@@ -130,25 +129,12 @@ class Grouper:
 
 def _centres(groups: Sequence[Rows], nodes: Level) -> FloatMatrix:
     """The unit centroids of some groups of rows: shape (groups, dimension)."""
-    found = np.zeros((len(groups), nodes.matrix.shape[1]), np.float32)
-    for first in range(0, len(groups), _CENTRES):
-        some = groups[first : first + _CENTRES]
-        starts = np.cumsum([0, *map(len, some[:-1])])
-        found[first : first + _CENTRES] = middles(nodes.matrix[np.concatenate(some)], starts)
-    return found
+    starts = np.cumsum([0, *map(len, groups[:-1])])
+    return middles(nodes.matrix[np.concatenate(groups)], starts)
 
 
 def _nearest(rows: Rows, centres: FloatMatrix, nodes: Level) -> Rows:
     """The number of the centre that is nearest to each of some nodes, the first of equal ones."""
-    found = np.zeros(len(rows), np.int32)
-    for start in range(0, len(rows), _BLOCK):
-        vectors = nodes.matrix[rows[start : start + _BLOCK]]
-        best = np.full(len(vectors), -np.inf, np.float32)
-        for first in range(0, len(centres), _CENTRES):
-            likeness = vectors @ centres[first : first + _CENTRES].T
-            nearest = np.argmax(likeness, axis=1)
-            values = likeness[np.arange(len(vectors)), nearest]
-            nearer = values > best
-            found[start : start + _BLOCK][nearer] = first + nearest[nearer]
-            best[nearer] = values[nearer]
-    return found
+    step = max(1, _BLOCK // len(centres))
+    blocks = (nodes.matrix[rows[start : start + step]] for start in range(0, len(rows), step))
+    return np.concatenate([np.argmax(vectors @ centres.T, axis=1) for vectors in blocks]).astype(np.int32)

@@ -111,9 +111,9 @@ class Triples(Derived):
         for batch in batches:
             workshop.pause()
             slots = [_slots(unit) for unit in batch]
-            known = workshop.writer.snapshot().search.vectors_of(Kind.SLOT, {name for three in slots for name in three})
-            rows = {name: row for row, name in enumerate(known.ids)}
-            yield batch, vectors_of_slots(known.matrix[[[rows[name] for name in three] for three in slots]])
+            rows = {name: row for row, name in enumerate({name: 0 for three in slots for name in three})}
+            known = workshop.writer.snapshot().search.vectors_in_order([Kind.SLOT], list(rows))
+            yield batch, vectors_of_slots(known[[[rows[name] for name in three] for three in slots]])
             done += len(batch)
             workshop.report("writing triples", done, total)
 

@@ -201,9 +201,9 @@ class EntityGraph:
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
-        """The vectors of triples, whose rows rise: shape (len(rows), dimension)."""
+        """The vectors of triples: shape (len(rows), dimension)."""
         ids = [self.triples.ids[row] for row in rows]
-        return self._corpus.snapshot.search.vectors_of(Kind.TRIPLE, ids).matrix
+        return self._corpus.snapshot.search.vectors_in_order([Kind.TRIPLE], ids)
 
     @cached_property
     def _passages(self) -> VectorMirror:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import Scorer
-from hoptrail.retrieval.passages.keywords import PassageKeywords
 from hoptrail.types import Hit, Kind, Unit
 
 HYBRID = "hybrid"
@@ -29,13 +29,13 @@ def hybrid_scoring(corpus: Corpus) -> Scoring:
     def scorer(question: str) -> Scorer:
         snapshot = corpus.snapshot
         vector = corpus.encoder.encode([question])
-        keywords = PassageKeywords(snapshot)
-        [scores] = keywords.scores([question])
-        highest = float(scores.max(initial=0)) or 1.0
+        passages = snapshot.texts.origins(Kind.PASSAGE).numbers
+        [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
+        shares_of = scores / (float(scores.max(initial=0)) or 1.0)
 
         def score(names: Sequence[str]) -> list[float]:
             cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
-            shares = (scores[keywords.rows(names)] / highest).tolist()
+            shares = shares_of[rows_of(snapshot.texts.numbers(names), passages)].tolist()
             return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
 
         return score

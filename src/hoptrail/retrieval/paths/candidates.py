@@ -20,15 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
-from hoptrail.retrieval.passages.keywords import PassageKeywords
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.structures.called import name_key
 from hoptrail.text.mentions import find_names
+from hoptrail.types import Kind
 
 Places = NDArray[np.integer]
 
@@ -89,11 +90,10 @@ class QuestionScores:
     """Of the question's words."""
 
     @classmethod
-    def of(
-        cls, graph: PassageGraph, keywords: PassageKeywords, queries: PathQueries, vectors: FloatMatrix
-    ) -> QuestionScores:
-        """`keywords` are of the graph's passages, in their order; `vectors` those of the queries' texts."""
-        by_words = np.stack([as_shares(scores) for scores in keywords.scores(queries.texts)], axis=1)
+    def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
+        """`vectors` are those of the queries' texts."""
+        found = keywords.scores(Kind.PASSAGE, queries.texts, graph.passages.numbers).astype(np.float32)
+        by_words = np.stack([as_shares(scores) for scores in found], axis=1)
         sentences = graph.sentence_vectors @ vectors.T
         return cls(
             graph,
@@ -104,7 +104,7 @@ class QuestionScores:
             sentences,
             graph.best_of_passages(sentences),
             names_asked(queries.question, graph),
-            keywords.frequencies(queries.words),
+            keywords.frequencies(Kind.PASSAGE, queries.words),
         )
 
     @cached_property

@@ -60,11 +60,11 @@ class Passages(Sequence[Unit]):
     """Passages by row, read when they are first asked for."""
 
     def __init__(self, snapshot: Snapshot, numbers: Rows) -> None:
-        self._snapshot, self._numbers = snapshot, numbers
+        self._snapshot, self.numbers = snapshot, numbers
         self._read: dict[int, Unit] = {}
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __getitem__(self, row: int) -> Unit:  # type: ignore[override]
         if not 0 <= row < len(self):
@@ -76,7 +76,7 @@ class Passages(Sequence[Unit]):
         wanted = list(map(int, rows))
         missing = [row for row in wanted if row not in self._read]
         if missing:
-            units = self._snapshot.texts.units(self._numbers[missing])
+            units = self._snapshot.texts.units(self.numbers[missing])
             self._read |= zip(missing, units, strict=True)
         return {row: self._read[row] for row in wanted}
 
@@ -86,7 +86,7 @@ class Passages(Sequence[Unit]):
         Raises:
             KeyError: there is none.
         """
-        [found] = rows_of(self._snapshot.texts.numbers([passage]), self._numbers).tolist()
+        [found] = rows_of(self._snapshot.texts.numbers([passage]), self.numbers).tolist()
         if found < 0:
             raise KeyError(passage)
         return int(found)

@@ -15,7 +15,6 @@ import numpy as np
 
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.passages.keywords import PassageKeywords
 from hoptrail.retrieval.paths.candidates import Candidates, CandidateSettings, QuestionScores, find_candidates
 from hoptrail.retrieval.paths.features import Described
 from hoptrail.retrieval.paths.graph import PassageGraph
@@ -114,7 +113,7 @@ def describe(
     if not snapshot.count(Kind.PASSAGE):
         return None
     vectors = corpus.encoder.encode(queries.texts)
-    scores = QuestionScores.of(PassageGraph.of(snapshot), PassageKeywords(snapshot), queries, vectors)
+    scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors)
     candidates = find_candidates(scores, corpus.encoder, settings)
     return Described(scores, candidates) if len(candidates.rows) else None
 

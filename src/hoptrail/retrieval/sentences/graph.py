@@ -162,5 +162,5 @@ def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[Sentenc
     documents = {document.id: document for document in snapshot.documents({unit.document for unit in passages})}
     sentences = (one for unit in passages for one in sentences_inside(unit, documents[unit.document]))
     spans = {one.id: one.sources[0] for one in sentences}
-    stored = snapshot.search.vectors_of(Kind.SENTENCE, spans)
-    return SentencePlaces((id_, spans[id_]) for id_ in stored.ids), stored.matrix
+    ids = sorted(snapshot.table.stored(Kind.SENTENCE, spans))
+    return SentencePlaces((id_, spans[id_]) for id_ in ids), snapshot.search.vectors_in_order([Kind.SENTENCE], ids)

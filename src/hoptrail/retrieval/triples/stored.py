@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,14 +11,14 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot, made_once
-from hoptrail.structures.triples import triple_in
+from hoptrail.structures.triples import STATED, triple_in
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind
 
 
 @dataclass(frozen=True)
 class StoredTriples:
-    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage holds it."""
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage states it."""
 
     ids: tuple[str, ...]
     slots: tuple[tuple[str, str, str], ...]
@@ -52,25 +51,15 @@ class StoredTriples:
 @made_once
 def _read(snapshot: Snapshot) -> StoredTriples:
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
-    passages = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources)
-    places = np.array(list(map(_holder(passages), units)), dtype=np.int32)
-    slots = tuple(_slots_in(unit.text) for unit in units)
-    return StoredTriples(tuple(unit.id for unit in units), slots, places, tuple(passage.id for passage in passages))
+    passages = tuple(unit.id for unit in sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources))
+    stated = snapshot.graph.rows(STATED, [*(unit.id for unit in units), *passages])
+    places = np.full(len(units), -1, np.int32)
+    places[stated.sources] = stated.targets - len(units)
+    return StoredTriples(
+        tuple(unit.id for unit in units), tuple(_slots_in(unit.text) for unit in units), places, passages
+    )
 
 
 def _slots_in(text: str) -> tuple[str, str, str]:
     triple = triple_in(text)
     return triple.subject, triple.relation, triple.object
-
-
-def _holder(passages: Sequence[Unit]) -> Callable[[Unit], int]:
-    """Finds the place of the passage in which a unit's source begins, -1 where there is none; `passages` rise by source."""
-    starts = [(passage.sources[0].document, passage.sources[0].start) for passage in passages]
-
-    def holding(unit: Unit) -> int:
-        source = unit.sources[0]
-        place = bisect_right(starts, (source.document, source.start)) - 1
-        inside = place >= 0 and passages[place].document == source.document
-        return place if inside and source.start < passages[place].sources[0].end else -1
-
-    return holding
