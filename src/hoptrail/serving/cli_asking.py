@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.serving import contract, render
@@ -56,7 +55,7 @@ def ask(
     if as_json:
         print_json(contract.answer_json(answer))
     else:
-        _show(index, answer)
+        console_of().print(render.render_answer(answer))
     if answer.failed:
         raise typer.Exit(FAILED)
 
@@ -76,18 +75,7 @@ def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
         except UsageError as error:
             console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
         else:
-            _show(index, before)
-
-
-def _show(index: Index, answer: Answer) -> None:
-    shown = {item.document for item in answer.evidence} | {item.document for item in answer.closest}
-    console_of().print(render.render_answer(answer, _sources_of(index, shown)))
-
-
-def _sources_of(index: Index, documents: Collection[str]) -> dict[str, str]:
-    """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
-    with Snapshot.open(index.folder) as snapshot:
-        return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
+            console_of().print(render.render_answer(before))
 
 
 def _lines() -> Iterator[str]:

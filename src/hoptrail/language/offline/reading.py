@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
+from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
@@ -164,7 +165,7 @@ def _year(answer: str) -> str:
 
 
 def _latest_first(found: Sequence[Found]) -> list[Found]:
-    """With what was said last of the same thing in place of the best answer, which it cites as well."""
+    """With what was said last of the same thing in place of the best answer, which it cites as replaced."""
     best = next(iter(found), None)
     if best is None or best.is_cell or not best.date:
         return list(found)
@@ -172,7 +173,7 @@ def _latest_first(found: Sequence[Found]) -> list[Found]:
     if not later:
         return list(found)
     last = max(later, key=lambda one: one.date)
-    spans = tuple(dict.fromkeys((*last.support, *best.support)))
+    spans = tuple(dict.fromkeys((*last.support, *replaced(best.support))))
     return [
         replace(last, odds=best.odds, support=spans),
         *(one for one in found if one is not last and one is not best),

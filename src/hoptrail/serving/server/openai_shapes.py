@@ -10,6 +10,7 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -19,31 +20,39 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.contract import Json, abstention
 from hoptrail.serving.server.refusals import Refusal, not_valid
 
+DONE = "data: [DONE]\n\n"
+"""Ends a stream."""
+TEXTS = frozenset({"text", "input_text"})
+"""What both of the APIs call a part of a message that is text."""
+
+CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text")
+"""What is told of a citation."""
+
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """What Markdown could take for markup, a link or an address."""
 
 
-class _Request(BaseModel):
+class OpenRequest(BaseModel):
     """Clients send much that has no meaning here, temperatures and the like: it is passed over."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Part(_Request):
+class Part(OpenRequest):
     type: Annotated[str, Field(max_length=50)]
     text: str | None = None
 
 
-class Message(_Request):
+class Message(OpenRequest):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
 
 
-class StreamOptions(_Request):
+class StreamOptions(OpenRequest):
     include_usage: bool | None = None
 
 
-class ChatRequest(_Request):
+class ChatRequest(OpenRequest):
     """The last message of the user is the question; nothing before it is looked at. The model is a recipe."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
@@ -61,18 +70,7 @@ class ChatRequest(_Request):
     def question(self) -> str:
         """Raises: Refusal: something is asked for that is not done here, or there is no question."""
         self._check()
-        content = next((message.content for message in reversed(self.messages) if message.role == "user"), None)
-        parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
-        if any(part.type != "text" for part in parts):
-            raise _unsupported("Images, sound and files in messages")
-        question = "\n".join(part.text or "" for part in parts).strip()
-        if not question:
-            raise not_valid("messages: there is no question: the last message of the user is it.")
-        if len(question) > QUESTION_LIMIT:
-            raise not_valid(f"messages: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
-        if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
-            raise not_valid("messages: the question holds half of a character (a lone surrogate).")
-        return question
+        return question_in(self.messages, "messages")
 
     def _check(self) -> None:
         asked_for = {
@@ -84,10 +82,30 @@ class ChatRequest(_Request):
         }
         for what, wanted in asked_for.items():
             if wanted:
-                raise _unsupported(what)
+                raise unsupported(what)
 
 
-def _unsupported(what: str) -> Refusal:
+def question_in(messages: Sequence[Message], field_name: str) -> str:
+    """The text of the last message of the user; `field_name` is where the request has it.
+
+    Raises:
+        Refusal: there is none, it is too long, or no text.
+    """
+    content = next((message.content for message in reversed(messages) if message.role == "user"), None)
+    parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
+    if any(part.type not in TEXTS for part in parts):
+        raise unsupported("Images, sound and files in messages")
+    question = "\n".join(part.text or "" for part in parts).strip()
+    if not question:
+        raise not_valid(f"{field_name}: there is no question: the last message of the user is it.")
+    if len(question) > QUESTION_LIMIT:
+        raise not_valid(f"{field_name}: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
+    if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
+        raise not_valid(f"{field_name}: the question holds half of a character (a lone surrogate).")
+    return question
+
+
+def unsupported(what: str) -> Refusal:
     return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
@@ -96,31 +114,56 @@ def model_json(name: str) -> Json:
     return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
 
 
-def text_of(answer: Json) -> str:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer as text, and what it quotes: each with where in the text its number stands (the line of a closest one ends)."""
+
+    text: str
+    quoted: tuple[tuple[int, Json], ...]
+
+
+def written(answer: Json) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
 
     `answer` is as `contract.answer_json` gives it.
     """
-    citations = citations_of(answer)
-    marks = "".join(f"[{citation['number']}]" for citation in citations)
-    head = f"{abstention(answer) if answer['answer'] is None else harmless(answer['answer'])} {marks}".strip()
-    lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
     if answer["answer"] is None and answer["closest"]:
-        head = abstention(answer)
-        lines = [f"- {harmless(_dated(one))}: “{harmless(one['text'])}”" for one in answer["closest"]]
-    return "\n".join([head, *([""] if lines else []), *lines])
+        return _unsettled(abstention(answer), answer["closest"])
+    head = abstention(answer) if answer["answer"] is None else harmless(answer["answer"])
+    citations = citations_of(answer)
+    head += " " * bool(citations)
+    quoted: list[tuple[int, Json]] = []
+    for one in citations:
+        quoted.append((len(head), one))
+        head += f"[{one['number']}]"
+    lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['text'])}”" for one in citations]
+    return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quoted))
 
 
-def _dated(statement: Json) -> str:
-    """The title of a statement's document, and its date where it has one."""
-    return f"{statement['title']} ({statement['date']})" if statement["date"] else str(statement["title"])
+def text_of(answer: Json) -> str:
+    return written(answer).text
+
+
+def _unsettled(text: str, closest: Sequence[Json]) -> Written:
+    quoted: list[tuple[int, Json]] = []
+    text += "\n"
+    for one in closest:
+        text += f"\n- {_about(one)}: “{harmless(one['text'])}”"
+        quoted.append((len(text), one))
+    return Written(text, tuple(quoted))
+
+
+def _about(statement: Json) -> str:
+    """The title of a statement's document, its date where it has one, and whether a later one replaces it."""
+    told = filter(None, (statement["date"], "replaced" if statement.get("replaced") else ""))
+    return harmless(f"{statement['title']} ({', '.join(told)})".removesuffix(" ()"))
 
 
 def citations_of(answer: Json) -> list[Json]:
     """The cited spans of an answer, each once, numbered from 1 as in its text."""
     spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
     return [
-        {"number": number, **{name: item[name] for name in ("document", "title", "start", "end", "text")}}
+        {"number": number, **{name: item[name] for name in CITED}}
         for number, item in enumerate(spans.values(), start=1)
     ]
 
@@ -147,7 +190,7 @@ class Completion:
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": _usage(answer),
-            "hoptrail": _details(answer),
+            "hoptrail": details_of(answer),
         }
 
     def event(self, name: str, content: Json) -> str:
@@ -157,13 +200,13 @@ class Completion:
                 return self._chunk({"role": "assistant", "content": ""})
             case "answer":
                 told = self._chunk({"content": text_of(content)})
-                told += self._chunk({}, finish_reason="stop", hoptrail=_details(content))
+                told += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
                     told += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
-                return told + "data: [DONE]\n\n"
+                return told + DONE
             case "error":
                 error = {**content["error"], "type": "server_error", "param": None}
-                return _data({"error": error}) + "data: [DONE]\n\n"
+                return _data({"error": error}) + DONE
             case _:
                 return self._chunk({}, hoptrail={"event": name, **content})
 
@@ -181,7 +224,7 @@ def _data(content: Json) -> str:
     return f"data: {json.dumps(content, ensure_ascii=True)}\n\n"
 
 
-def _details(answer: Json) -> Json:
+def details_of(answer: Json) -> Json:
     """The extra field: everything that `hoptrail ask --json` tells, and which span each number cites."""
     return {**answer, "citations": citations_of(answer)}
 
