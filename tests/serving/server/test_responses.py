@@ -19,13 +19,11 @@ from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
 from world import FACTS
 
 UNSETTLED = "Who painted the ceiling of the opera in Vantry?"
-REQUIRED = frozenset(
-    (
-        "id object created_at completed_at status incomplete_details model previous_response_id instructions output "
-        "error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty "
-        "top_logprobs temperature reasoning user usage max_output_tokens max_tool_calls store background "
-        "service_tier metadata safety_identifier prompt_cache_key"
-    ).split()
+REQUIRED = (
+    "id object created_at completed_at status incomplete_details model previous_response_id instructions output "
+    "error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty "
+    "top_logprobs temperature reasoning user usage max_output_tokens max_tool_calls store background "
+    "service_tier metadata safety_identifier prompt_cache_key"
 )
 """What the schema of Open Responses wants of every response."""
 
@@ -139,7 +137,7 @@ def test_what_goes_over_the_wire_is_what_the_specification_wants(address: str) -
         asked = {"model": "trail", "input": QUESTION}
         whole = plain.post("/v1/responses", json=asked).json()
         streamed = plain.post("/v1/responses", json={**asked, "stream": True})
-    assert whole.keys() >= REQUIRED
+    assert whole.keys() >= set(REQUIRED.split())
     assert streamed.headers["content-type"].startswith("text/event-stream")
     *events, end, rest = streamed.text.split("\n\n")
     assert (end, rest) == ("data: [DONE]", "")
@@ -148,7 +146,7 @@ def test_what_goes_over_the_wire_is_what_the_specification_wants(address: str) -
         content = json.loads(data.removeprefix("data: "))
         assert name == f"event: {content['type']}"
         if "response" in content:
-            assert content["response"].keys() >= REQUIRED
+            assert content["response"].keys() >= set(REQUIRED.split())
 
 
 TOOL: dict[str, Any] = {"type": "function", "name": "f", "parameters": {}, "strict": False}
