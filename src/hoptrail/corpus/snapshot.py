@@ -67,7 +67,7 @@ class Snapshot:
         self.commit = commit_number(database)
         """How many commits came before this state, and it: the same number is the same state."""
         self.register = Documents(database)
-        self.texts = Texts(database, segments, hidden)
+        self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
         self.vectors = Vectors(segments, self.texts)
         self.graph = Links(segments, self.texts)

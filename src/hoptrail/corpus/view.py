@@ -7,10 +7,10 @@ What was made from several documents (a summary, say) is hidden with any of them
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import lru_cache
 
 import apsw
@@ -18,11 +18,12 @@ import numpy as np
 
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
+from hoptrail.corpus.rows import said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
-from hoptrail.text.statements import date_of
-from hoptrail.types import Kind, Unit
+from hoptrail.text.statements import date_above
+from hoptrail.types import BlockKind, Kind, Unit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})
@@ -50,7 +51,7 @@ def checked_date(text: str) -> str:
     """Raises: UsageError: it is no ISO date."""
     if _DATE.fullmatch(text):
         try:
-            date.fromisoformat(f"{text}-01-01"[:10])
+            dt.date.fromisoformat(f"{text}-01-01"[:10])
         except ValueError:
             pass
         else:
@@ -171,18 +172,17 @@ def _seen_parts(as_of: str, database: Database) -> dict[int, _Runs]:
 
 def _dated(database: Database) -> Iterator[tuple[int, int, int, str]]:
     """Every block with its document, start, end and date, in order; a document without blocks as one."""
-    dated = lru_cache(maxsize=1 << 16)(date_of)
-    for document, title, said, length, packed in database.each(
-        "SELECT d.number, d.title, d.date, length(d.text), b.packed FROM documents d "
+    above = lru_cache(maxsize=1 << 16)(date_above)
+    for document, title, date, origin, length, packed in database.each(
+        "SELECT d.number, d.title, d.date, d.date_from, length(d.text), b.packed FROM documents d "
         "LEFT JOIN blocks b ON b.document = d.number ORDER BY d.number, b.start"
     ):
+        said = said_date(date, origin)
         for block in unpack(packed or ""):
-            above = replace(
-                block, start=0, end=0, cells=(), place="", lead=""
-            )  # what its date depends on, to be known again
-            yield document, block.start, block.end, dated(above, title)
+            known = block.date or ("" if block.kind is BlockKind.QUOTE else said)
+            yield document, block.start, block.end, known or above(block.path, title)
         if packed is None:
-            yield document, 0, length, said or dated(None, title)
+            yield document, 0, length, said or above((), title)
 
 
 def _partly_seen(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hoptrail.corpus.rows import said_date
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
@@ -102,7 +103,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                     *(document.id, document.title, span.start, span.end, document.slice(span), unit.id),
                     path=block.path if block else (),
                     place=block.place if block else "",
-                    date=date_of(block, document.title),
+                    date=date_of(block, document.title) or said_date(document.date, document.date_from),
                     source=next(iter(document.sources), ""),
                     kind=unit.kind,
                     hop=position,

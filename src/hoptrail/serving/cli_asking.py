@@ -17,6 +17,7 @@ from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     FAILED,
     AsJson,
+    AsOf,
     IndexFolder,
     LanguageName,
     RecipeName,
@@ -40,6 +41,7 @@ def ask(
     folder: IndexFolder = ...,  # type: ignore[assignment]
     recipe: RecipeName = None,
     language: LanguageName = None,
+    as_of: AsOf = "",
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
@@ -48,9 +50,9 @@ def ask(
     if question is None:
         if as_json:
             raise UsageError("--json answers one question: give it.")
-        _dialogue(index, recipe, language)
+        _dialogue(index, recipe, language, as_of)
         return
-    answer = index.ask(question, recipe, language)
+    answer = index.ask(question, recipe, language, as_of=as_of)
     say_unfinished(index)
     if as_json:
         print_json(contract.answer_json(answer))
@@ -60,18 +62,20 @@ def ask(
         raise typer.Exit(FAILED)
 
 
-def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
+def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
     """Answers line after line. What points back is completed from the answer before; a question that is refused ends nothing."""
     from hoptrail.language.following import stand_alone
 
-    index.recipe(recipe, language)  # what is wrong with the index or the recipe is said before anything is asked
+    index.recipe(
+        recipe, language, view=index.view(as_of)
+    )  # what is wrong with the index or the recipe is said before anything is asked
     before: Answer | None = None
     for line in _lines():
         try:
             asked = stand_alone(line, before, index.language(language))
             if asked != line:
                 console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
-            before = index.ask(asked, recipe, language)
+            before = index.ask(asked, recipe, language, as_of=as_of)
         except UsageError as error:
             console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
         else:

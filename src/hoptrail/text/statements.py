@@ -68,8 +68,12 @@ class Said:
 
 def date_of(block: Block | None, title: str) -> str:
     """The ISO date that holds for what stands in a block of a document of this title (None: plain text)."""
-    path, date = (block.path, block.date) if block else ((), "")
-    return date or find_date(" ".join((*path[::-1], title)))
+    return block.date or date_above(block.path, title) if block else date_above((), title)
+
+
+def date_above(path: tuple[str, ...], title: str) -> str:
+    """The date in the innermost of some headings that has one, else in the title."""
+    return find_date(" ".join((*path[::-1], title)))
 
 
 def unit_date(unit: Unit) -> str:

@@ -68,6 +68,7 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("GET", "/v1/models"): {},
     ("GET", "/v1/models/{name}"): {},
     ("POST", "/v1/chat/completions"): {"json": {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}},
+    ("POST", "/v1/responses"): {"json": {"model": "trail", "input": QUESTION}},
     ("POST", "/mcp"): {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 }
 """A request to each route that would do something, if it were allowed."""

@@ -26,6 +26,7 @@ from hoptrail.serving.server.openai_shapes import (
     unsupported,
     written,
 )
+from hoptrail.serving.server.wire import AsOf
 
 _QUOTED = ("title", "heading_path", "place", "date", "replaced", "start", "end")
 _UNUSED = (
@@ -59,10 +60,13 @@ class Item(OpenRequest):
 
 
 class ResponseRequest(OpenRequest):
-    """The last message of the user in `input` is the question; nothing before it is looked at. The model is a recipe."""
+    """The last message of the user in `input` is the question; nothing before it is looked at. The model is a recipe.
+    `as_of` is ours.
+    """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     input: str | Annotated[list[Item], Field(min_length=1, max_length=1000)]
+    as_of: AsOf | None = None
     stream: bool | None = None
     metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
     tools: list[Any] | None = None

@@ -59,7 +59,7 @@ async def _answered(
     wanted: ChatRequest | ResponseRequest,
     shape: Completion | ResponseInMaking,
 ) -> Response:
-    asked = Question(question=wanted.question, recipe=wanted.model)
+    asked = Question(question=wanted.question, recipe=wanted.model, as_of=wanted.as_of)
     workspace, metrics = here.workspace, served.metrics
     if not workspace.is_empty and wanted.model not in await asyncio.to_thread(_served, workspace):
         raise _unknown()

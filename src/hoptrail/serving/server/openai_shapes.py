@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.contract import Json, abstention
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.wire import AsOf
 
 DONE = "data: [DONE]\n\n"
 """Ends a stream."""
@@ -53,10 +54,11 @@ class StreamOptions(OpenRequest):
 
 
 class ChatRequest(OpenRequest):
-    """The last message of the user is the question; nothing before it is looked at. The model is a recipe."""
+    """The last message of the user is the question; nothing before it is looked at. The model is a recipe. `as_of` is ours."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    as_of: AsOf | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None

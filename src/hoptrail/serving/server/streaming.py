@@ -63,7 +63,7 @@ def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tel
     """
     question = question_of(asked)
     language = workspace.language(asked.language)
-    plain = workspace.recipe(asked.recipe, language)
+    plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "")
 
     def work(patience: Patience) -> Answer:
         narrator = Narrator(plain.corpus, tell, metrics)

@@ -25,12 +25,22 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+AsOf = Annotated[
+    str,
+    Field(
+        max_length=10,
+        description="Ask the past: what is dated later than this day, month or year (2024-03-05, 2024-03, 2024) does not count.",
+    ),
+]
+
+
 class Question(_Request):
     """`recipe` and `language` are those of the settings where they are not given."""
 
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
     recipe: Name | None = None
     language: Name | None = None
+    as_of: AsOf | None = None
 
 
 class Search(_Request):
@@ -39,6 +49,7 @@ class Search(_Request):
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
     recipe: Name | None = None
     limit: Annotated[int, Field(ge=1, le=1000)] | None = None
+    as_of: AsOf | None = None
 
 
 class Text(_Request):
