@@ -165,7 +165,7 @@ def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
     """
     if parsed.date:
         return replace(parsed, blocks=tuple(_block_of(block, parsed.date) for block in parsed.blocks))
-    end = next((block.start for block in parsed.blocks if _dates_a_part(block)), len(parsed.text))
+    end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
     lines = [line for line in parsed.text[: min(end, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     found = ((date, place) for text, place in places if (date := find_date(text)))
@@ -173,8 +173,10 @@ def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
     return replace(parsed, date=date, date_from=place)
 
 
-def _dates_a_part(block: Block) -> bool:
-    return block.kind is BlockKind.ROW or (block.kind is BlockKind.HEADING and block.level > 1 and bool(block.date))
+def _dates_a_part(block: Block, text: str) -> bool:
+    if block.kind is BlockKind.HEADING and block.level > 1:
+        return bool(find_date(text[block.start : block.end]))
+    return block.kind is BlockKind.ROW
 
 
 def _block_of(block: Block, date: str) -> Block:
