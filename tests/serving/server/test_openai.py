@@ -18,10 +18,10 @@ from openai import OpenAI
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.answer_text import CITED, harmless, text_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.openai_shapes import CITED, harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app

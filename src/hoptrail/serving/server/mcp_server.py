@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.serving import contract
+from hoptrail.serving.answer_text import text_of
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
-from hoptrail.serving.server.openai_shapes import text_of
 from hoptrail.serving.server.refusals import as_refusal, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
 from hoptrail.serving.server.workspaces import Workspace

@@ -1,6 +1,6 @@
 """Open Responses, as far as it is spoken here: what a request may hold, and an answer as one message, whole or as events.
 
-The text is that of the chat API (`openai_shapes`). Every citation is an annotation of it, with the exact place and the quotation
+The text is that of the chat API (`answer_text`). Every citation is an annotation of it, with the exact place and the quotation
 in the field `hoptrail`. Nothing is stored: a response cannot be fetched, or gone on from, later.
 """
 
@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from hoptrail.serving.answer_text import written
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.openai_shapes import (
     DONE,
@@ -24,7 +25,6 @@ from hoptrail.serving.server.openai_shapes import (
     details_of,
     question_in,
     unsupported,
-    written,
 )
 from hoptrail.serving.server.wire import AsOf
 

@@ -1,13 +1,8 @@
-"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words.
-
-A chat window shows the text of an answer as Markdown. What comes from documents is written so that it stays text there: no
-link, image or markup of a document is rendered, and citation numbers are ours alone.
-"""
+"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words."""
 
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.contract import Json, abstention
+from hoptrail.serving.answer_text import citations_of, text_of
+from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import AsOf
 
@@ -25,12 +21,6 @@ DONE = "data: [DONE]\n\n"
 """Ends a stream."""
 TEXTS = frozenset({"text", "input_text"})
 """What both of the APIs call a part of a message that is text."""
-
-CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text")
-"""What is told of a citation."""
-
-_MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
-"""What Markdown could take for markup, a link or an address."""
 
 
 class OpenRequest(BaseModel):
@@ -114,66 +104,6 @@ def unsupported(what: str) -> Refusal:
 def model_json(name: str) -> Json:
     """Recipes were not created at any time: 0."""
     return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An answer as text, and what it quotes: each with where in the text its number stands (the line of a closest one ends)."""
-
-    text: str
-    quoted: tuple[tuple[int, Json], ...]
-
-
-def written(answer: Json) -> Written:
-    """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
-
-    `answer` is as `contract.answer_json` gives it.
-    """
-    if answer["answer"] is None and answer["closest"]:
-        return _unsettled(abstention(answer), answer["closest"])
-    head = abstention(answer) if answer["answer"] is None else harmless(answer["answer"])
-    citations = citations_of(answer)
-    head += " " * bool(citations)
-    quoted: list[tuple[int, Json]] = []
-    for one in citations:
-        quoted.append((len(head), one))
-        head += f"[{one['number']}]"
-    lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['text'])}”" for one in citations]
-    return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quoted))
-
-
-def text_of(answer: Json) -> str:
-    return written(answer).text
-
-
-def _unsettled(text: str, closest: Sequence[Json]) -> Written:
-    quoted: list[tuple[int, Json]] = []
-    text += "\n"
-    for one in closest:
-        text += f"\n- {_about(one)}: “{harmless(one['text'])}”"
-        quoted.append((len(text), one))
-    return Written(text, tuple(quoted))
-
-
-def _about(statement: Json) -> str:
-    """The title of a statement's document, its date where it has one, and whether a later one replaces it."""
-    told = filter(None, (statement["date"], "replaced" if statement.get("replaced") else ""))
-    return harmless(f"{statement['title']} ({', '.join(told)})".removesuffix(" ()"))
-
-
-def citations_of(answer: Json) -> list[Json]:
-    """The cited spans of an answer, each once, numbered from 1 as in its text."""
-    spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
-    return [
-        {"number": number, **{name: item[name] for name in CITED}}
-        for number, item in enumerate(spans.values(), start=1)
-    ]
-
-
-def harmless(text: str) -> str:
-    """One line of Markdown that reads as `text` and renders as nothing else."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return _MARKUP.sub(r"\\\g<0>", " ".join(printable.split()))
 
 
 @dataclass(slots=True)
