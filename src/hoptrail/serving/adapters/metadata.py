@@ -15,8 +15,8 @@ from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 def metadata_of(ranking: Ranking, index: Index) -> list[Json]:
     """Where the text of each hit stands, what it is and how it was found, as JSON.
 
-    `document`, `start` and `end` are its first source; `sources` are all, which of passages and sentences is the same. `source` is
-    the file, `date` the latest date that holds for something in it.
+    `document`, `start` and `end` are its first source; `sources` are all, which of passages and sentences is the same. `source`
+    is the file, `date` the latest date that holds for something in it.
     """
     files = index.corpus().sources({hit.unit.document for hit in ranking}) if ranking else {}
     return [_of_hit(hit, files.get(hit.unit.document, "")) for hit in ranking]
