@@ -10,7 +10,7 @@ from hoptrail.language.closeness import Close, asked_words, close_statements
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
-from hoptrail.text.words import content_stems, words
+from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
@@ -182,7 +182,7 @@ def _part(text: str, asked: frozenset[str]) -> int:
     """Where the LONGEST characters of a text begin that say most of the words asked; 0 where all of it is shown."""
     if len(text) <= LONGEST:
         return 0
-    found = words(text)
+    found = terms(text)
     starts = [word.start for word in found if word.start <= len(text) - LONGEST]
     met = [(word.start, word.end, word.stem) for word in found if word.stem in asked]
 
