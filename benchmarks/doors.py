@@ -1,10 +1,12 @@
 """What each door adds to a question: the server's addresses, agents, adapters, views, beside the same from Python.
 
-    python -m benchmarks.doors [--rounds N] [--out FILE.json]
+    python -m benchmarks.doors [--rounds N] [--documents N] [--out FILE.json]
 
 One index (the sample corpus), one server of its own process, one question. All doors take turns, round by round, so that other
 work on the machine hits all; `ratio` is of medians to that of Python in the same run, `adds` their difference in milliseconds.
 Connections are kept open, as clients keep them. Asking is by `hybrid`, searching by `bm25`, both without a language model.
+Then what views cost over `--documents` made documents of three sections, a third of which have a date: the milliseconds until the
+first hit of a view that is new (`first`), and of a search by `bm25` afterwards, in turns with the same without a view.
 """
 
 from __future__ import annotations
@@ -19,16 +21,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+from benchmarks.made_corpora import WordHashes
 
 from hoptrail import Index, Settings
+from hoptrail.retrieval.units.keyword import keyword_search
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Which river flows through the town where Ilse Marrow was born?"
 LABELS = ("all=*",)
+WORDS = ("harbour", "ferry", "lamp", "rope", "mill", "bridge", "choir", "museum", "pump", "slip")
 PATIENCE = 60.0
 ASKING, SEARCHING = "Index.ask", "Index.search"
 """What doors are compared with."""
@@ -115,6 +121,40 @@ def _adapters(index: Index) -> dict[str, tuple[str, Door]]:
     }
 
 
+def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
+    """What it costs to ask the past, or with labels, over made documents."""
+    index = Index(folder / "views", Settings(labels=("half=*/notes/[0-4]/*",)))
+    index.encoder = WordHashes()
+    index.add(made_notes(folder / "notes", documents), ["bm25"])
+    plain = index.corpus()
+    lines = []
+    for name, view in (("as_of 2012", index.view("2012")), ("label of half", index.view(labels=["half"]))):
+        started = time.perf_counter()
+        seen = index.corpus(view)
+        keyword_search(seen, WORDS[0], 10)
+        first = 1000 * (time.perf_counter() - started)
+        pair: dict[str, tuple[str, Door]] = {
+            one: ("", partial(keyword_search, corpus, WORDS[0], 10)) for one, corpus in (("plain", plain), (name, seen))
+        }
+        medians = {one: statistics.median(taken) for one, taken in measured(pair, rounds).items()}
+        ratio = round(medians[name] / medians["plain"], 2)
+        lines.append({"view": name, "documents": documents, "first": round(first, 1), "ratio": ratio})
+    return lines
+
+
+def made_notes(folder: Path, documents: int) -> Path:
+    for number in range(documents):
+        said = [
+            f"The {WORDS[(number + part) % 10]} is {WORDS[(number * 7 + part) % 10]} {number}." for part in range(3)
+        ]
+        parts = ("", f"## {2000 + number % 26}-05-01\n\n", "## More\n\n")
+        text = "\n\n".join(f"{head}{one}" for head, one in zip(parts, said, strict=True))
+        file = folder / f"{number % 10}" / f"{number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# Note {number}\n\n{text}\n", encoding="utf-8")
+    return folder
+
+
 def measured(opened: dict[str, tuple[str, Door]], rounds: int) -> dict[str, list[float]]:
     """Milliseconds of each door in each round, after one that is not counted."""
     times: dict[str, list[float]] = {name: [] for name in opened}
@@ -130,6 +170,7 @@ def measured(opened: dict[str, tuple[str, Door]], rounds: int) -> dict[str, list
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--documents", type=int, default=5000)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -138,6 +179,7 @@ def main() -> None:
         with serving(index.folder) as client:
             opened = doors(index, client)
             times = measured(opened, chosen.rounds)
+        seen = views(Path(folder), chosen.documents, chosen.rounds)
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     rows = [
         {
@@ -153,8 +195,14 @@ def main() -> None:
         print(
             f"{row['door']:28} {row['milliseconds']:8} ms  adds {row['adds']:7} ms  ratio {row['ratio']:5}  of {row['beside']}"
         )
+    for line in seen:
+        print(
+            f"{line['view']:28} of {line['documents']} documents: first {line['first']} ms, then ratio {line['ratio']}"
+        )
     if chosen.out:
-        chosen.out.write_text(json.dumps({"rounds": chosen.rounds, "doors": rows}, indent=1) + "\n", encoding="utf-8")
+        chosen.out.write_text(
+            json.dumps({"rounds": chosen.rounds, "doors": rows, "views": seen}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

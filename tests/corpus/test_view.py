@@ -98,9 +98,9 @@ def test_every_query_object_leaves_it_out(whole: Index, alone: Index) -> None:
     assert not list(seen.extractions(hidden))
     assert seen.keywords.frequencies(Kind.PASSAGE, ["zanzibar"]).tolist() == [0]
     assert seen.keywords.counts(Kind.PASSAGE) == alone.corpus().snapshot.keywords.counts(Kind.PASSAGE)
-    for kind in seen.names.kinds():
-        names = seen.names.of(kind)
-        assert not [key for key in names if b"zanzibar" in key or b"vault" in key]
+    for name in seen.names.kinds():
+        keys = seen.names.of(name)
+        assert not [key for key in keys if b"zanzibar" in key or b"vault" in key]
 
 
 def test_views_follow_commits_and_are_let_go(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ answer = HoptrailTool(index=Index("my-index")).invoke("Who designed the Tallow B
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hoptrail.index import Index
 from hoptrail.serving.adapters.metadata import metadata_of, told
 from hoptrail.serving.contract import Json
@@ -72,7 +74,7 @@ class HoptrailTool(BaseTool):
         "Where nothing is settled it says so, with the closest statements."
     )
     args_schema: type[BaseModel] = Asked
-    response_format: str = "content_and_artifact"
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     index: Index
     recipe: str | None = None
 
