@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ The club meets on Mondays.
 
 The deposit is 20 euros.
 
-## 2025-02-01
+## Fire of 2025-02-01
 
 The deposit is 35 euros.
 """
@@ -130,6 +131,18 @@ def test_a_document_read_in_two_places_has_the_labels_of_both_and_shows_one_plac
         assert [f"/{label}/" in source for source in entry.sources] == [True]
 
 
+def test_an_upload_has_a_label_by_its_name_wherever_the_index_lies(tmp_path: Path) -> None:
+    uploads = tmp_path / "public" / "index" / "uploads" / f"n{'0' * 20}.jsonl"
+    uploads.parent.mkdir(parents=True)
+    lines = [{"id": name, "title": name, "text": f"It is about {name}."} for name in ("news.txt", "private.txt")]
+    uploads.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    index = Index(tmp_path / "index", Settings(labels=(*LABELS, "uploaded=#news*")))
+    index.encoder = HashingEncoder()
+    index.add(uploads, ["bm25"])
+    found = {label: index.search("about", "bm25", labels=[label]) for label in ("public", "uploaded")}
+    assert [[hit.unit.title for hit in hits] for hits in found.values()] == [[], ["news.txt"]]
+
+
 # --- dates
 
 
@@ -170,8 +183,8 @@ def test_what_was_said_later_is_not_seen_and_what_has_no_date_is(tmp_path: Path)
         "2023": {"cash", "Mondays"},
         "2024-03-04": {"cash", "Mondays"},
         "2024-03": {"cash", "Mondays", "20 euros"},
-        "2025-12-31": {"cash", "Mondays", "20 euros", "35 euros"},
-        "2026": {"cash", "Mondays", "20 euros", "35 euros", "50 euros"},
+        "2025-12-31": {"cash", "Mondays", "20 euros", "Fire", "35 euros"},
+        "2026": {"cash", "Mondays", "20 euros", "Fire", "35 euros", "50 euros"},
     }
     texts: dict[str, Document] = {document.id: document for document in index.corpus().snapshot.documents()}
     for as_of, expected in said.items():

@@ -8,22 +8,25 @@ What was made from several documents (a summary, say) is hidden with any of them
 from __future__ import annotations
 
 import datetime as dt
+import fnmatch
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 
 import apsw
 import numpy as np
 
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
+from hoptrail.corpus.places import UPLOADED
 from hoptrail.corpus.rows import said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
 from hoptrail.text.statements import date_above
-from hoptrail.types import BlockKind, Kind, Unit
+from hoptrail.types import Block, BlockKind, Kind, Unit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})
@@ -69,9 +72,11 @@ def is_later(one: str, than: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Numbers of documents and of units that are not seen, and of units of which a part is seen: where it is in the document."""
+    """What is not seen: `sources`, and numbers of documents and units; and of units that are seen in part, where in the document
+    the part is.
+    """
 
-    view: View = EVERYTHING
+    sources: Collection[str] = ()
     documents: Numbers = field(default_factory=lambda: NONE)
     units: Numbers = field(default_factory=lambda: NONE)
     cut: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -81,9 +86,8 @@ class Hidden:
         for name, numbers in (("hidden_documents", self.documents), ("hidden_units", self.units)):
             database.run(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
             database.run_each(f"INSERT INTO {name} (number) VALUES (?)", ((number,) for number in numbers.tolist()))
-        database.run("CREATE TEMP TABLE seen_sources (pattern TEXT NOT NULL)")
-        patterns = ("*",) if self.view.sources is None else self.view.sources
-        database.run_each("INSERT INTO seen_sources (pattern) VALUES (?)", ((pattern,) for pattern in patterns))
+        database.run("CREATE TEMP TABLE hidden_sources (source TEXT PRIMARY KEY) WITHOUT ROWID")
+        database.run_each("INSERT INTO hidden_sources (source) VALUES (?)", ((source,) for source in self.sources))
         for table, seen in _SEEN.items():
             database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {seen}")
 
@@ -108,12 +112,12 @@ NOTHING = Hidden()
 
 _OF_UNIT = "NOT IN (SELECT number FROM temp.hidden_units)"
 _OF_DOCUMENT = "NOT IN (SELECT number FROM temp.hidden_documents)"
-_OF_SOURCE = "EXISTS (SELECT 1 FROM temp.seen_sources s WHERE {} GLOB s.pattern)"
+_OF_SOURCE = "NOT IN (SELECT source FROM temp.hidden_sources)"
 _SEEN = {
     "documents": f"number {_OF_DOCUMENT}",
     "blocks": f"document {_OF_DOCUMENT}",
-    "sources": f"document {_OF_DOCUMENT} AND {_OF_SOURCE.format('source')}",
-    "files": f"document {_OF_DOCUMENT} AND {_OF_SOURCE.format('path')}",
+    "sources": f"document {_OF_DOCUMENT} AND source {_OF_SOURCE}",
+    "files": f"document {_OF_DOCUMENT} AND path {_OF_SOURCE}",
     "units": f"number {_OF_UNIT}",
     "further_sources": f"unit {_OF_UNIT}",
     "extractions": f"unit {_OF_UNIT}",
@@ -126,21 +130,32 @@ _Runs = list[tuple[int, int]]
 
 def hidden_by(view: View, database: Database) -> Hidden:
     """What a view leaves out of the state that a connection reads."""
-    documents = _unfitting(view.sources, database) if view.sources is not None else NONE
+    sources, documents = ([], NONE) if view.sources is None else _unfitting(view.sources, database)
     parts = _seen_parts(view.as_of, database) if view.as_of else {}
     gone = np.union1d(documents, numbers_of([document for document, seen in parts.items() if not seen]))
     units, cut = _partly_seen({document: seen for document, seen in parts.items() if seen}, database)
     every = np.union1d(units, _units_from(gone, database))
-    return Hidden(view, numbers_of(gone), numbers_of(every), cut)
+    return Hidden(sources, numbers_of(gone), numbers_of(every), cut)
 
 
-def _unfitting(patterns: Collection[str], database: Database) -> Numbers:
-    """The documents without a source that one of the patterns fits."""
-    fits = " OR ".join(["source GLOB ?"] * len(patterns)) or "0"
-    found = database.rows(
-        f"SELECT number FROM documents WHERE number NOT IN (SELECT document FROM sources WHERE {fits})", *patterns
-    )
-    return numbers_of([number for (number,) in found])
+def _unfitting(patterns: Collection[str], database: Database) -> tuple[list[str], Numbers]:
+    """The sources that none of the patterns fits, and the documents that have no other."""
+    fits = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
+    hidden: list[str] = []
+    seen: set[int] = set()
+    for source, document in database.each("SELECT source, document FROM sources"):
+        if fits.match(_as_labelled(source)):
+            seen.add(document)
+        else:
+            hidden.append(source)
+    every = database.rows("SELECT number FROM documents ORDER BY number")
+    return hidden, numbers_of([number for (number,) in every if number not in seen])
+
+
+def _as_labelled(source: str) -> str:
+    """What patterns are compared with: of an upload, which lies wherever the index does, `#` and its name."""
+    uploaded = UPLOADED.fullmatch(source)
+    return f"#{uploaded['name']}" if uploaded else source
 
 
 def _units_from(documents: Numbers, database: Database) -> Numbers:
@@ -171,18 +186,26 @@ def _seen_parts(as_of: str, database: Database) -> dict[int, _Runs]:
 
 
 def _dated(database: Database) -> Iterator[tuple[int, int, int, str]]:
-    """Every block with its document, start, end and date, in order; a document without blocks as one."""
-    above = lru_cache(maxsize=1 << 16)(date_above)
-    for document, title, date, origin, length, packed in database.each(
+    """Every block with its document, start, end and date; a document without blocks as one."""
+    rows = database.each(
         "SELECT d.number, d.title, d.date, d.date_from, length(d.text), b.packed FROM documents d "
         "LEFT JOIN blocks b ON b.document = d.number ORDER BY d.number, b.start"
-    ):
+    )
+    above = lru_cache(maxsize=1 << 16)(date_above)
+    for (document, title, date, origin, length), found in groupby(rows, key=lambda row: row[:5]):
         said = said_date(date, origin)
-        for block in unpack(packed or ""):
-            known = block.date or ("" if block.kind is BlockKind.QUOTE else said)
-            yield document, block.start, block.end, known or above(block.path, title)
-        if packed is None:
+        blocks = [block for *_, packed in found for block in unpack(packed or "")]
+        if not blocks:
             yield document, 0, length, said or above((), title)
+        below: Block | None = None
+        dates: list[str] = []
+        for block in reversed(blocks):
+            own = block.date or ("" if block.kind is BlockKind.QUOTE else said) or above(block.path, title)
+            heads = block.kind is BlockKind.HEADING and below is not None and len(below.path) > len(block.path)
+            dates.append(dates[-1] if heads else own)  # a heading is as old as what stands under it
+            below = block
+        for block, own in zip(blocks, reversed(dates), strict=True):
+            yield document, block.start, block.end, own
 
 
 def _partly_seen(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:

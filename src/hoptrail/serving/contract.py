@@ -7,7 +7,7 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.corpus.places import UPLOADS
+from hoptrail.corpus.places import UPLOADED
 from hoptrail.text.statements import unit_date
 from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
@@ -132,7 +131,7 @@ def statement_json(statement: Statement) -> Json:
 
 def file_name(source: str) -> str:
     """The name of the file that something was read from, without its folder; with the line where it is a file of lines."""
-    if uploaded := _UPLOADED.fullmatch(source):
+    if uploaded := UPLOADED.fullmatch(source):
         return uploaded["name"]
     if found := _LINE.fullmatch(source):
         return f"{PurePath(found['path']).name}#{found['line']}"
@@ -140,7 +139,7 @@ def file_name(source: str) -> str:
 
 
 def is_upload(source: str) -> bool:
-    return _UPLOADED.fullmatch(source) is not None
+    return UPLOADED.fullmatch(source) is not None
 
 
 def _cited_json(cited: Cited, text: str) -> Json:
