@@ -8,7 +8,9 @@ from hoptrail import Index
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 HOP = Hop("Who built it?", "Who built the bridge?", (), "Orla Finch", Verdict.ANSWERED)
-CITED = Evidence("d", "The <Bridge>", 0, 30, "It was built by orla finch & son.", "u", Kind.PASSAGE, 0, "line 3")
+CITED = Evidence(
+    *("d", "The <Bridge>", 0, 30, "It was built by orla finch & son.", "u"), place="line 3", kind=Kind.PASSAGE, hop=0
+)
 ANSWER = Answer("Who built it?", "Orla Finch", "trail", "offline", (CITED,), Trail((HOP,)), confidence=0.9)
 
 
@@ -21,7 +23,7 @@ def test_an_answer_is_a_line_and_in_a_notebook_its_trail() -> None:
 
 
 def test_what_is_not_settled_shows_the_closest() -> None:
-    closest = Statement("d", "Fees", 0, 5, "It <i>costs</i> 3.", "It <i>costs</i> 3.", "u")
+    closest = Statement("d", "Fees", 0, 5, "It <i>costs</i> 3.", "u", said="It <i>costs</i> 3.")
     answer = Answer("What?", None, "trail", "offline", kind=AnswerKind.NONE, closest=(closest,))
     assert repr(answer) == "<Answer not settled, 0 hops, 0 citations>"
     assert "<li>It &lt;i&gt;costs&lt;/i&gt; 3. <em>Fees</em></li>" in answer._repr_html_()

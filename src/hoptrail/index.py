@@ -5,7 +5,7 @@ What searching does not need is imported where it is used, so that a search by i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.sharing import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import IndexDamaged, UsageError
 from hoptrail.executing.executor import HERE, Executor
+from hoptrail.labels import patterns_of
 from hoptrail.language.late import OpenedLate
 from hoptrail.models.encoder import Encoder
 from hoptrail.notebook import documents_html
@@ -172,9 +174,14 @@ class Index:
             return writer.clean()
 
     def recipe(
-        self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
+        self,
+        name: str | None = None,
+        language: Language | str | None = None,
+        limit: int | None = None,
+        view: View = EVERYTHING,
     ) -> Recipe:
-        """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`.
+        """A recipe over the index as it is now, as far as it is seen; hold on to it to ask many questions. `limit` replaces its
+        setting `k`.
 
         Raises:
             UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
@@ -185,7 +192,7 @@ class Index:
         own = self._given.recipes if self._given else None
         name = name or (self._given.recipe if self._given else DEFAULT)
         needed = needed_structures([name], own)
-        corpus = self.corpus()
+        corpus = self.corpus(view)
         missing = sorted(needed - set(corpus.snapshot.head.structures))
         if missing:
             raise UsageError(
@@ -196,13 +203,13 @@ class Index:
             language = self.language(language)
         return open_recipe(name, corpus, language, own, limit)
 
-    def corpus(self) -> Corpus:
-        """What recipes search: the last committed state, as long as it is held on to.
+    def corpus(self, view: View = EVERYTHING) -> Corpus:
+        """What recipes search: the last committed state, as far as it is seen, as long as it is held on to.
 
         Raises:
             IndexUnavailable: there is no index here.
         """
-        lease = self._shared.lease()
+        lease = self._shared.seen(view).lease()
         structures = self._given.structures if self._given else None
         return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
 
@@ -220,20 +227,45 @@ class Index:
             name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
         )
 
-    def ask(self, question: str, recipe: str | None = None, language: Language | str | None = None) -> Answer:
-        """Answer a question, or abstain, with evidence and trail.
+    def ask(
+        self,
+        question: str,
+        recipe: str | None = None,
+        language: Language | str | None = None,
+        *,
+        as_of: str = "",
+        labels: Collection[str] | None = None,
+    ) -> Answer:
+        """Answer a question, or abstain, with evidence and trail: from what was said by the date `as_of` (`2024`, `2024-03` or
+        `2024-03-05`), and by documents that have one of `labels`, where these are given.
 
         Raises:
-            UsageError: the question is empty or far too long.
+            UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
         """
         question = checked_question(question)
-        return self.recipe(recipe, language).answer(question)
+        return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
 
-    def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
-        """Retrieval only: what the recipe finds for a question, best first, at most `limit`."""
+    def search(
+        self,
+        question: str,
+        recipe: str | None = None,
+        limit: int | None = None,
+        *,
+        as_of: str = "",
+        labels: Collection[str] | None = None,
+    ) -> Ranking:
+        """Retrieval only: what the recipe finds for a question, best first, at most `limit`; `as_of`, `labels`: as for `ask`."""
         question = checked_question(question)
         language = OpenedLate(self.language)
-        return self.recipe(recipe, language, limit).retrieve(question)
+        return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
+
+    def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
+        """What is seen by a date, and of documents that have one of some labels (None: all).
+
+        Raises:
+            UsageError: it is no date, or there is no such label.
+        """
+        return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
 
     def contents(self) -> Contents:
         """What is in the index."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hoptrail.documents.reading import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.opening import check_language
@@ -38,13 +39,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults.
-    With `sync`, indexing a folder forgets the documents whose files are no longer in it.
+    With `sync`, indexing a folder forgets the documents whose files are no longer in it. `labels` say `NAME=PATTERN` each: which
+    documents have a label, by where they were read (`*` is any text). Keys of a server may be limited to labels.
     """
 
     encoder: str = "minilm"
     recipe: str = DEFAULT
     language: str = "offline"
     sync: bool = False
+    labels: tuple[str, ...] = ()
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)
@@ -59,6 +62,7 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
     "chat.prompts": check_prompts,
+    "labels": check_label,
 }
 """Settings that name something, and who refuses what is no name of it, or cannot be used."""
 

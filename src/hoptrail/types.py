@@ -77,11 +77,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Characters `start` to `end` (exclusive, code points) of one document's stored text."""
+    """Characters `start` to `end` (exclusive, code points) of a document's text; `replaced`: it says what a later replaces."""
 
     document: str
     start: int
     end: int
+    replaced: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.end:
@@ -298,11 +299,10 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """A cited span: `text` is what stands at `start` to `end` of the document, character for character.
-
-    `unit` and `kind` name the unit it was found through; `hop` is the index of the trail's hop that used it. `place` says where
-    it begins in the document's file (`page 3`).
+class Cited:
+    """A piece of a document: `text` is what stands at `start` to `end`, character for character; `unit` is what it was found
+    through. `path` are the headings it stands under, `place` where it begins in the file (`page 3`), `date` the ISO date of it,
+    `source` where the document was read from.
     """
 
     document: str
@@ -310,30 +310,29 @@ class Evidence:
     start: int
     end: int
     text: str
-    unit: str
-    kind: Kind
-    hop: int
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence, list item or table row that is shown as evidence: `text` is what stands at `start` to `end` of the document,
-    `said` how it reads (a row as `header: value`, an item after the sentence that introduces its list).
-
-    `path` are the headings it stands under, `place` where it is in the file, `date` the ISO date that holds for it.
-    """
-
-    document: str
-    title: str
-    start: int
-    end: int
-    text: str
-    said: str
     unit: str
     path: tuple[str, ...] = ()
     place: str = ""
     date: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Cited):
+    """What a hop of the trail, by its index, rests on; `kind` is its unit's. `replaced`: what it says, a later one replaces."""
+
+    kind: Kind
+    hop: int
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Cited):
+    """A sentence, list item or table row that comes close; `said` is how it reads (a row as `header: value`, an item after the
+    sentence that introduces its list).
+    """
+
+    said: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ UNKNOWN = Question("q", "Who earns what?", (), "unanswerable")
 
 
 def answer(text: str | None, kind: AnswerKind = AnswerKind.SHORT, items: tuple[str, ...] = (), *closest: str) -> Answer:
-    statements = tuple(Statement("d", "t", 0, len(one), one, one, "u") for one in closest)
+    statements = tuple(Statement("d", "t", 0, len(one), one, "u", said=one) for one in closest)
     return Answer("q", text, "trail", "offline", kind=kind, items=items, closest=statements)
 
 

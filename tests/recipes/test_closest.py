@@ -38,7 +38,7 @@ def units(pieces: list[Piece]) -> tuple[Unit, ...]:
 
 def shown(question: str, pieces: list[Piece] = PIECES) -> tuple[Statement, ...]:
     found = tuple(Hit(unit, 1.0, "test") for unit in units(pieces))
-    return closest(question, found, cast("Corpus", SimpleNamespace(encoder=HashingEncoder())))
+    return closest(question, found, cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {})))
 
 
 def test_a_date_is_the_same_however_it_is_written() -> None:
@@ -116,7 +116,7 @@ def test_where_only_summaries_were_found_what_they_were_made_from_is_shown() -> 
     document = Document("d1", "Harbour", text, (27, 62, len(text)), ("/x",))
     spans = (Span("d1", 0, 27), Span("d1", 28, 62), Span("d1", 63, len(text)))
     summary = Unit("s1", Kind.SUMMARY, "", "A harbour with a quay and ropes.", spans)
-    corpus = SimpleNamespace(encoder=HashingEncoder(), documents=lambda _ids: {"d1": document})
+    corpus = SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}, documents=lambda _ids: {"d1": document})
     statements = closest("Where do nylon ropes lie?", (Hit(summary, 1.0, "test"),), cast("Corpus", corpus))
     assert len(statements) == 3
     assert statements[0].said == "Nylon ropes lie in the long shed."
@@ -130,7 +130,7 @@ def test_no_two_statements_show_the_same_words_of_a_document() -> None:
     inside = Span(span.document, span.start + at, span.start + at + len("stern lamp"))
     sentence = Unit("s1", Kind.SENTENCE, passage.title, "stern lamp", (inside,))
     found = tuple(Hit(unit, 1.0, "test") for unit in (sentence, passage))
-    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder()))
+    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
     statements = closest("lamp on the stern, lamp on the bow, lamp on the mast", found, corpus)
     places = sorted((one.start, one.end) for one in statements)
     assert len(places) == 3

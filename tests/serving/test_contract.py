@@ -27,8 +27,8 @@ QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
 
 ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
 ANSWER += ["kind", "items", "confidence", "closest"]
-CLOSEST = ["document", "title", "heading_path", "place", "date", "start", "end", "text", "unit"]
-EVIDENCE = ["document", "title", "start", "end", "text", "unit", "kind", "hop"]
+CLOSEST = ["document", "title", "heading_path", "file", "place", "date", "start", "end", "text", "unit"]
+EVIDENCE = [*CLOSEST, "kind", "hop", "replaced"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]
 HIT = ["unit", "kind", "score", "channel", "document"]
 USAGE = ["calls", "prompt_tokens", "completion_tokens", "seconds"]
@@ -135,7 +135,7 @@ def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe
     assert list(ended.json) == ["question", "recipe", "hits"]
     assert len(ended.json["hits"]) == (0 if recipe == ClosedBook.name else 3)
     for hit in ended.json["hits"]:
-        assert list(hit) == [*HIT, "text", "sources"]
+        assert list(hit) == [*HIT, "title", "heading_path", "place", "date", "text", "sources"]
         assert all(list(source) == ["document", "start", "end"] for source in hit["sources"])
         source = hit["sources"][0]
         assert hit["document"] == source["document"]

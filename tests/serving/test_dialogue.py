@@ -65,22 +65,23 @@ def test_a_dialogue_has_no_json(hoptrail: Hoptrail, harbour: Path) -> None:
     assert hoptrail("ask", "--json", "--index", harbour).code == 2
 
 
-def shown(answer: Answer, sources: dict[str, str], *, terminal: bool) -> str:
+def shown(answer: Answer, *, terminal: bool) -> str:
     out = io.StringIO()
     Console(width=1000, file=out, force_terminal=terminal, color_system="standard" if terminal else None).print(
-        render_answer(answer, sources)
+        render_answer(answer)
     )
     return out.getvalue()
 
 
 def test_the_source_is_a_link_on_a_terminal_alone(tmp_path: Path) -> None:
-    evidence = Evidence("d1", "Fees", 0, 11, "It costs 3.", "p1", Kind.PASSAGE, 0, "page 7")
+    file = tmp_path / "fees 2026.pdf"
+    cited = ("d1", "Fees", 0, 11, "It costs 3.", "p1")
+    evidence = Evidence(*cited, place="page 7", source=str(file), kind=Kind.PASSAGE, hop=0)
     hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
     answer = Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))
-    file = tmp_path / "fees 2026.pdf"
-    on_terminal = shown(answer, {"d1": str(file)}, terminal=True)
+    on_terminal = shown(answer, terminal=True)
     assert f";{file.as_uri()}\x1b\\" in on_terminal
-    piped = shown(answer, {"d1": str(file)}, terminal=False)
+    piped = shown(answer, terminal=False)
     assert "\x1b" not in piped
     first = piped.split("hop 1")[0]
     assert first.index("Answer: 3") < first.index("It costs 3.") < first.index("page 7")

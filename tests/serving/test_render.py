@@ -73,7 +73,7 @@ def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrai
 
 
 def test_evidence_says_where_in_its_file_it_stands() -> None:
-    evidence = Evidence("d1", "Fees", 0, 9, "It costs 3.", "p1", Kind.PASSAGE, 0, "page 7")
+    evidence = Evidence("d1", "Fees", 0, 9, "It costs 3.", "p1", place="page 7", kind=Kind.PASSAGE, hop=0)
     hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(render_answer(Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))))
@@ -87,7 +87,9 @@ def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
 
 
 def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
-    rows = Statement("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "Item: Rope; Price: 12\nItem: Buoy; Price: 3", "p1")
+    rows = Statement(
+        *("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "p1"), said="Item: Rope; Price: 12\nItem: Buoy; Price: 3"
+    )
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(render_answer(Answer("What costs 5?", None, "bm25", "offline", closest=(rows,))))
     assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in re.sub(r" +\n", "\n", console.export_text())

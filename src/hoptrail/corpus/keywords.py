@@ -39,6 +39,13 @@ class Postings:
     rows: NDArray[np.int32]
     often: NDArray[np.uint16]
 
+    def counting(self, alive: NDArray[np.bool_] | None) -> Postings:
+        """Those of rows that count."""
+        if alive is None:
+            return self
+        kept = alive[self.rows]
+        return Postings(self.rows[kept], self.often[kept])
+
 
 class Keywords:
     """The keyword index of a snapshot."""
@@ -107,11 +114,13 @@ class Keywords:
             return []
         numbers = np.array([part.number for part in parts], np.int64)
         rows = self._database.rows(
-            "SELECT p.term, p.segment, p.df, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
+            "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
             "ON p.segment = c.value AND p.term = w.value",
             *(apsw.carray(numbers), apsw.carray(words)),
         )
-        return [(term, segment, df, posting(docs, tfs)) for term, segment, df, docs, tfs in rows]
+        alive = {part.number: part.alive for part in parts}
+        found = [(term, segment, posting(docs, tfs).counting(alive[segment])) for term, segment, docs, tfs in rows]
+        return [(term, segment, len(counted.rows), counted) for term, segment, counted in found]
 
 
 def posting(docs: bytes, tfs: bytes) -> Postings:

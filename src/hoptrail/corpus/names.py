@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Numbers, numbers_of, ranges
+from hoptrail.corpus.columns import NONE, Numbers, numbers_of, ranges
 from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
 
 
@@ -126,8 +126,10 @@ NO_NAMES = NameList.of(())
 class Names:
     """The names of a snapshot, by kind (what the names are of, which whoever writes them says)."""
 
-    def __init__(self, segments: Segments) -> None:
+    def __init__(self, segments: Segments, hidden: Numbers = NONE) -> None:
+        """`hidden` are units that are not seen."""
         self._segments = segments
+        self._hidden = hidden
 
     def kinds(self) -> list[str]:
         return self._segments.kinds(Family.NAMES)
@@ -138,7 +140,7 @@ class Names:
         whole = lists[0] if lists else NO_NAMES
         for other in lists[1:]:
             whole = whole.with_others(other)
-        return whole
+        return whole.without(self._hidden) if whole.touches(self._hidden) else whole
 
 
 def name_list(segment: Segment) -> NameList:

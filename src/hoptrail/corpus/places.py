@@ -14,6 +14,8 @@ JOBS = "jobs.sqlite"
 """The journal of a server's jobs."""
 UPLOADS = "uploads"
 """The folder of an index in which a server's uploads wait to be indexed."""
+UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
+"""The source of a document that was uploaded, with the name that it was uploaded under."""
 
 _OLD_INDEX = "head.lance"
 """What version 0.1 kept in the folder of an index."""

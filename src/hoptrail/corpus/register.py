@@ -20,8 +20,7 @@ from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.contents import Findings
-from hoptrail.documents.marks import FileMark
-from hoptrail.documents.reading import FILE_TIME
+from hoptrail.documents.marks import FILE_TIME, FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.executing.executor import batched

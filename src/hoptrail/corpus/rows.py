@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import apsw
 import numpy as np
@@ -11,14 +12,22 @@ import numpy as np
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.documents.blocks import pack, unpack
+from hoptrail.documents.marks import FILE_TIME
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.types import Block, Document, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
 
-UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends"
+UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from"
 
 
-def units(database: Database, numbers: Numbers) -> dict[int, Unit]:
-    """Units by number, in the order asked for; of numbers that are no more there is none."""
+def said_date(date: str, date_from: str) -> str:
+    """The date of a document, unless it is only that of its file, which says nothing of the text."""
+    return "" if date_from == FILE_TIME else date
+
+
+def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[int, Unit]:
+    """Units by number, in the order asked for; of numbers that are no more there is none. With `dated`, blocks that say no date
+    have that of their document, as those who ask want it; what is stored of them has not, since a file may be renamed.
+    """
     if not len(numbers):
         return {}
     found = database.rows(
@@ -31,11 +40,17 @@ def units(database: Database, numbers: Numbers) -> dict[int, Unit]:
         number: Unit(
             *(id_, Kind(kind), title, text),
             (Span(document, start, end), *further.get(number, ())),
-            tuple(blocks.get(number, ())),
+            tuple(_dated(blocks.get(number, ()), said_date(date, origin) if dated else "")),
             unpacked_ends(ends),
         )
-        for number, id_, kind, title, text, document, start, end, _, ends in found
+        for number, id_, kind, title, text, document, start, end, _, ends, date, origin in found
     }
+
+
+def _dated(blocks: Sequence[Block], date: str) -> Iterator[Block]:
+    """A quotation may be older than what quotes it."""
+    for block in blocks:
+        yield replace(block, date=date) if date and not block.date and block.kind is not BlockKind.QUOTE else block
 
 
 def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:

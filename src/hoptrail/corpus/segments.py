@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
@@ -85,8 +85,13 @@ class MissingFile(IndexDamaged):
 class Segments:
     """The segments of a snapshot, all opened with it."""
 
-    def __init__(self, database: Database) -> None:
-        """Raises: MissingFile, IndexDamaged: a file is not there, or is too short."""
+    def __init__(self, database: Database, masked: Callable[[Segment], Segment] | None = None) -> None:
+        """With `masked`, rows that are not seen do not count.
+
+        Raises:
+            MissingFile, IndexDamaged: a file is not there, or is too short.
+        """
+        self._masked = masked or (lambda segment: segment)
         self._folder = database.folder / ARRAYS
         self._database = database
         self._segments: dict[int, Segment] = {}
@@ -107,7 +112,8 @@ class Segments:
         ):
             known = self._segments.get(number)
             arrays = known.arrays if known else self._arrays(number)
-            self._segments[number] = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
+            segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
+            self._segments[number] = self._masked(segment)
 
     def _arrays(self, segment: int) -> dict[str, Array]:
         found = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.view import EVERYTHING, View
+
+VIEWS = 16
+"""Of one index that are kept open while nobody asks: each has what is made of it in memory for itself."""
 
 
 class _Opened:
@@ -42,10 +47,26 @@ class Lease:
 class SharedSnapshot:
     """For one index and any number of threads. What is made of a commit in memory is kept until another is read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, view: View = EVERYTHING) -> None:
         self._folder = folder
+        self._view = view
         self._turn = Lock()
         self._newest: _Opened | None = None
+        self._seen: OrderedDict[View, SharedSnapshot] = OrderedDict()
+
+    def seen(self, view: View) -> SharedSnapshot:
+        """The same index with a view; the latest of them are kept open."""
+        if view == self._view:
+            return self
+        with self._turn:
+            if view not in self._seen:
+                self._seen[view] = SharedSnapshot(self._folder, view)
+            self._seen.move_to_end(view)
+            found = self._seen[view]
+            oldest = self._seen.popitem(last=False)[1] if len(self._seen) > VIEWS else None
+        if oldest is not None:
+            oldest.move_to(self._folder, lambda: None)
+        return found
 
     def lease(self) -> Lease:
         """The last commit, to be read until the lease is given back.
@@ -59,7 +80,7 @@ class SharedSnapshot:
             ):
                 opened = self._newest = None  # whoever still reads the one before closes it
             if opened is None:
-                opened = self._newest = _Opened(Snapshot.open(self._folder))
+                opened = self._newest = _Opened(Snapshot.open(self._folder, self._view))
             opened.readers += 1
             return Lease(self, opened)
 
@@ -77,6 +98,8 @@ class SharedSnapshot:
         with self._turn:
             self._folder = folder
             before, self._newest = self._newest, None
+            for one in self._seen.values():
+                one.move_to(folder, lambda: None)
             if before is not None:
                 before.then = then
                 if not before.readers:

@@ -28,6 +28,7 @@ from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.vectors import Vectors
+from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
 from hoptrail.executing.executor import batched
 from hoptrail.language.tasks import Extraction
@@ -51,7 +52,13 @@ class Snapshot:
     """
 
     def __init__(
-        self, database: Database, segments: Segments, head: Head | None = None, *, borrowed: bool = False
+        self,
+        database: Database,
+        segments: Segments,
+        head: Head | None = None,
+        *,
+        borrowed: bool = False,
+        hidden: Hidden = NOTHING,
     ) -> None:
         """`borrowed`: it is a writer's, who closes the database."""
         self._borrowed = borrowed
@@ -61,11 +68,11 @@ class Snapshot:
         self.commit = commit_number(database)
         """How many commits came before this state, and it: the same number is the same state."""
         self.register = Documents(database)
-        self.texts = Texts(database, segments)
+        self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
         self.vectors = Vectors(segments, self.texts)
         self.graph = Links(segments, self.texts)
-        self.names = Names(segments)
+        self.names = Names(segments, hidden.units)
         self.keywords = Keywords(database, segments, self.texts)
         self.search = Searching(self.texts, self.table, self.vectors, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
@@ -80,8 +87,8 @@ class Snapshot:
             return False
 
     @classmethod
-    def open(cls, where: Path) -> Self:
-        """The last commit of the index in a folder.
+    def open(cls, where: Path, view: View = EVERYTHING) -> Self:
+        """The last commit of the index in a folder, as far as it is seen.
 
         Raises:
             IndexUnavailable: there is none.
@@ -96,7 +103,8 @@ class Snapshot:
                 with telling(folder):
                     if not commit_number(database):
                         raise absent(folder)
-                    return cls(database, Segments(database))
+                    hidden = _hide(view, database)
+                    return cls(database, Segments(database, hidden.masked), hidden=hidden)
             except MissingFile:
                 database.close()
                 if not left:
@@ -177,6 +185,22 @@ def made_once(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatena
         return snapshot.derived((make, args, *kwargs.items()), lambda: make(snapshot, *args, **kwargs))
 
     return kept
+
+
+def _hide(view: View, database: Database) -> Hidden:
+    """Have a connection that reads see no more than a view shows.
+
+    Raises:
+        MissingFile: another commit came meanwhile, so that all is to be tried again.
+    """
+    if view == EVERYTHING:
+        return NOTHING
+    hidden, commit = hidden_by(view, database), commit_number(database)
+    database.end_reading()
+    hidden.install(database)
+    if not database.resume_reading() or commit_number(database) != commit:
+        raise MissingFile(f"{database.folder} was written while it was opened. Ask again.")
+    return hidden
 
 
 def newest_commit(folder: Path) -> int:

@@ -15,6 +15,7 @@ from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.rows import ids_of
 from hoptrail.corpus.segments import Family, Segments
+from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind, Span, Unit
 
@@ -32,9 +33,12 @@ class Origins:
 class Texts:
     """The units of a snapshot, and what was found in them."""
 
-    def __init__(self, database: Database, segments: Segments) -> None:
+    def __init__(self, database: Database, segments: Segments, hidden: Hidden = NOTHING, *, dated: bool = True) -> None:
+        """`dated`: see `rows.units`."""
         self._database = database
         self._segments = segments
+        self._hidden = hidden
+        self._is_dated = dated
 
     def count(self) -> Counter[Kind]:
         """How many units there are of each kind."""
@@ -88,7 +92,7 @@ class Texts:
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """The units of some numbers, in that order; one that is no more is passed over."""
-        return list(rows.units(self._database, numbers_of(numbers)).values())
+        return self._hidden.cut_out(rows.units(self._database, numbers_of(numbers), dated=self._is_dated))
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, rising, of the units of all kinds that have a source in one of some documents."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from hoptrail.text.words import LETTERS
+from hoptrail.text.words import LETTERS, unspaced_pieces
 
 LONGEST = 40
 
@@ -27,11 +27,6 @@ nothing.
 
 _PLAIN = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(LETTERS)
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Thai, Lao, Burmese, Khmer, kana and Han characters."""
-_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-
 _FOLDED = str.maketrans(
     {
         "ß": "ss",
@@ -57,9 +52,8 @@ def keyword_words(text: str) -> list[str]:
     lower = text.lower()
     if text.isascii():
         return [word for word in _PLAIN.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
-    found = [word for word in _WORD.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
-    if _ANY_UNSPACED.search(text):
-        found = [piece for word in found for piece in _pieces(word)]
+    cut = (piece for word in _WORD.findall(lower) for piece in unspaced_pieces(word))
+    found = [word for word in cut if word not in STOP_WORDS and len(word) <= LONGEST]
     return [word if word.isascii() else _folded(word) for word in found]
 
 
@@ -67,13 +61,3 @@ def _folded(word: str) -> str:
     """`à` becomes `a`, which is no stop word then: it was none as it stood."""
     decomposed = unicodedata.normalize("NFKD", word)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)
-
-
-def _pieces(word: str) -> list[str]:
-    pieces: list[str] = []
-    for run in _RUNS.findall(word):
-        if len(run) > 1 and _ANY_UNSPACED.match(run):
-            pieces += (run[at : at + 2] for at in range(len(run) - 1))
-        else:
-            pieces.append(run)
-    return pieces

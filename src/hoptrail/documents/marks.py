@@ -14,6 +14,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+FILE_TIME = "file time"
+"""Where the date of a document comes from that is only that of its file's last change."""
+
 _TICK = 2_000_000_000
 """Nanoseconds: the coarsest clock of a file system."""
 

@@ -31,7 +31,7 @@ from hoptrail.documents.doubts import doubts
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
 from hoptrail.documents.jsonl import tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.marks import Known, nothing_known
+from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.parsing import Parsing, TookTooLong
 from hoptrail.documents.plain import parse_plain, plain_blocks
 from hoptrail.documents.text import Unreadable, cleaned
@@ -48,7 +48,7 @@ BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
 """Contents made into documents together in another process: at most this many, or about this many bytes."""
 
-FILE_NAME, FILE_TIME = "file name", "file time"
+FILE_NAME = "file name"
 """Where the date of a document comes from that says none itself."""
 
 _LONGEST_TITLE = 300
@@ -161,18 +161,22 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
     """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time.
 
-    Dates in a table are of what it lists, not of the document.
+    Dates in a table are of what it lists, and dates in headings below the first are of what is under them, not of the document.
     """
     if parsed.date:
         return replace(parsed, blocks=tuple(_block_of(block, parsed.date) for block in parsed.blocks))
-    first_row = next((block.start for block in parsed.blocks if block.kind is BlockKind.ROW), len(parsed.text))
-    lines = [
-        line for line in parsed.text[: min(first_row, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE
-    ]
+    end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
+    lines = [line for line in parsed.text[: min(end, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     found = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(found, (modified, FILE_TIME if modified else ""))
     return replace(parsed, date=date, date_from=place)
+
+
+def _dates_a_part(block: Block, text: str) -> bool:
+    if block.kind is BlockKind.HEADING and block.level > 1:
+        return bool(find_date(text[block.start : block.end]))
+    return block.kind is BlockKind.ROW
 
 
 def _block_of(block: Block, date: str) -> Block:

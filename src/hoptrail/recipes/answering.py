@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hoptrail.corpus.rows import said_date
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.engines import memory_hit
+from hoptrail.text.statements import date_of
 from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
 
 MOST_CITED = 4
@@ -95,18 +97,17 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
         for span in _narrowed(cited, documents):
             unit = _teller([hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span)])
             document = documents[span.document]
-            blocks = document.blocks_within(span)
+            block = next(iter(document.blocks_within(span)), None)
             evidence.append(
                 Evidence(
-                    document.id,
-                    document.title,
-                    span.start,
-                    span.end,
-                    document.slice(span),
-                    unit.id,
-                    unit.kind,
-                    position,
-                    blocks[0].place if blocks else "",
+                    *(document.id, document.title, span.start, span.end, document.slice(span), unit.id),
+                    path=block.path if block else (),
+                    place=block.place if block else "",
+                    date=date_of(block, document.title) or said_date(document.date, document.date_from),
+                    source=next(iter(document.sources), ""),
+                    kind=unit.kind,
+                    hop=position,
+                    replaced=span.replaced,
                 )
             )
     return tuple(evidence)
@@ -129,7 +130,10 @@ def _narrowed(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
         return support
     answer, asked = _words(cited.hop.answer or ""), _words(cited.hop.asked)
     sentences = [
-        sentence for span in support for sentence in documents[span.document].sentences() if span.covers(sentence)
+        replace(sentence, replaced=span.replaced)
+        for span in support
+        for sentence in documents[span.document].sentences()
+        if span.covers(sentence)
     ]
     said = {sentence: _words(documents[sentence.document].slice(sentence)) for sentence in sentences or support}
     most = max(len(words & answer) for words in said.values())

@@ -10,7 +10,7 @@ from hoptrail.language.closeness import Close, asked_words, close_statements
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
-from hoptrail.text.words import content_stems, words
+from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
@@ -42,7 +42,9 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
     question = corrected(question, units)
     close = close_statements(question, units, similarity)
     asked = asked_words(question)
-    return tuple(run.shown(asked) for run in _runs(close))
+    runs = _runs(close)
+    sources = corpus.sources({run.unit.document for run in runs})
+    return tuple(run.shown(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
@@ -103,8 +105,8 @@ class _Run:
         same = len({said.path for said in longer.members}) == 1
         return longer if same and len(longer.said) <= LONGEST else None
 
-    def shown(self, asked: frozenset[str]) -> Statement:
-        """With its citation; of what is too long, the part that says most of the `asked` words."""
+    def shown(self, asked: frozenset[str], source: str) -> Statement:
+        """With its citation (its document was read from `source`); of what is too long, what says most of the `asked` words."""
         first, last = self.members[0], self.members[-1]
         whole = self.unit.text[first.start : last.end]
         at = _part(whole, asked)
@@ -113,10 +115,12 @@ class _Run:
         block = first.block
         said = self.said if len(self.said) <= LONGEST else " ".join(text.split()) if at else self.said[:LONGEST]
         return Statement(
-            *(self.unit.document, self.unit.title, start, start + len(text), text, said, self.unit.id),
+            *(self.unit.document, self.unit.title, start, start + len(text), text, self.unit.id),
             path=first.path,
             place=block.place if block else "",
             date=first.date,
+            source=source,
+            said=said,
         )
 
 
@@ -178,7 +182,7 @@ def _part(text: str, asked: frozenset[str]) -> int:
     """Where the LONGEST characters of a text begin that say most of the words asked; 0 where all of it is shown."""
     if len(text) <= LONGEST:
         return 0
-    found = words(text)
+    found = terms(text)
     starts = [word.start for word in found if word.start <= len(text) - LONGEST]
     met = [(word.start, word.end, word.stem) for word in found if word.stem in asked]
 

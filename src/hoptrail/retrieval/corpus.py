@@ -72,6 +72,10 @@ class Corpus:
     def documents(self, ids: set[str]) -> dict[str, Document]:
         return {document.id: document for document in self.snapshot.documents(ids)}
 
+    def sources(self, ids: set[str]) -> dict[str, str]:
+        """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
+        return {entry.id: entry.sources[0] for entry in self.snapshot.register.of(ids) if entry.sources}
+
 
 def checked_question(text: str) -> str:
     """The question without control characters and broken code points, which no document contains.

@@ -40,6 +40,7 @@ from hoptrail.serving.options import (
     STOPPED,
     WRONG_USAGE,
     AsJson,
+    AsOf,
     IndexFolder,
     IndexFoundOrNew,
     LanguageName,
@@ -188,12 +189,13 @@ def search(
     folder: IndexFolder,
     recipe: RecipeName = None,
     limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="How many units.")] = None,
+    as_of: AsOf = "",
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    ranking = opened.search(question, recipe, limit)
+    ranking = opened.search(question, recipe, limit, as_of=as_of)
     say_unfinished(opened)
     if as_json:
         print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     FAILED,
     AsJson,
+    AsOf,
     IndexFolder,
     LanguageName,
     RecipeName,
@@ -41,6 +41,7 @@ def ask(
     folder: IndexFolder = ...,  # type: ignore[assignment]
     recipe: RecipeName = None,
     language: LanguageName = None,
+    as_of: AsOf = "",
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
@@ -49,45 +50,36 @@ def ask(
     if question is None:
         if as_json:
             raise UsageError("--json answers one question: give it.")
-        _dialogue(index, recipe, language)
+        _dialogue(index, recipe, language, as_of)
         return
-    answer = index.ask(question, recipe, language)
+    answer = index.ask(question, recipe, language, as_of=as_of)
     say_unfinished(index)
     if as_json:
         print_json(contract.answer_json(answer))
     else:
-        _show(index, answer)
+        console_of().print(render.render_answer(answer))
     if answer.failed:
         raise typer.Exit(FAILED)
 
 
-def _dialogue(index: Index, recipe: str | None, language: str | None) -> None:
+def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
     """Answers line after line. What points back is completed from the answer before; a question that is refused ends nothing."""
     from hoptrail.language.following import stand_alone
 
-    index.recipe(recipe, language)  # what is wrong with the index or the recipe is said before anything is asked
+    index.recipe(
+        recipe, language, view=index.view(as_of)
+    )  # what is wrong with the index or the recipe is said before anything is asked
     before: Answer | None = None
     for line in _lines():
         try:
             asked = stand_alone(line, before, index.language(language))
             if asked != line:
                 console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
-            before = index.ask(asked, recipe, language)
+            before = index.ask(asked, recipe, language, as_of=as_of)
         except UsageError as error:
             console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
         else:
-            _show(index, before)
-
-
-def _show(index: Index, answer: Answer) -> None:
-    shown = {item.document for item in answer.evidence} | {item.document for item in answer.closest}
-    console_of().print(render.render_answer(answer, _sources_of(index, shown)))
-
-
-def _sources_of(index: Index, documents: Collection[str]) -> dict[str, str]:
-    """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
-    with Snapshot.open(index.folder) as snapshot:
-        return {entry.id: entry.sources[0] for entry in snapshot.register.of(documents)}
+            console_of().print(render.render_answer(before))
 
 
 def _lines() -> Iterator[str]:

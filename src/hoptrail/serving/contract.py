@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.types import Answer, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
+from hoptrail.corpus.places import UPLOADED
+from hoptrail.text.statements import unit_date
+from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.contents import Contents
@@ -13,6 +17,9 @@ if TYPE_CHECKING:
     from hoptrail.evaluation.scoring import AnswerScore
 
 Json = dict[str, Any]
+
+_LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
+"""Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
 UNSETTLED = "Not settled. Closest:"
 NOTHING_FOUND = "Not settled: nothing was found."
@@ -49,10 +56,14 @@ def answer_json(answer: Answer) -> Json:
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
-    """Hits as in a trail, with the unit's text and the spans it was made from."""
+    """Hits as in a trail, with the unit's title, headings, place, latest date and text, and the spans it was made from."""
     hits = [
         _hit_json(hit)
         | {
+            "title": hit.unit.title,
+            "heading_path": list(hit.unit.path),
+            "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
+            "date": unit_date(hit.unit),
             "text": hit.unit.text,
             "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
         }
@@ -106,29 +117,44 @@ def summary_json(rule: str, summary: ScoreSummary) -> Json:
 
 def evidence_json(evidence: Evidence) -> Json:
     return {
-        "document": evidence.document,
-        "title": evidence.title,
-        "start": evidence.start,
-        "end": evidence.end,
-        "text": evidence.text,
-        "unit": evidence.unit,
+        **_cited_json(evidence, evidence.text),
         "kind": evidence.kind.value,
         "hop": evidence.hop,
+        "replaced": evidence.replaced,
     }
 
 
 def statement_json(statement: Statement) -> Json:
     """`text` is how the statement reads (a table row as `header: value`), `start` and `end` are where it stands."""
+    return _cited_json(statement, statement.said)
+
+
+def file_name(source: str) -> str:
+    """The name of the file that something was read from, without its folder; with the line where it is a file of lines."""
+    if uploaded := UPLOADED.fullmatch(source):
+        return uploaded["name"]
+    if found := _LINE.fullmatch(source):
+        return f"{PurePath(found['path']).name}#{found['line']}"
+    return PurePath(source).name
+
+
+def is_upload(source: str) -> bool:
+    return UPLOADED.fullmatch(source) is not None
+
+
+def _cited_json(cited: Cited, text: str) -> Json:
+    """`date` is the ISO date that holds for it, empty where there is none; `file` is the name of the file that it stands in."""
     return {
-        "document": statement.document,
-        "title": statement.title,
-        "heading_path": list(statement.path),
-        "place": statement.place,
-        "date": statement.date,
-        "start": statement.start,
-        "end": statement.end,
-        "text": statement.said,
-        "unit": statement.unit,
+        "document": cited.document,
+        "title": cited.title,
+        "heading_path": list(cited.path),
+        "file": file_name(cited.source),
+        "place": cited.place,
+        "date": cited.date,
+        "start": cited.start,
+        "end": cited.end,
+        "text": text,
+        "unit": cited.unit,
     }
 
 

@@ -69,6 +69,12 @@ RayAddress = Annotated[
         help="Of a running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
     ),
 ]
+AsOf = Annotated[
+    str,
+    typer.Option(
+        "--as-of", metavar="DATE", help="Ask the past: what is dated later than a day, month or year does not count."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
     Path | None,

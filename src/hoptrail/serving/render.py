@@ -6,7 +6,7 @@ Everything that comes from documents or models is text here, never markup, and s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
+from hoptrail.text.statements import unit_date
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -45,34 +46,39 @@ def plain(text: str, style: str = "") -> Text:
     return Text(" ".join(printable.split()), style=style)
 
 
-def render_answer(answer: Answer, sources: Mapping[str, str] | None = None) -> RenderableType:
-    """The answer, the statement it stands on with its place, then the trail. `sources` are paths by document id."""
-    sources = sources or {}
+def render_answer(answer: Answer) -> RenderableType:
+    """The answer, the statement it stands on with its place, then the trail."""
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(*_conclusion(answer, sources), *_settling(answer, sources), Text(), tree, footer)
+    return Group(*_conclusion(answer), *_settling(answer), Text(), tree, footer)
 
 
-def _settling(answer: Answer, sources: Mapping[str, str]) -> list[RenderableType]:
+def _settling(answer: Answer) -> list[RenderableType]:
     """The statement that an answer was read off, and where it stands: of the last hop's, the one that holds the answer."""
     if answer.text is None or not answer.evidence:
         return []
     last = [item for item in answer.evidence if item.hop == answer.evidence[-1].hop]
-    item = next((one for one in last if answer.text.casefold() in one.text.casefold()), last[0])
+    holding = [one for one in last if not one.replaced] or last
+    item = next((one for one in holding if answer.text.casefold() in one.text.casefold()), holding[0])
     sentence = plain(item.text)
     sentence.highlight_words([plain(answer.text).plain], "bold green", case_sensitive=False)
-    return [Padding(sentence, (0, 0, 0, 2)), Padding(_source(item, sources), (0, 0, 0, 2))]
+    replaced = [plain(f"replaces {_dated(one.date)}: {one.text}", "dim") for one in last if one.replaced]
+    shown = (sentence, Text.assemble(_source(item), *[f"  {item.date}"] * bool(item.date)), *replaced)
+    return [Padding(line, (0, 0, 0, 2)) for line in shown]
 
 
-def _source(item: Evidence | Statement, sources: Mapping[str, str]) -> Text:
+def _dated(date: str) -> str:
+    return f"what was said in {date}" if date else "what was said before"
+
+
+def _source(item: Evidence | Statement) -> Text:
     """The file that something stands in, as a link where the terminal has links, and the line or page."""
-    source = sources.get(item.document, "")
-    path = Path(source.partition("#")[0] if not Path(source).exists() else source)
-    shown = plain(_from_here(source) or item.title)
+    path = Path(item.source if Path(item.source).exists() else item.source.partition("#")[0])
+    shown = plain(_from_here(item.source) or item.title)
     if path.is_absolute():
         shown.stylize(Style(link=path.as_uri()))
     return Text.assemble(shown, plain(f", {item.place}" if item.place else ""), style="dim")
@@ -84,7 +90,7 @@ def _from_here(source: str) -> str:
     return source.removeprefix(here)
 
 
-def _conclusion(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
+def _conclusion(answer: Answer) -> list[Text]:
     """The answer with how sure it is, one line an item; or that there is none, with the closest statements."""
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
@@ -95,13 +101,13 @@ def _conclusion(answer: Answer, sources: Mapping[str, str]) -> list[Text]:
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         return [Text.assemble(("Answer:", "bold"), (sure, "dim")), *items]
     if answer.failed:
-        return [Text(FAILED, style="red"), *(_closest(item, sources) for item in answer.closest)]
+        return [Text(FAILED, style="red"), *(_closest(item) for item in answer.closest)]
     if not answer.closest:
         return [Text(NOTHING_FOUND, style="yellow")]
-    return [Text(UNSETTLED, style="yellow"), *(_closest(item, sources) for item in answer.closest)]
+    return [Text(UNSETTLED, style="yellow"), *(_closest(item) for item in answer.closest)]
 
 
-def _closest(statement: Statement, sources: Mapping[str, str]) -> Text:
+def _closest(statement: Statement) -> Text:
     """A statement under its title and headings, with its date, the file it stands in and where; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
     return Text.assemble(
@@ -109,7 +115,7 @@ def _closest(statement: Statement, sources: Mapping[str, str]) -> Text:
         plain(" > ".join(filter(None, above)), "magenta"),
         "  ",
         *((plain(statement.date), "  ") if statement.date else ()),
-        _source(statement, sources),
+        _source(statement),
         *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
     )
 
@@ -123,8 +129,9 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         sentence = plain(item.text)
         if hop.answer:
             sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
-        where = f"{item.document} {item.start}–{item.end}"
-        placed = plain(f"{where}, {item.place}" if item.place else where, "dim")
+        replaced = "replaced by what was said later" if item.replaced else ""
+        where = (f"{item.document} {item.start}–{item.end}", item.place, item.date, replaced)
+        placed = plain(", ".join(filter(None, where)), "dim")
         branch.add(Text.assemble(plain(item.title, "magenta"), "  ", placed, "\n", sentence))
     if hop.answer is None:
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
@@ -139,12 +146,13 @@ def render_ranking(ranking: Ranking) -> RenderableType:
     if not ranking:
         return Text("Nothing was found.", style="yellow")
     table = Table(box=None, pad_edge=False)
-    for column, justify in (("score", "right"), ("channel", "left"), ("title", "left"), ("text", "left")):
-        table.add_column(column, justify="right" if justify == "right" else "left", overflow="fold")
+    for column in ("score", "channel", "title", "date", "text"):
+        table.add_column(column, justify="right" if column == "score" else "left", overflow="fold")
     for hit in ranking:
         text = _excerpt(hit.unit)
         text.truncate(EXCERPT, overflow="ellipsis")
-        table.add_row(f"{hit.score:.4g}", hit.channel, plain(hit.unit.title, "magenta"), text)
+        title, date = plain(hit.unit.title, "magenta"), unit_date(hit.unit)
+        table.add_row(f"{hit.score:.4g}", hit.channel, title, date, text)
     return table
 
 

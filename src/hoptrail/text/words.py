@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -31,6 +31,10 @@ _MARKS = _marks()
 LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
 """A pattern of letters and digits, each with the accents, vowel signs and soft hyphens that follow it as characters."""
 _WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, kana and Han characters."""
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
 _SHORTEST_STEM = 3
 _NAME_LENGTH = 80
@@ -65,6 +69,31 @@ def words(text: str) -> tuple[Word, ...]:
 
 def _words(text: str) -> tuple[Word, ...]:
     return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+
+
+def terms(text: str) -> Sequence[Word]:
+    """The words of `text`, those of scripts without spaces as pairs of neighbouring characters: which pairs are words there would
+    take a dictionary.
+    """
+    if text.isascii() or not _ANY_UNSPACED.search(text):
+        return words(text)
+    return [piece for word in words(text) for piece in _pieces(word)]
+
+
+def _pieces(word: Word) -> Iterator[Word]:
+    for run in _RUNS.finditer(word.text):
+        start = word.start + run.start()
+        if len(run.group()) > 1 and _ANY_UNSPACED.match(run.group()):
+            yield from (
+                Word(run.group()[at : at + 2], start + at, start + at + 2) for at in range(len(run.group()) - 1)
+            )
+        else:
+            yield Word(run.group(), start, start + len(run.group()))
+
+
+def unspaced_pieces(word: str) -> list[str]:
+    """The terms of one word."""
+    return [piece.text for piece in _pieces(Word(word, 0, len(word)))] if _ANY_UNSPACED.search(word) else [word]
 
 
 _words_of_name = lru_cache(maxsize=16_384)(_words)
@@ -107,7 +136,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def _content_stems(text: str) -> frozenset[str]:
-    return frozenset(word.stem for word in words(text) if word.lower not in STOP_WORDS)
+    return frozenset(word.stem for word in terms(text) if word.lower not in STOP_WORDS)
 
 
 _stems_of_name = lru_cache(maxsize=16_384)(_content_stems)

@@ -14,7 +14,7 @@ pytest.importorskip("haystack", reason="haystack-ai is not installed")
 
 from haystack import Pipeline
 
-from hoptrail.serving.adapters.haystack import HoptrailRetriever
+from hoptrail.serving.adapters.haystack import HoptrailAnswerer, HoptrailRetriever
 
 
 def test_documents_say_where_their_text_stands(index: Index, question: str) -> None:
@@ -37,6 +37,23 @@ def test_a_pipeline_is_stored_and_read_again(index: Index, question: str) -> Non
     asked = {"hoptrail": {"query": question}}
     assert len(again.run(asked)["hoptrail"]["documents"]) == 2
     assert again.run(asked) == pipeline.run(asked)
+
+
+def test_an_answerer_hands_over_what_the_answer_rests_on(index: Index) -> None:
+    question = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+    pipeline = Pipeline()
+    pipeline.add_component("hoptrail", HoptrailAnswerer(index, "trail"))
+    (answer,) = pipeline.run({"hoptrail": {"query": question}})["hoptrail"]["answers"]
+    assert (answer.data, answer.query, answer.meta["kind"]) == ("Isk", question, "short")
+    for one in answer.documents:
+        assert FACTS[one.meta["title"]][one.meta["start"] : one.meta["end"]] == one.content
+        assert one.meta["confidence"] == answer.meta["confidence"] > 0
+        assert one.meta["source"].endswith(f"{one.meta['title']}.txt")
+    (unsettled,) = HoptrailAnswerer(index).run("Who painted the ceiling of the opera in Vantry?")["answers"]
+    assert unsettled.data.startswith("Not settled. Closest:")
+    assert (unsettled.meta["abstained"], len(unsettled.meta["closest"])) == (True, 3)
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=[HoptrailAnswerer.__module__])
+    assert isinstance(again.get_component("hoptrail"), HoptrailAnswerer)
 
 
 def test_an_index_may_be_named_by_its_folder(index: Index, question: str) -> None:

@@ -1,4 +1,4 @@
-"""LangChain's own suite for retrievers, and what it does not look at: the metadata, and wrong calls."""
+"""LangChain's own suites for retrievers and tools, and what it does not look at: the metadata, and wrong calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from langchain_core.retrievers import BaseRetriever
-from langchain_tests.integration_tests import RetrieversIntegrationTests
+from langchain_core.tools import BaseTool
+from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
 from pydantic import ValidationError
 
 from hoptrail import Index, UsageError
-from hoptrail.serving.adapters.langchain import HoptrailRetriever
+from hoptrail.serving.adapters.langchain import HoptrailRetriever, HoptrailTool
 from world import FACTS
 
 
@@ -40,6 +42,51 @@ class TestLangChainsSuite(RetrieversIntegrationTests):
         return self._question
 
 
+class _Tool:
+    @pytest.fixture(autouse=True)
+    def _served(self, index: Index, question: str) -> None:
+        self._index = index
+        self._question = question
+
+    @property
+    def tool_constructor(self) -> type[BaseTool]:
+        return HoptrailTool
+
+    @property
+    def tool_constructor_params(self) -> dict[str, Any]:
+        return {"index": self._index, "recipe": "trail"}
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"question": self._question}
+
+
+class TestLangChainsSuiteForTools(_Tool, ToolsUnitTests):
+    pass
+
+
+@pytest.mark.anyio
+class TestLangChainsIntegrationSuiteForTools(_Tool, ToolsIntegrationTests):
+    pass
+
+
+def test_a_tool_tells_the_answer_and_hands_over_all_of_it(index: Index) -> None:
+    tool = HoptrailTool(index=index, recipe="trail")
+    question = "Which river flows through the town where the designer of the Tallow Bridge was born?"
+    told = tool.invoke({"type": "tool_call", "id": "1", "name": "hoptrail", "args": {"question": question}})
+    assert told.content.startswith("Isk [1]")
+    assert (told.artifact["kind"], told.artifact["answer"], told.artifact["confidence"] > 0) == ("short", "Isk", True)
+    call = {
+        "type": "tool_call",
+        "id": "2",
+        "name": "hoptrail",
+        "args": {"question": "Who painted the opera in Vantry?"},
+    }
+    unsettled = tool.invoke(call)
+    assert unsettled.content.startswith("Not settled. Closest:")
+    assert (unsettled.artifact["abstained"], len(unsettled.artifact["closest"])) == (True, 3)
+
+
 def test_a_document_says_where_its_text_stands(index: Index, question: str) -> None:
     found = HoptrailRetriever(index=index, recipe="bm25", k=2).invoke(question)
     hits = index.search(question, "bm25", 2)
@@ -49,6 +96,8 @@ def test_a_document_says_where_its_text_stands(index: Index, question: str) -> N
         assert FACTS[told["title"]][told["start"] : told["end"]] == document.page_content
         assert (told["document"], told["unit"], told["kind"]) == (hit.unit.document, hit.unit.id, "passage")
         assert (told["score"], told["channel"]) == (hit.score, hit.channel)
+        assert told["source"].endswith(f"{hit.unit.title}.txt")
+        assert (told["heading_path"], told["date"]) == ([], "")
         assert told["sources"] == [{name: told[name] for name in ("document", "start", "end")}]
 
 

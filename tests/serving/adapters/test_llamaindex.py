@@ -14,7 +14,8 @@ pytest.importorskip("llama_index.core", reason="llama-index-core is not installe
 
 from llama_index.core.schema import MetadataMode, TextNode
 
-from hoptrail.serving.adapters.llamaindex import HoptrailRetriever, node_of
+from hoptrail.serving.adapters.llamaindex import HoptrailQueryEngine, HoptrailRetriever, node_of
+from hoptrail.serving.adapters.metadata import metadata_of
 
 
 def test_nodes_say_where_their_text_stands(index: Index, question: str) -> None:
@@ -32,7 +33,8 @@ def test_nodes_say_where_their_text_stands(index: Index, question: str) -> None:
 
 def test_text_that_was_made_from_others_has_no_place(index: Index, question: str) -> None:
     hit = index.search(question, "bm25", 1)[0]
-    node = node_of(replace(hit, unit=replace(hit.unit, kind=Kind.SUMMARY, text="In short.")))
+    made = replace(hit, unit=replace(hit.unit, kind=Kind.SUMMARY, text="In short.", sentence_ends=()))
+    node = node_of(made, *metadata_of((made,), index))
     assert (node.start_char_idx, node.end_char_idx) == (None, None)
     assert node.metadata["sources"]
 
@@ -45,3 +47,19 @@ def test_asynchronously_the_same(index: Index, question: str) -> None:
 def test_wrong_calls_say_so(index: Index) -> None:
     with pytest.raises(UsageError, match="at least one hit"):
         HoptrailRetriever(index, k=0).retrieve("Who?")
+
+
+def test_a_query_engine_answers_with_what_it_rests_on(index: Index) -> None:
+    engine = HoptrailQueryEngine(index=index, recipe="trail")
+    settled = engine.query("Which river flows through the town where the designer of the Tallow Bridge was born?")
+    assert settled.response == "Isk"
+    assert settled.metadata["confidence"] == settled.source_nodes[0].node.metadata["confidence"]
+    for one in settled.source_nodes:
+        node = one.node
+        assert FACTS[node.metadata["title"]][node.start_char_idx : node.end_char_idx] == node.text
+        assert node.metadata["source"].endswith(f"{node.metadata['title']}.txt")
+        assert {"heading_path", "date", "replaced"} <= node.metadata.keys()
+    open_ended = engine.query("Who painted the ceiling of the opera in Vantry?")
+    assert open_ended.response.startswith("Not settled. Closest:")
+    assert (open_ended.metadata["abstained"], len(open_ended.metadata["closest"])) == (True, 3)
+    assert asyncio.run(engine.aquery("Who painted the ceiling of the opera in Vantry?")).response == open_ended.response

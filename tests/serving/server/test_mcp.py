@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
@@ -42,7 +43,7 @@ def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -
 @asynccontextmanager
 async def client_at(address: str, key: str = NORTH, **more: Any) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
         Client(streamable_http_client(f"{address}/mcp", http_client=http), **more) as client,
     ):
         yield client
@@ -150,6 +151,52 @@ def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.Mo
 
     with listening(make_app()) as address:
         with_client(address, act)
+
+
+ERAS = (("auto", "2026-07-28"), ("legacy", "2025-11-25"))
+"""How the official client begins, and the revision that it comes to speak."""
+
+
+@pytest.mark.parametrize(("mode", "revision"), ERAS)
+def test_both_eras_give_the_same_answer(address: str, mode: str, revision: str) -> None:
+    async def act(client: Client) -> tuple[str, dict[str, Any]]:
+        asked = await client.call_tool("ask", {"question": "Who painted the opera in Vantry?", "recipe": "hybrid"})
+        return client.protocol_version, asked.structured_content
+
+    spoken, told = with_client(address, act, mode=mode)
+    assert spoken == revision
+    assert (told["kind"], told["items"], told["answer"], len(told["closest"])) == ("none", [], None, 3)
+    assert {"heading_path", "file", "date"} <= told["closest"][0].keys()
+
+
+def test_a_request_of_the_new_era_stands_alone_and_says_in_its_headers_what_it_is(app: FastAPI) -> None:
+    """Without a session and without a greeting; headers that say something else than the body are refused."""
+    revision = ERAS[0][1]
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    heads = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": revision}
+
+    def post(client: TestClient, method: str, head: dict[str, str], **params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}}
+        return client.post("/mcp", json=body, headers={**heads, **head})
+
+    with client_of(app, NORTH) as client:
+        found = post(client, "server/discover", {"Mcp-Method": "server/discover"}).json()["result"]
+        assert revision in found["supportedVersions"]
+        assert {"tools", "resources", "prompts"} <= found["capabilities"].keys()
+        status: dict[str, Any] = {"name": "status", "arguments": {}}
+        named = {"Mcp-Method": "tools/call", "Mcp-Name": "status"}
+        assert "result" in post(client, "tools/call", named, **status).json()
+        for wrong in (
+            {**named, "Mcp-Name": "ask"},
+            {**named, "Mcp-Method": "tools/list"},
+            {"Mcp-Method": "tools/call"},
+        ):
+            refused = post(client, "tools/call", wrong, **status)
+            assert (refused.status_code, "error" in refused.json()) == (400, True), wrong
 
 
 def test_documents_are_changed_only_where_that_is_allowed(address: str, make_app: MakeApp) -> None:

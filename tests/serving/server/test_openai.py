@@ -18,10 +18,10 @@ from openai import OpenAI
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.answer_text import CITED, harmless, text_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.openai_shapes import harmless, text_of
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
@@ -293,7 +293,8 @@ def unescaped(markdown: str) -> str:
 
 
 def test_numbers_in_brackets_are_ours_alone() -> None:
-    item = {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
+    item: dict[str, Any] = dict.fromkeys(CITED, "")
+    item |= {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
     told = text_of({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]})
     assert told.splitlines()[0] == "So \\[9\\] [1][2]"
     assert told.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

@@ -19,9 +19,9 @@ from fastapi.testclient import TestClient
 
 from hoptrail.errors import UsageError
 from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.contract import file_name
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys, find_keys
-from hoptrail.serving.server.wire import source_name
 from serving.server.served import NORTH, OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, client_of, ended, new_app, upload
 
 Route = tuple[str, str]
@@ -68,6 +68,7 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("GET", "/v1/models"): {},
     ("GET", "/v1/models/{name}"): {},
     ("POST", "/v1/chat/completions"): {"json": {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}},
+    ("POST", "/v1/responses"): {"json": {"model": "trail", "input": QUESTION}},
     ("POST", "/mcp"): {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 }
 """A request to each route that would do something, if it were allowed."""
@@ -217,7 +218,7 @@ def test_what_is_no_name_is_not_answered_to(make_app: MakeApp, name: str) -> Non
     ],
 )
 def test_a_source_is_shown_without_its_folders(source: str, shown: str) -> None:
-    assert source_name(source) == shown
+    assert file_name(source) == shown
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))

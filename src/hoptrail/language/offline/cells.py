@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date
-from hoptrail.language.offline.contradicting import Assertion, which_holds
+from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
 from hoptrail.text.cells import Cell, cells_of
 from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.questions import Question, Wanted
@@ -86,8 +86,10 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     held = which_holds([_asserted(one) for one in near], _SAME)
     against = [one for one in near if _asserted(one).contradicts(_asserted(cell), _SAME)]
     if against:
-        spans = dict.fromkeys(span for one in (near[held or 0], cell, *against) for span in one.support)
-        return CellFound(_worded(question, asked, near[held or 0].value), tuple(spans), best, contested=held is None)
+        holds = near[held or 0]
+        others = [span for one in (cell, *against) if one is not holds for span in one.support]
+        spans = dict.fromkeys((*holds.support, *(others if held is None else replaced(others))))
+        return CellFound(_worded(question, asked, holds.value), tuple(spans), best, contested=held is None)
     lead = min((best - fit for fit, one in fits if one.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
-from hoptrail.language.offline.contradicting import Assertion, which_holds
+from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
@@ -67,7 +67,9 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         return open_ended
     answer, said = verdicts[held]
     belief = _ASSERTED if answer == "yes" else _DENIED
-    return Reading(answer, (Step(question, answer, said.support),), belief, AnswerKind.YES_NO)
+    earlier = [other for one, (_, other) in zip(asserted, verdicts, strict=True) if one.contradicts(asserted[held])]
+    support = (*said.support, *(span for one in earlier for span in replaced(one.support)))
+    return Reading(answer, (Step(question, answer, support),), belief, AnswerKind.YES_NO)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ What was said last of a thing holds where everybody says when. Without dates not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from hoptrail.types import Span
 
 ALIKE = 0.5
 """What share of their words two statements of one thing have in common."""
@@ -26,6 +28,11 @@ class Assertion:
         shared, either = self.about & other.about, self.about | other.about
         alike = len(shared) >= least * len(either)
         return alike and self.document != other.document and self.answer != other.answer
+
+
+def replaced(support: Sequence[Span]) -> tuple[Span, ...]:
+    """What supports an answer that another one, said later, replaces."""
+    return tuple(replace(span, replaced=True) for span in support)
 
 
 def which_holds(asserted: Sequence[Assertion], least: float = ALIKE) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
+from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.listing import belief, item_of, listed
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.groups import Group, groups_of
@@ -49,7 +50,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     text, start, end = _around(best.said)
     support = support_of(best.said.unit, start, end)
     for one in earlier:  # what was said before is cited beside what holds now
-        support += one.said.support
+        support += replaced(one.said.support)
     return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
+from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
@@ -164,19 +165,21 @@ def _year(answer: str) -> str:
 
 
 def _latest_first(found: Sequence[Found]) -> list[Found]:
-    """With what was said last of the same thing in place of the best answer, which it cites as well."""
+    """With what was said last of the same thing in place of the best answer, and without what was said of it before, which it
+    cites as replaced.
+    """
     best = next(iter(found), None)
     if best is None or best.is_cell or not best.date:
         return list(found)
-    later = [one for one in found[1:] if one.date > best.date and _of_the_same(one, best)]
-    if not later:
+    same = [best, *(one for one in found[1:] if one.date and _of_the_same(one, best))]
+    last = max(same, key=lambda one: one.date)
+    earlier = [one for one in same if one.date < last.date]
+    if not earlier:
         return list(found)
-    last = max(later, key=lambda one: one.date)
-    spans = tuple(dict.fromkeys((*last.support, *best.support)))
-    return [
-        replace(last, odds=best.odds, support=spans),
-        *(one for one in found if one is not last and one is not best),
-    ]
+    before = [span for one in sorted(earlier, key=lambda one: one.date, reverse=True) for span in one.support]
+    spans = tuple(dict.fromkeys((*last.support, *replaced(before))))
+    rest = [one for one in found if one is not last and not any(one is other for other in earlier)]
+    return [replace(last, odds=best.odds, support=spans), *rest]
 
 
 def _contradicts(one: Found, best: Found, named: frozenset[str]) -> bool:

@@ -1,7 +1,8 @@
-"""hoptrail as a component of Haystack. Retrieval only: answers are `Index.ask`'s.
+"""hoptrail as components of Haystack: one that retrieves, one that answers.
 
     retriever = HoptrailRetriever("my-index", top_k=5)
     documents = retriever.run(query="Who designed the Tallow Bridge?")["documents"]
+    (answer,) = HoptrailAnswerer("my-index").run(query="Who designed the Tallow Bridge?")["answers"]
 
 Haystack reports how its pipelines are used to its makers unless HAYSTACK_TELEMETRY_ENABLED is `false`; hoptrail does not.
 """
@@ -13,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import metadata_of
+from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, told
 from hoptrail.settings import settings_from, to_toml
 
 try:
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import Document, GeneratedAnswer, component, default_from_dict, default_to_dict
 except ImportError as error:
     raise ImportError(f"haystack-ai is missing ({error}): `pip install hoptrail[haystack]`") from error
 
@@ -34,9 +35,7 @@ class HoptrailRetriever:
         self, index: Index | str | Path, recipe: str | None = None, top_k: int | None = None, settings: str = ""
     ) -> None:
         """Raises: UsageError: the settings cannot be used."""
-        if not isinstance(index, Index):
-            index = Index(index, settings_from(tomllib.loads(settings), "the component"))
-        self.index = index
+        self.index = _opened(index, settings)
         self.recipe = recipe
         self.top_k = top_k
 
@@ -45,7 +44,8 @@ class HoptrailRetriever:
         """Raises: UsageError: the question is empty, there is no such recipe, or `top_k` is less than one."""
         ranking = self.index.search(query, self.recipe, self.top_k if top_k is None else top_k)
         documents = [
-            Document(id=hit.unit.id, content=hit.unit.text, meta=metadata_of(hit), score=hit.score) for hit in ranking
+            Document(id=hit.unit.id, content=hit.unit.text, meta=metadata, score=hit.score)
+            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
         ]
         return {"documents": documents}
 
@@ -64,3 +64,39 @@ class HoptrailRetriever:
         """Raises: UsageError: the settings cannot be used."""
         made: HoptrailRetriever = default_from_dict(cls, data)
         return made
+
+
+@component
+class HoptrailAnswerer:
+    """Answers from an index: one answer, whose documents are what it rests on. Its `meta` is what `hoptrail ask --json` prints,
+    with `confidence` and the `closest` statements; where nothing is settled, its text says so and `meta["abstained"]` is true.
+    """
+
+    def __init__(self, index: Index | str | Path, recipe: str | None = None, settings: str = "") -> None:
+        """Raises: UsageError: the settings cannot be used."""
+        self.index = _opened(index, settings)
+        self.recipe = recipe
+
+    @component.output_types(answers=list[GeneratedAnswer])
+    def run(self, query: str) -> dict[str, list[GeneratedAnswer]]:
+        """Raises: UsageError: the question is empty, or there is no such recipe."""
+        answer = self.index.ask(query, self.recipe)
+        text, content = told(answer)
+        documents = [Document(id=name, content=one.text, meta=meta) for name, one, meta in evidence_of(answer)]
+        return {"answers": [GeneratedAnswer(answer.text or text, query, documents, content)]}
+
+    def to_dict(self) -> dict[str, Any]:
+        stored: dict[str, Any] = default_to_dict(
+            self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
+        )
+        return stored
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> HoptrailAnswerer:
+        """Raises: UsageError: the settings cannot be used."""
+        made: HoptrailAnswerer = default_from_dict(cls, data)
+        return made
+
+
+def _opened(index: Index | str | Path, settings: str) -> Index:
+    return index if isinstance(index, Index) else Index(index, settings_from(tomllib.loads(settings), "the component"))

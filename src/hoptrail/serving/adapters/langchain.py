@@ -1,20 +1,25 @@
-"""hoptrail as a retriever of LangChain. Retrieval only: answers are `Index.ask`'s.
+"""hoptrail as a retriever and as a tool of LangChain.
 
 retriever = HoptrailRetriever(index=Index("my-index"), k=5)
 documents = retriever.invoke("Who designed the Tallow Bridge?")
+answer = HoptrailTool(index=Index("my-index")).invoke("Who designed the Tallow Bridge?")
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import metadata_of
+from hoptrail.serving.adapters.metadata import metadata_of, told
+from hoptrail.serving.contract import Json
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import run_in_executor
-    from pydantic import Field
+    from langchain_core.tools import BaseTool
+    from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:
     raise ImportError(f"langchain-core is missing ({error}): `pip install hoptrail[langchain]`") from error
 
@@ -38,10 +43,41 @@ class HoptrailRetriever(BaseRetriever):
     ) -> list[Document]:
         """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
         ranking = self.index.search(query, self.recipe, self.k if k is None else k)
-        return [Document(id=hit.unit.id, page_content=hit.unit.text, metadata=metadata_of(hit)) for hit in ranking]
+        return [
+            Document(id=hit.unit.id, page_content=hit.unit.text, metadata=metadata)
+            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
+        ]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         """In a thread: the core is synchronous."""
         return await run_in_executor(None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), k=k)
+
+
+class Asked(BaseModel):
+    """What the tool is called with."""
+
+    question: str = Field(description="A question that can be understood by itself.")
+
+
+class HoptrailTool(BaseTool):
+    """Answers questions from an index. Models are told the answer with its citations, or the closest statements; the artifact is
+    what `hoptrail ask --json` prints.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = "hoptrail"
+    description: str = (
+        "Answers a question from the documents, over several of them where it has to, and cites the sentences that say so. "
+        "Where nothing is settled it says so, with the closest statements."
+    )
+    args_schema: type[BaseModel] = Asked
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+    index: Index
+    recipe: str | None = None
+
+    def _run(self, question: str) -> tuple[str, Json]:
+        """Raises: UsageError: the question is empty, or there is no such recipe."""
+        return told(self.index.ask(question, self.recipe))

@@ -1,7 +1,8 @@
-"""hoptrail as a retriever of LlamaIndex. Retrieval only: answers are `Index.ask`'s.
+"""hoptrail as a retriever and as a query engine of LlamaIndex.
 
 retriever = HoptrailRetriever(Index("my-index"), k=5)
 nodes = retriever.retrieve("Who designed the Tallow Bridge?")
+response = HoptrailQueryEngine(index=Index("my-index")).query("Who designed the Tallow Bridge?")
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import asyncio
 
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import metadata_of, place_of
+from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, told
+from hoptrail.serving.contract import Json
 from hoptrail.types import Hit
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.response.schema import Response
+    from llama_index.core.query_engine import CustomQueryEngine
     from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 except ImportError as error:
     raise ImportError(f"llama-index-core is missing ({error}): `pip install hoptrail[llamaindex]`") from error
@@ -31,19 +35,42 @@ class HoptrailRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
         ranking = self.index.search(query_bundle.query_str, self.recipe, self.k)
-        return [NodeWithScore(node=node_of(hit), score=hit.score) for hit in ranking]
+        return [
+            NodeWithScore(node=node_of(hit, metadata), score=hit.score)
+            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
+        ]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """In a thread: the core is synchronous."""
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def node_of(hit: Hit) -> TextNode:
+class HoptrailQueryEngine(CustomQueryEngine):
+    """Answers from an index. The response's nodes are what the answer rests on, its metadata what `hoptrail ask --json` prints,
+    with `confidence` and the `closest` statements; where nothing is settled, its text says so.
+    """
+
+    index: Index
+    recipe: str | None = None
+
+    def custom_query(self, query_str: str) -> Response:
+        """Raises: UsageError: the question is empty, or there is no such recipe."""
+        answer = self.index.ask(query_str, self.recipe)
+        text, content = told(answer)
+        nodes = [
+            NodeWithScore(
+                node=TextNode(id_=name, text=one.text, start_char_idx=one.start, end_char_idx=one.end, metadata=meta)
+            )
+            for name, one, meta in evidence_of(answer)
+        ]
+        return Response(response=answer.text or text, source_nodes=nodes, metadata=content)
+
+
+def node_of(hit: Hit, metadata: Json) -> TextNode:
     """The unit as a node. `start_char_idx` and `end_char_idx` are set where its text is those characters of its document.
 
     Of the metadata, models are shown the title only.
     """
-    metadata = metadata_of(hit)
     hidden = sorted(set(metadata) - {"title"})
     place = place_of(hit)
     return TextNode(

@@ -49,9 +49,12 @@ def create_app(
     that add and remove documents.
 
     Raises:
-        UsageError: no workspace, or two of one name or folder; a host that is no name.
+        UsageError: no workspace, or two of one name or folder; a host that is no name; a key with a label that there is not.
     """
     services = services_for(workspaces, limits or ServerLimits())
+    for (name, _), labels in (keys or Keys()).limits.items():
+        if limited := services.workspaces.get(name):
+            limited.limited_to(labels)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -64,8 +64,8 @@ class Door:
 
 
 class Guard:
-    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use, and
-    `client`, a mark of the key it brings.
+    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use, `labels`, what
+    its key is limited to in some of them, and `client`, a mark of the key.
     """
 
     def __init__(self, app: ASGIApp, door: Door, limits: ServerLimits, metrics: Metrics) -> None:
@@ -88,7 +88,8 @@ class Guard:
         try:
             state = scope.setdefault("state", {})
             state["workspaces"] = self._admitted(scope)
-            state["client"] = self._door.keys.mark_of(_key_in(Headers(scope=scope)))
+            key = _key_in(Headers(scope=scope))
+            state["client"], state["labels"] = self._door.keys.mark_of(key), self._door.keys.labels_of(key)
             await self._app(scope, self._measured(scope, receive), outgoing)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)

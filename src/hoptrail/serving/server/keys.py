@@ -23,9 +23,13 @@ SHORTEST_KEY = 16
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Hashes of the keys that open each workspace. Without any, every workspace is open to whoever can reach the server."""
+    """Hashes of the keys that open each workspace, and the labels that some of them are limited to, by workspace and hash.
+
+    Without any key, every workspace is open to whoever can reach the server.
+    """
 
     hashes: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict, repr=False)
+    limits: Mapping[tuple[str, bytes], frozenset[str]] = field(default_factory=dict, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
@@ -36,6 +40,11 @@ class Keys:
         pairs = [(name, wanted) for name, hashes in self.hashes.items() for wanted in hashes]
         return frozenset(name for name, wanted in pairs if hmac.compare_digest(given, wanted))
 
+    def labels_of(self, key: str) -> dict[str, frozenset[str]]:
+        """Of the workspaces in which a key is limited to documents with some labels, these labels."""
+        given = _hash(key)
+        return {name: labels for (name, wanted), labels in self.limits.items() if hmac.compare_digest(given, wanted)}
+
     def mark_of(self, key: str) -> str:
         """What tells the requests of one key from those of others, and does not give it away; empty without keys."""
         return _hash(key).hex()[:12] if self.hashes else ""
@@ -43,6 +52,7 @@ class Keys:
 
 def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
     """The keys of the workspaces, from a file with a line `NAME KEY` each, or from HOPTRAIL_KEY_NAME (HOPTRAIL_KEY for one).
+    With `NAME KEY LABEL,...` the key is limited to documents with one of these labels, and to reading.
 
     Several lines of one workspace all open it, so that a key can be replaced while clients still send the old one.
 
@@ -51,8 +61,12 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
             a key is short; some workspaces have a key and others have not.
     """
     names = list(workspaces)
-    keys = _from_file(key_file, names) if key_file else _from_environment(names)
-    for name, key in ((name, key) for name, found in keys.items() for key in found):
+    lines = _from_file(key_file, names) if key_file else _from_environment(names)
+    keys: dict[str, list[str]] = {}
+    for name, key, _ in lines:
+        if key in keys.setdefault(name, []):
+            raise UsageError(f"a key of workspace {name} is there twice: give all of its labels in one line.")
+        keys[name].append(key)
         if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
             raise UsageError(
                 f"the key of workspace {name} is not one: at least {SHORTEST_KEY} visible ASCII characters are wanted, for "
@@ -64,7 +78,8 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
             f"no key for workspace {', '.join(without)}: either every workspace has a key or none has. Set "
             f"{variable_of(without[0])} or add a line to the key file."
         )
-    return Keys({name: tuple(map(_hash, found)) for name, found in keys.items()})
+    limits = {(name, _hash(key)): labels for name, key, labels in lines if labels is not None}
+    return Keys({name: tuple(map(_hash, found)) for name, found in keys.items()}, limits)
 
 
 def variable_of(workspace: str) -> str:
@@ -72,7 +87,11 @@ def variable_of(workspace: str) -> str:
     return f"{VARIABLE}_{re.sub(r'[^A-Za-z0-9]', '_', workspace).upper()}"
 
 
-def _from_environment(names: list[str]) -> dict[str, list[str]]:
+_Line = tuple[str, str, frozenset[str] | None]
+"""A workspace, a key, and the labels that the key is limited to (None: not at all)."""
+
+
+def _from_environment(names: list[str]) -> list[_Line]:
     variables = {name: variable_of(name) for name in names}
     given = {name: key for name, key in os.environ.items() if name == VARIABLE or name.startswith(f"{VARIABLE}_")}
     if VARIABLE in given and len(names) > 1:
@@ -95,10 +114,10 @@ def _from_environment(names: list[str]) -> dict[str, list[str]]:
         raise UsageError(
             f"{', '.join(sorted(given))} is of no workspace that is served: wanted is {', '.join(variables.values())}."
         )
-    return {name: [key] for name, key in keys.items()}
+    return [(name, key, None) for name, key in keys.items()]
 
 
-def _from_file(path: Path, names: list[str]) -> dict[str, list[str]]:
+def _from_file(path: Path, names: list[str]) -> list[_Line]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -108,14 +127,16 @@ def _from_file(path: Path, names: list[str]) -> dict[str, list[str]]:
         raise UsageError(
             f"the key file {path} holds no key. Add a line `NAME KEY` for every workspace, or leave it out."
         )
-    keys: dict[str, list[str]] = {}
+    found: list[_Line] = []
     for number, pair in enumerate(pairs, start=1):
-        if len(pair) != 2 or pair[0] not in names:
+        labels = [label for label in pair[2].split(",") if label] if len(pair) == 3 else None
+        if not 2 <= len(pair) <= 3 or pair[0] not in names or labels == []:
             raise UsageError(
-                f"entry {number} of the key file {path} is not `NAME KEY` with the name of a workspace that is served."
+                f"entry {number} of the key file {path} is not `NAME KEY` or `NAME KEY LABEL,...` with the name of a workspace "
+                f"that is served."
             )
-        keys.setdefault(pair[0], []).append(pair[1])
-    return keys
+        found.append((pair[0], pair[1], None if labels is None else frozenset(labels)))
+    return found
 
 
 def _hash(key: str) -> bytes:

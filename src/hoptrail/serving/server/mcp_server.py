@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.serving import contract
+from hoptrail.serving.answer_text import text_of
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
-from hoptrail.serving.server.openai_shapes import text_of
 from hoptrail.serving.server.refusals import as_refusal, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
 from hoptrail.serving.server.workspaces import Workspace
@@ -141,7 +141,8 @@ class AgentsDoor:
     """Agents over HTTP. Nobody changes documents through it unless `may_change`."""
 
     may_change: bool = False
-    _trails: defaultdict[str, Trails] = field(default_factory=lambda: defaultdict(Trails))
+    _trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = field(default_factory=lambda: defaultdict(Trails))
+    """By workspace and by what of it is seen."""
 
     def router(self) -> APIRouter:
         router = APIRouter()
@@ -149,7 +150,8 @@ class AgentsDoor:
 
         @router.post("/mcp", include_in_schema=False)
         async def mcp(request: Request, here: Here, served: Served) -> Response:
-            request.state.caller = Caller(here, served, self._trails[here.workspace.name], self.may_change)
+            trails = self._trails[here.workspace.name, here.workspace.labels]
+            request.state.caller = Caller(here, served, trails, self.may_change and not here.reads_only)
             return _Handed(server, await request.body(), served.limits.body)
 
         return router

@@ -39,17 +39,29 @@ class Hit(_Shape):
     document: str
 
 
-class Evidence(_Shape):
-    """`text` is what stands at `start` to `end` of the document, in code points."""
+class Statement(_Shape):
+    """`start` and `end` are where it stands in the document, in code points; `text` is how it reads (a table row as
+    `header: value`). `date` is the ISO date that holds for it, empty where there is none; `file` the name of its file.
+    """
 
     document: str
     title: str
+    heading_path: list[str]
+    file: str
+    place: str
+    date: str
     start: int
     end: int
     text: str
     unit: str
+
+
+class Evidence(Statement):
+    """`text` is what stands at `start` to `end` of the document. `replaced`: the answer is said by a later one."""
+
     kind: str
     hop: int
+    replaced: bool
 
 
 class Hop(_Shape):
@@ -65,20 +77,6 @@ class Usage(_Shape):
     prompt_tokens: int
     completion_tokens: int
     seconds: float
-
-
-class Statement(_Shape):
-    """`text` is how it reads (a table row as `header: value`), `start` and `end` are where it stands in the document."""
-
-    document: str
-    title: str
-    heading_path: list[str]
-    place: str
-    date: str
-    start: int
-    end: int
-    text: str
-    unit: str
 
 
 class Answered(_Shape):
@@ -106,6 +104,12 @@ class Source(_Shape):
 
 
 class HitWithText(Hit):
+    """`date` is the latest that holds for something in it."""
+
+    title: str
+    heading_path: list[str]
+    place: str
+    date: str
     text: str
     sources: list[Source]
 

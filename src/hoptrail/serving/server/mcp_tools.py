@@ -135,7 +135,9 @@ async def search(caller: Caller, asked: Search) -> Json:
     workspace = caller.place.workspace
 
     def work(_: Patience) -> Ranking:
-        return workspace.recipe(asked.recipe, workspace.language(None), asked.limit).retrieve(question)
+        return workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "").retrieve(
+            question
+        )
 
     return contract.search_json(question, asked.recipe or workspace.index.settings.recipe, await caller.wait(work))
 
@@ -164,7 +166,7 @@ async def status(caller: Caller, _: shapes.Nothing) -> Json:
     workspace = caller.place.workspace
     contents = await asyncio.to_thread(workspace.contents)
     usable = await asyncio.to_thread(workspace.recipe_names)
-    jobs = await asyncio.to_thread(caller.place.jobs.all)
+    jobs = [] if caller.place.reads_only else await asyncio.to_thread(caller.place.jobs.all)
     return {
         "workspace": workspace.name,
         "empty": contents is None,

@@ -12,9 +12,10 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
+from hoptrail.serving.server.openai_responses import ResponseInMaking, ResponseRequest
 from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
-from hoptrail.serving.server.services import Here, Served
+from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.wire import Question
 from hoptrail.serving.server.workspaces import Workspace
@@ -41,18 +42,34 @@ def model(here: Here, name: str) -> Json:
 @router.post("/chat/completions", response_class=JSONResponse)
 async def complete(request: Request, here: Here, served: Served, chat: ChatRequest) -> Response:
     """Answer the user's last message, at once or as a stream, with citations in the text and in the field `hoptrail`."""
-    asked = Question(question=chat.question, recipe=chat.model)
-    workspace, metrics = here.workspace, served.metrics
-    if not workspace.is_empty and chat.model not in await asyncio.to_thread(_served, workspace):
-        raise _unknown()
     completion = Completion(chat.model, bool(chat.stream_options and chat.stream_options.include_usage))
-    if chat.stream:
-        told = await stream(served.desk, here, asked, metrics, completion.event)
+    return await _answered(request, here, served, chat, completion)
+
+
+@router.post("/responses", response_class=JSONResponse)
+async def respond(request: Request, here: Here, served: Served, asked: ResponseRequest) -> Response:
+    """Answer the user's last message, at once or as a stream, with citations as annotations and in the field `hoptrail`."""
+    return await _answered(request, here, served, asked, ResponseInMaking(asked.model, asked.metadata or {}))
+
+
+async def _answered(
+    request: Request,
+    here: Place,
+    served: Services,
+    wanted: ChatRequest | ResponseRequest,
+    shape: Completion | ResponseInMaking,
+) -> Response:
+    asked = Question(question=wanted.question, recipe=wanted.model, as_of=wanted.as_of)
+    workspace, metrics = here.workspace, served.metrics
+    if not workspace.is_empty and wanted.model not in await asyncio.to_thread(_served, workspace):
+        raise _unknown()
+    if wanted.stream:
+        told = await stream(served.desk, here, asked, metrics, shape.event)
         return StreamingResponse(told, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
     answer = await served.desk.wait_for(request, work, computes=workspace.computes(None))
-    return JSONResponse(completion.whole(contract.answer_json(answer)))
+    return JSONResponse(shape.whole(contract.answer_json(answer)))
 
 
 def _served(workspace: Workspace) -> list[str]:

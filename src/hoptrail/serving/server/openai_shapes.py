@@ -1,53 +1,54 @@
-"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words.
-
-A chat window shows the text of an answer as Markdown. What comes from documents is written so that it stays text there: no
-link, image or markup of a document is rendered, and citation numbers are ours alone.
-"""
+"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words."""
 
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.contract import Json, abstention
+from hoptrail.serving.answer_text import citations_of, text_of
+from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.wire import AsOf
 
-_MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
-"""What Markdown could take for markup, a link or an address."""
+DONE = "data: [DONE]\n\n"
+"""Ends a stream."""
+TEXTS = frozenset({"text", "input_text"})
+"""What both of the APIs call a part of a message that is text."""
 
 
-class _Request(BaseModel):
+class OpenRequest(BaseModel):
     """Clients send much that has no meaning here, temperatures and the like: it is passed over."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Part(_Request):
+class Part(OpenRequest):
     type: Annotated[str, Field(max_length=50)]
     text: str | None = None
 
 
-class Message(_Request):
+class Message(OpenRequest):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
 
 
-class StreamOptions(_Request):
+class StreamOptions(OpenRequest):
     include_usage: bool | None = None
 
 
-class ChatRequest(_Request):
-    """The last message of the user is the question; nothing before it is looked at. The model is a recipe."""
+class ChatRequest(OpenRequest):
+    """The last message of the user is the question; nothing before it is looked at. The model is a recipe. `as_of` is ours."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    as_of: AsOf | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
@@ -61,18 +62,7 @@ class ChatRequest(_Request):
     def question(self) -> str:
         """Raises: Refusal: something is asked for that is not done here, or there is no question."""
         self._check()
-        content = next((message.content for message in reversed(self.messages) if message.role == "user"), None)
-        parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
-        if any(part.type != "text" for part in parts):
-            raise _unsupported("Images, sound and files in messages")
-        question = "\n".join(part.text or "" for part in parts).strip()
-        if not question:
-            raise not_valid("messages: there is no question: the last message of the user is it.")
-        if len(question) > QUESTION_LIMIT:
-            raise not_valid(f"messages: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
-        if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
-            raise not_valid("messages: the question holds half of a character (a lone surrogate).")
-        return question
+        return question_in(self.messages, "messages")
 
     def _check(self) -> None:
         asked_for = {
@@ -84,51 +74,36 @@ class ChatRequest(_Request):
         }
         for what, wanted in asked_for.items():
             if wanted:
-                raise _unsupported(what)
+                raise unsupported(what)
 
 
-def _unsupported(what: str) -> Refusal:
+def question_in(messages: Sequence[Message], field_name: str) -> str:
+    """The text of the last message of the user; `field_name` is where the request has it.
+
+    Raises:
+        Refusal: there is none, it is too long, or no text.
+    """
+    content = next((message.content for message in reversed(messages) if message.role == "user"), None)
+    parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
+    if any(part.type not in TEXTS for part in parts):
+        raise unsupported("Images, sound and files in messages")
+    question = "\n".join(part.text or "" for part in parts).strip()
+    if not question:
+        raise not_valid(f"{field_name}: there is no question: the last message of the user is it.")
+    if len(question) > QUESTION_LIMIT:
+        raise not_valid(f"{field_name}: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
+    if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
+        raise not_valid(f"{field_name}: the question holds half of a character (a lone surrogate).")
+    return question
+
+
+def unsupported(what: str) -> Refusal:
     return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
 def model_json(name: str) -> Json:
     """Recipes were not created at any time: 0."""
     return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
-
-
-def text_of(answer: Json) -> str:
-    """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
-
-    `answer` is as `contract.answer_json` gives it.
-    """
-    citations = citations_of(answer)
-    marks = "".join(f"[{citation['number']}]" for citation in citations)
-    head = f"{abstention(answer) if answer['answer'] is None else harmless(answer['answer'])} {marks}".strip()
-    lines = [f"- [{one['number']}] {harmless(one['title'])}: “{harmless(one['text'])}”" for one in citations]
-    if answer["answer"] is None and answer["closest"]:
-        head = abstention(answer)
-        lines = [f"- {harmless(_dated(one))}: “{harmless(one['text'])}”" for one in answer["closest"]]
-    return "\n".join([head, *([""] if lines else []), *lines])
-
-
-def _dated(statement: Json) -> str:
-    """The title of a statement's document, and its date where it has one."""
-    return f"{statement['title']} ({statement['date']})" if statement["date"] else str(statement["title"])
-
-
-def citations_of(answer: Json) -> list[Json]:
-    """The cited spans of an answer, each once, numbered from 1 as in its text."""
-    spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
-    return [
-        {"number": number, **{name: item[name] for name in ("document", "title", "start", "end", "text")}}
-        for number, item in enumerate(spans.values(), start=1)
-    ]
-
-
-def harmless(text: str) -> str:
-    """One line of Markdown that reads as `text` and renders as nothing else."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return _MARKUP.sub(r"\\\g<0>", " ".join(printable.split()))
 
 
 @dataclass(slots=True)
@@ -147,7 +122,7 @@ class Completion:
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": _usage(answer),
-            "hoptrail": _details(answer),
+            "hoptrail": details_of(answer),
         }
 
     def event(self, name: str, content: Json) -> str:
@@ -157,13 +132,13 @@ class Completion:
                 return self._chunk({"role": "assistant", "content": ""})
             case "answer":
                 told = self._chunk({"content": text_of(content)})
-                told += self._chunk({}, finish_reason="stop", hoptrail=_details(content))
+                told += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
                     told += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
-                return told + "data: [DONE]\n\n"
+                return told + DONE
             case "error":
                 error = {**content["error"], "type": "server_error", "param": None}
-                return _data({"error": error}) + "data: [DONE]\n\n"
+                return _data({"error": error}) + DONE
             case _:
                 return self._chunk({}, hoptrail={"event": name, **content})
 
@@ -181,7 +156,7 @@ def _data(content: Json) -> str:
     return f"data: {json.dumps(content, ensure_ascii=True)}\n\n"
 
 
-def _details(answer: Json) -> Json:
+def details_of(answer: Json) -> Json:
     """The extra field: everything that `hoptrail ask --json` tells, and which span each number cites."""
     return {**answer, "citations": citations_of(answer)}
 

@@ -40,7 +40,7 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
     workspace = here.workspace
 
     def work(_: Patience) -> tuple[str, Ranking]:
-        recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit)
+        recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         return asked.recipe or workspace.index.settings.recipe, recipe.retrieve(question)
 
     name, ranking = await served.desk.wait_for(request, work, computes=workspace.computes(None))

@@ -95,7 +95,7 @@ def remove(here: Here, name: str) -> dict[str, Any]:
 @router.get("/jobs")
 def jobs(here: Here) -> dict[str, Any]:
     """The jobs of this workspace that are not finished, and the latest that are; the newest first, without their documents."""
-    return {"jobs": [_summary(one) for one in here.jobs.all()]}
+    return {"jobs": [] if here.reads_only else [_summary(one) for one in here.jobs.all()]}
 
 
 @router.get("/jobs/{name}")

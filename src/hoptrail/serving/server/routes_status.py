@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.refusals import Refusal
-from hoptrail.serving.server.services import Here, Served, names_of
+from hoptrail.serving.server.services import Here, Served, limits_of, names_of
 from hoptrail.serving.server.wire import contents_json
 
 router = APIRouter(tags=["status"])
@@ -28,11 +28,11 @@ def metrics(request: Request, served: Served) -> Response:
     """Counts since the server was started, in the text format of Prometheus; only for a key that opens every workspace, since
     by how they rise one would see what others do.
     """
-    if not set(names_of(request)).issuperset(served.workspaces.names):
+    if not set(names_of(request)).issuperset(served.workspaces.names) or limits_of(request):
         raise Refusal(
             403,
             "forbidden",
-            "The counts are of all workspaces together, and this key does not open all of them.",
+            "The counts are of all workspaces together, and this key does not open all of them as a whole.",
             "Send a key that the key file gives to every workspace.",
         )
     return Response(served.metrics.text(), media_type=PROMETHEUS)

@@ -12,9 +12,13 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.asking import Desk
 from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.workspaces import Workspace, Workspaces
+
+READING = frozenset({"GET", "HEAD"})
+ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
+"""What a key that only reads may do: these methods, and these addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,23 @@ def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Servi
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace of a request, its jobs, and whose request it is: a mark of its key."""
+    """The workspace of a request, as far as its key sees it, its jobs, and whose request it is: a mark of its key."""
 
     workspace: Workspace
-    jobs: Jobs
+    every_job: Jobs
     client: str = ""
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether the key is limited to some labels: then it changes nothing, and hears of no job."""
+        return self.workspace.labels is not None
+
+    @property
+    def jobs(self) -> Jobs:
+        """Raises: Refusal: the key only reads."""
+        if self.reads_only:
+            raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
+        return self.every_job
 
 
 async def services_of(request: Request) -> Services:
@@ -60,6 +76,11 @@ Served = Annotated[Services, Depends(services_of)]
 def names_of(request: Request) -> tuple[str, ...]:
     """The workspaces that the request's key opens; all where there are no keys."""
     return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
+
+
+def limits_of(request: Request) -> Mapping[str, frozenset[str]]:
+    """The labels that the request's key is limited to, by workspace; those that are not named it sees as a whole."""
+    return cast("Mapping[str, frozenset[str]]", request.scope["state"]["labels"])
 
 
 def client_of(request: Request) -> str:
@@ -84,7 +105,10 @@ async def place_of(
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    return Place(found, served.jobs[found.name], client_of(request))
+    place = Place(found.limited_to(limits_of(request).get(found.name)), served.jobs[found.name], client_of(request))
+    if place.reads_only and request.method not in READING and request.url.path not in ASKING:
+        place.jobs  # noqa: B018 - refuses
+    return place
 
 
 Here = Annotated[Place, Depends(place_of)]

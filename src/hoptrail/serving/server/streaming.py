@@ -63,16 +63,23 @@ def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tel
     """
     question = question_of(asked)
     language = workspace.language(asked.language)
-    plain = workspace.recipe(asked.recipe, language)
+    plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "")
 
     def work(patience: Patience) -> Answer:
         narrator = Narrator(plain.corpus, tell, metrics)
         listener = Listener(narrator.asked, narrator.found, patience)
         answer = _heard(plain, Heard(language, listener)).answer(question)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
-        return answer
+        return without_folders(answer)
 
     return work
+
+
+def without_folders(answer: Answer) -> Answer:
+    """The same with names of files in place of paths, which are nothing for clients."""
+    evidence = (replace(item, source=contract.file_name(item.source)) for item in answer.evidence)
+    closest = (replace(item, source=contract.file_name(item.source)) for item in answer.closest)
+    return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
 
 
 def _heard(recipe: Recipe, language: Heard) -> Recipe:
@@ -108,13 +115,13 @@ async def stream(
     workspace = place.workspace
     desk.check(place.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, tell)
-    future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
-    future.add_done_callback(lambda _: events.put_nowait(None))
     names = {
         "recipe": asked.recipe or workspace.index.settings.recipe,
         "language": asked.language or workspace.index.settings.language,
     }
-    first = written("question", {"question": asked.question, **names})
+    first = written("question", {"question": asked.question, **names})  # before anything else is, which a thread does
+    future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
+    future.add_done_callback(lambda _: events.put_nowait(None))
     return _told(first, events, future, patience, written)
 
 

@@ -25,7 +25,8 @@ from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
 from hoptrail.documents.contents import ending_of, is_readable, without_packing
 from hoptrail.documents.forms import ENDINGS, name_of
-from hoptrail.documents.reading import FILE_NAME, FILE_TIME, ReadingLimits, read_sources
+from hoptrail.documents.marks import FILE_TIME
+from hoptrail.documents.reading import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.documents.text import Unreadable
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits

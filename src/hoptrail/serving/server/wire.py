@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.contents import Contents, DocumentSummary
-from hoptrail.corpus.places import UPLOADS
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.types import Block, Document, Evidence, Hop
-
-_UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
-_LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
-"""Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -32,12 +25,22 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+AsOf = Annotated[
+    str,
+    Field(
+        max_length=10,
+        description="Ask the past: what is dated later than this day, month or year (2024-03-05, 2024-03, 2024) does not count.",
+    ),
+]
+
+
 class Question(_Request):
     """`recipe` and `language` are those of the settings where they are not given."""
 
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
     recipe: Name | None = None
     language: Name | None = None
+    as_of: AsOf | None = None
 
 
 class Search(_Request):
@@ -46,6 +49,7 @@ class Search(_Request):
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
     recipe: Name | None = None
     limit: Annotated[int, Field(ge=1, le=1000)] | None = None
+    as_of: AsOf | None = None
 
 
 class Text(_Request):
@@ -80,8 +84,8 @@ def contents_json(contents: Contents) -> Json:
 def _origin_json(sources: Sequence[str]) -> Json:
     """`uploaded` tells a document that an upload of the same name replaces from one that was indexed from elsewhere."""
     return {
-        "sources": [source_name(source) for source in sources],
-        "uploaded": any(_UPLOADED.fullmatch(source) for source in sources),
+        "sources": [contract.file_name(source) for source in sources],
+        "uploaded": any(map(contract.is_upload, sources)),
     }
 
 
@@ -124,15 +128,6 @@ def _block_json(block: Block) -> Json:
 def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> Json:
     """A hop of a stream: what `answer_json` has for it, its number, and its evidence."""
     return {"hop": number, **contract.hop_json(hop), "evidence": [contract.evidence_json(item) for item in evidence]}
-
-
-def source_name(source: str) -> str:
-    """Where a document came from, as clients may see it: the name it was uploaded under, or its file's name."""
-    if uploaded := _UPLOADED.fullmatch(source):
-        return uploaded["name"]
-    if found := _LINE.fullmatch(source):
-        return f"{PurePath(found['path']).name}#{found['line']}"
-    return PurePath(source).name
 
 
 def shown(name: str, longest: int = 200) -> str:

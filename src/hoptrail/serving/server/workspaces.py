@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from threading import Lock
 from typing import Final
 
@@ -36,6 +37,7 @@ class Workspace:
         self.index: Final = index
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
+        self.labels: frozenset[str] | None = None
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
 
@@ -44,16 +46,33 @@ class Workspace:
         """Whether nothing was ever indexed here."""
         return self.index.is_empty
 
-    def corpus(self) -> Corpus:
-        """What is searched: the last committed state.
+    def limited_to(self, labels: frozenset[str] | None) -> Workspace:
+        """The same workspace of which only documents with one of some labels are seen; None: all.
 
         Raises:
-            Refusal: nothing was indexed yet.
+            UsageError: there is no such label.
+        """
+        if labels is None:
+            return self
+        limited = copy(self)
+        limited.labels = labels
+        limited.index.view(labels=labels)
+        return limited
+
+    def corpus(self, as_of: str = "") -> Corpus:
+        """What is searched: the last committed state, as far as it is seen, and was said by a date.
+
+        Raises:
+            Refusal: nothing was indexed yet, or it is no date.
             IndexUnavailable: the index cannot be used.
         """
         if self.is_empty:
             raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
-        return self.index.corpus()
+        try:
+            view = self.index.view(as_of, self.labels)
+        except UsageError as error:
+            raise not_valid(f"as_of: {error}") from None
+        return self.index.corpus(view)
 
     def check_changeable(self) -> None:
         """Raises: Refusal: documents can neither be added nor removed here."""
@@ -108,14 +127,14 @@ class Workspace:
         """Whether questions to a language, or to that of the settings, are answered by this machine alone."""
         return (language or self.index.settings.language) == OFFLINE
 
-    def recipe(self, name: str | None, language: Language, limit: int | None = None) -> Recipe:
+    def recipe(self, name: str | None, language: Language, limit: int | None = None, as_of: str = "") -> Recipe:
         """A recipe over what is searched now.
 
         Raises:
-            Refusal: there is no such recipe, or what it needs was not built here.
+            Refusal: there is no such recipe, what it needs was not built here, or `as_of` is no date.
         """
         name = name or self.index.settings.recipe
-        corpus = self.corpus()
+        corpus = self.corpus(as_of)
         try:
             needed = needed_structures([name], self.index.settings.recipes)
         except UsageError:
