@@ -21,7 +21,9 @@ from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.serving.server.limiting import Choices
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.suggesting import Suggestions
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -38,6 +40,8 @@ class Workspace:
         index.check(self.recipes)
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
+        self._choices = Choices(index)
+        self.suggestions: Final = Suggestions()
 
     @property
     def is_empty(self) -> bool:
@@ -71,7 +75,10 @@ class Workspace:
         Raises:
             IndexBusy: another process is writing.
         """
-        return self.is_empty or self.index.clean()
+        if self.is_empty:
+            return True
+        self._choices.forget_others(self.corpus().snapshot.commit)
+        return self.index.clean()
 
     def warm(self) -> None:
         """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.
@@ -108,14 +115,18 @@ class Workspace:
         """Whether questions to a language, or to that of the settings, are answered by this machine alone."""
         return (language or self.index.settings.language) == OFFLINE
 
-    def recipe(self, name: str | None, language: Language, limit: int | None = None) -> Recipe:
-        """A recipe over what is searched now.
+    def recipe(
+        self, name: str | None, language: Language, limit: int | None = None, documents: Collection[str] = ()
+    ) -> Recipe:
+        """A recipe over what is searched now, or over some `documents` (ids) of it as if there were no others.
 
         Raises:
-            Refusal: there is no such recipe, or what it needs was not built here.
+            Refusal: there is no such recipe, or what it needs was not built here, or none of the documents is here.
         """
         name = name or self.index.settings.recipe
         corpus = self.corpus()
+        if documents:
+            corpus = self._choices.corpus(corpus, documents)
         try:
             needed = needed_structures([name], self.index.settings.recipes)
         except UsageError:
