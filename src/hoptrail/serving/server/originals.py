@@ -49,6 +49,6 @@ def original_of(document: Document, limits: ReadingLimits) -> Original | None:
 def _is_file(source: str) -> bool:
     """Whether a source is the absolute path of a plain file. Sources of uploads are relative."""
     try:
-        return os.path.isabs(source) and stat.S_ISREG(os.lstat(source).st_mode)
+        return Path(source).is_absolute() and stat.S_ISREG(os.lstat(source).st_mode)
     except (OSError, ValueError):
         return False

@@ -114,7 +114,7 @@ def remove(here: Here, name: str) -> dict[str, Any]:
 
 @router.delete("/documents", status_code=202)
 def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> dict[str, Any]:
-    """Have documents removed, each named by a `document` of the query. Gives one job for all; those that are gone are no fault."""
+    """Have documents removed, each named by a `document` of the query. Gives one job for all; what is gone is no fault."""
     found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
     if not found:
         raise not_found("document")

@@ -17,6 +17,7 @@ from hoptrail.language.late import OFFLINE
 from hoptrail.language.listening import Heard, Listener
 from hoptrail.notebook import LIKELY
 from hoptrail.serving.server.asking import Patience
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, stands_in
 from hoptrail.types import Answer, AnswerKind, BlockKind, Document
@@ -48,9 +49,11 @@ _BORN = re.compile(r"\bborn\b[^.;:]{0,30}?\bin\s+(?=[A-Z])")
 _HOW = re.compile(r"how to (?P<what>\w.*)", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\W\d_][\w&'’., -]{2,40}")
 _HEADING = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,3}s")
-_ATTRIBUTES = frozenset(
-    "address amount author budget capital condition cost date deadline location maker material owner phone population price "
-    "role size status supplier type year".split()
+_ATTRIBUTES = word_set(
+    """
+    address amount author budget capital condition cost date deadline location maker material owner phone population price role
+    size status supplier type year
+    """
 )
 """Headers of columns of which one may ask in a sentence."""
 _LONGEST_VALUE = 60

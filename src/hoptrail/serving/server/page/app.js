@@ -25,7 +25,7 @@ async function begin() {
     watch.begin().catch(() => {});
   } catch (error) {
     if (error.status !== 401) main.replaceChildren(h("div", { class: "notice fault", role: "alert" },
-      h("p", {}, h("strong", {}, error.message)), h("p", {}, error.whatToDo ?? ""), h("button", { type: "button", onclick: begin }, "Try again")));
+      h("h1", {}, error.message), h("p", {}, error.whatToDo ?? ""), h("button", { type: "button", onclick: begin }, "Try again")));
   }
 }
 
