@@ -31,7 +31,7 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
 
 @dataclass(slots=True)
 class Item:
-    """One document of a job: an upload, or the id of a document to remove; or the recipe to build for. `documents` are what became
+    """One document of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` are what became
     of an upload: ids by their sources.
     """
 

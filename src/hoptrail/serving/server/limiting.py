@@ -7,10 +7,12 @@ the system's folder for temporary files, where only this user can read them, and
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from threading import Lock
 
 from hoptrail.corpus.copying import copy_index
@@ -26,8 +28,9 @@ class _Part(Index):
     """An index of some documents of another. Its files go when nobody holds on to it, or to a corpus of it."""
 
     def __init__(self, whole: Index, folder: Path, documents: frozenset[str]) -> None:
-        self._place = TemporaryDirectory(prefix="hoptrail-chosen-", ignore_cleanup_errors=True)
-        copy = Path(self._place.name, "index")
+        place = mkdtemp(prefix="hoptrail-chosen-")
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+        copy = Path(place, "index")
         copy_index(folder, copy)
         super().__init__(copy, whole.settings)
         self.encoder = whole.encoder

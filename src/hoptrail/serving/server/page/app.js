@@ -111,5 +111,6 @@ addEventListener("drop", (event) => {
   dropped(event.dataTransfer).then((files) => watch?.take(files));
 });
 
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 addEventListener("hashchange", route);
 begin();

@@ -35,6 +35,7 @@ export function askView(told, watch) {
     const before = afresh ? null : shown.at(-1)?.answers[0];
     if (afresh) { shown = []; turns.replaceChildren(); }
     const names = recipes.names();
+    recipes.element.open = false;
     const views = names.map((name) => new TrailView(name, names.length > 1));
     const turn = turnView(question, views);
     turns.append(turn.element);
