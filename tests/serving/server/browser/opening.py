@@ -28,6 +28,10 @@ SHOTS = Path(os.environ.get("HOPTRAIL_SCREENSHOTS", Path(__file__).parents[4] / 
 """Where screenshots go, which git ignores."""
 
 
+SECONDS = 60
+"""For what takes a moment on a machine that does nothing else."""
+
+
 class Told:
     """What a page asked for, complained of and popped up."""
 
@@ -60,7 +64,7 @@ def opened(browser: Browser, address: str, key: str, **how: Any) -> Iterator[Pag
     )
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(SECONDS * 1000)
     told = Told(page)
     page.goto(address)
     page.get_by_label("Key", exact=True).fill(key)

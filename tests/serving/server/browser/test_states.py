@@ -12,7 +12,7 @@ import pytest
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from serving.server.browser.opening import Told as Complaints
-from serving.server.browser.opening import drop, look, told_by_server, with_browser
+from serving.server.browser.opening import SECONDS, drop, look, told_by_server, with_browser
 from serving.server.browser.states import Told, answers, make_folder
 from serving.server.listening import listening
 from serving.server.served import workspace
@@ -74,7 +74,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def shown(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
     context = browser.new_context(**{"viewport": {"width": 1100, "height": 800}, "reduced_motion": "reduce", **how})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(SECONDS * 1000)
     complaints = Complaints(page)
     page.route(
         "**/api/suggestions*", lambda route: route.fulfill(json={"questions": ["Who is the skipper of the Gannet?"]})

@@ -20,6 +20,9 @@ export function dropZone(limits, take) {
     h("p", { class: "fine" }, `PDF, Word, PowerPoint, Excel, web pages, mail, Markdown, notebooks and any other text; up to ${Math.round(limits.bytes / 2 ** 20)} MB a file`));
 }
 
+/** What tells a control of the list from the others, so that the focus outlives drawing the list anew. */
+const nameOf = (control) => control.getAttribute("aria-label") ?? control.textContent;
+
 /** The view of all documents. */
 export function documentsView(limits, watch) {
   const list = h("div", { class: "list", "aria-live": "off" });
@@ -31,7 +34,9 @@ export function documentsView(limits, watch) {
   async function draw() {
     try {
       const found = await get(`/api/documents?start=${start}&limit=${PAGE}&title=${encodeURIComponent(filter.value)}`);
+      const held = list.contains(document.activeElement) ? document.activeElement : null;
       fill(list, rows(found));
+      if (held) [...list.querySelectorAll(held.localName)].find((one) => nameOf(one) === nameOf(held))?.focus();
     } catch (error) {
       fill(list, h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
     }
