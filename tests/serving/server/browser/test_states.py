@@ -11,8 +11,8 @@ import pytest
 
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from serving.server.browser.opening import Told as Complaints
 from serving.server.browser.opening import SECONDS, drop, look, told_by_server, with_browser
+from serving.server.browser.opening import Told as Complaints
 from serving.server.browser.states import Told, answers, make_folder
 from serving.server.listening import listening
 from serving.server.served import workspace
