@@ -16,6 +16,7 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.notebook import report_html, report_line
 from hoptrail.structures.building import Workshop
 from hoptrail.types import Document, Usage, content_id
 
@@ -43,6 +44,12 @@ class IndexingReport:
     left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+
+    def __repr__(self) -> str:
+        return report_line(self)
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
 
 
 @dataclass(frozen=True, slots=True)

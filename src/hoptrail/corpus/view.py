@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbers import NONE, Numbers, numbers_of
+from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.corpus.rows import said_date
 from hoptrail.corpus.segments import Family, Segment
@@ -36,11 +36,12 @@ _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 @dataclass(frozen=True, slots=True)
 class View:
     """Documents with a source that one of the patterns `sources` fits (None: all; `*` is any text), and in them what has no date
-    or none after `as_of` (an ISO date: a year, a month or a day; empty: all).
+    or none after `as_of` (an ISO date: a year, a month or a day; empty: all). With `documents` (ids), these alone.
     """
 
     as_of: str = ""
     sources: tuple[str, ...] | None = None
+    documents: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         if self.as_of:
@@ -133,6 +134,8 @@ def hidden_by(view: View, database: Database) -> Hidden:
     sources, documents = ([], NONE) if view.sources is None else _unfitting(view.sources, database)
     parts = _seen_parts(view.as_of, database) if view.as_of else {}
     gone = np.union1d(documents, numbers_of([document for document, seen in parts.items() if not seen]))
+    if view.documents is not None:
+        gone = np.union1d(gone, _others(view.documents, database))
     units, cut = _partly_seen({document: seen for document, seen in parts.items() if seen}, database)
     every = np.union1d(units, _units_from(gone, database))
     return Hidden(sources, numbers_of(gone), numbers_of(every), cut)
@@ -150,6 +153,11 @@ def _unfitting(patterns: Collection[str], database: Database) -> tuple[list[str]
             hidden.append(source)
     every = database.rows("SELECT number FROM documents ORDER BY number")
     return hidden, numbers_of([number for (number,) in every if number not in seen])
+
+
+def _others(chosen: Collection[str], database: Database) -> Numbers:
+    """The documents that are not among the chosen ids."""
+    return numbers_of([number for number, id_ in database.rows("SELECT number, id FROM documents") if id_ not in chosen])
 
 
 def _as_labelled(source: str) -> str:

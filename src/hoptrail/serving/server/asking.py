@@ -135,6 +135,7 @@ class Desk:
         finally:
             gone.cancel()
             patience.end()
+            future.add_done_callback(_looked_at)
 
     def close(self) -> None:
         """Begin nothing more, and wait for nothing."""
@@ -180,6 +181,12 @@ class Desk:
                 outcome.set_result(done.result())
         if not self._closed:
             self._begin_next()
+
+
+def _looked_at(outcome: asyncio.Future[Any]) -> None:
+    """What becomes of work that nobody waits for any longer is nothing to complain of in the log."""
+    if not outcome.cancelled():
+        outcome.exception()
 
 
 async def _left(request: Request) -> None:

@@ -31,8 +31,8 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
 
 @dataclass(slots=True)
 class Item:
-    """One document of a job: an upload, or the id of a document to remove. `documents` are what became of an upload: ids by
-    their sources.
+    """One document of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` are what became
+    of an upload: ids by their sources.
     """
 
     id: str

@@ -67,6 +67,10 @@ class Jobs:
         """Have documents removed, given by id and title, with everything derived from them alone."""
         return self._submit(Job("remove", [Item(name, title) for name, title in documents], client))
 
+    def build(self, recipe: str, client: str = "") -> Job:
+        """Have built what a recipe searches, for the documents that are there."""
+        return self._submit(Job("build", [Item(recipe, recipe)], client))
+
     def take_up(self) -> None:
         """Go on with what processes that have ended have left."""
         with self._book.lock:

@@ -64,6 +64,8 @@ class Performer:
             raise Interrupted("stopped; what was finished is kept.")
         if job.kind == "remove":
             self._remove(job)
+        elif job.kind == "build":
+            self._build(job)
         else:
             with self._uploads.preparing():
                 self._add_batch(job)
@@ -78,6 +80,12 @@ class Performer:
             if there:
                 self._workspace.index.remove(sorted(there))
         for item in left:
+            item.state = State.DONE
+
+    def _build(self, job: Job) -> None:
+        recipes = [item.id for item in job.items]
+        self._workspace.index.add([], recipes, Watcher(job.report, job.stop.is_set))
+        for item in job.items:
             item.state = State.DONE
 
     def _add_batch(self, job: Job) -> None:

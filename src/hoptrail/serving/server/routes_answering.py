@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,8 +12,10 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from hoptrail.recipes.catalogue import RECIPES, recipe_class
 from hoptrail.serving import contract
 from hoptrail.serving.server.asking import Patience
-from hoptrail.serving.server.services import Here, Served
+from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import answering, stream
+from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.types import Ranking
 
@@ -60,3 +63,41 @@ def recipes(here: Here) -> dict[str, Any]:
         ],
         "languages": list(here.workspace.language_names),
     }
+
+
+@router.get("/recipes/{name}/cost")
+def cost(here: Here, name: str) -> dict[str, Any]:
+    """What building for a recipe would spend on a chat model, by a rehearsal; and how long building has taken so far."""
+    _check(here, name)
+    report = here.workspace.index.estimate([], [name])
+    spent = here.workspace.corpus().snapshot.head.spent
+    return {
+        "calls": report.usage.calls,
+        "prompt_tokens": report.usage.prompt_tokens,
+        "completion_tokens": report.usage.completion_tokens,
+        "seconds_so_far": spent.seconds,
+    }
+
+
+@router.post("/recipes/{name}", status_code=202)
+def build(here: Here, name: str) -> dict[str, Any]:
+    """Have built what a recipe searches. Gives the job to watch."""
+    _check(here, name)
+    return here.jobs.build(name, here.client).as_json()
+
+
+@router.get("/suggestions")
+async def suggestions(request: Request, here: Here, served: Served) -> dict[str, Any]:
+    """Questions that the documents do answer, found by rules and tried; some answers to begin with."""
+    if here.workspace.is_empty:
+        return {"questions": []}
+    work = partial(suggested, here.workspace)
+    return {"questions": list(await served.desk.wait_for(request, work))}
+
+
+def _check(here: Place, name: str) -> None:
+    """Raises: Refusal: there is no such recipe, nothing to build it for, or nothing can be built here."""
+    here.workspace.check_changeable()
+    if name not in RECIPES:
+        raise not_found("recipe")
+    here.workspace.corpus()

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from hoptrail.serving.server.job import Job
+from hoptrail.serving.server.originals import has_original, original_of
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.uploads import Upload, WrongType
@@ -66,7 +68,25 @@ def document(here: Here, name: str) -> dict[str, Any]:
     found = here.workspace.document(name)
     if found is None:
         raise not_found("document")
-    return document_json(found)
+    return {**document_json(found), "original": has_original(found)}
+
+
+@router.get("/documents/{name}/original", response_class=Response)
+def original(here: Here, name: str) -> Response:
+    """The file that a document was read from, as long as it is there and holds the same."""
+    found = here.workspace.document(name)
+    if found is None:
+        raise not_found("document")
+    try:
+        file = original_of(found, here.workspace.index.settings.reading)
+    except OSError:
+        file = None
+    if file is None:
+        raise Refusal(
+            409, "changed", "The file is not there any more, or holds something else.", "Index its folder again."
+        )
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
+    return Response(file.content, media_type=file.kind, headers=headers)
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
@@ -90,6 +110,15 @@ def remove(here: Here, name: str) -> dict[str, Any]:
     if found is None:
         raise not_found("document")
     return here.jobs.remove([(found.id, found.title)], here.client).as_json()
+
+
+@router.delete("/documents", status_code=202)
+def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> dict[str, Any]:
+    """Have documents removed, each named by a `document` of the query. Gives one job for all; what is gone is no fault."""
+    found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
+    if not found:
+        raise not_found("document")
+    return here.jobs.remove([(one.id, one.title) for one in found], here.client).as_json()
 
 
 @router.get("/jobs")

@@ -1,6 +1,7 @@
 """Answers told hop by hop, as server-sent events while they are found.
 
     question   {question, recipe, language}            it is being worked on
+    completed  {question, asked}                       it follows on from an answer: the whole of what is asked
     asked      {hop, question, asked}                  a sub-question, and what is really asked for it
     hop        {hop, question, asked, hits, answer, verdict, evidence}
     answer     as `hoptrail ask --json`                the last: its trail says which hops count
@@ -16,6 +17,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
+from hoptrail.language.following import stand_alone
 from hoptrail.language.listening import Heard, Listener
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.recipe import Recipe
@@ -63,12 +65,15 @@ def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tel
     """
     question = question_of(asked)
     language = workspace.language(asked.language)
-    plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "")
+    plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
     def work(patience: Patience) -> Answer:
         narrator = Narrator(plain.corpus, tell, metrics)
-        listener = Listener(narrator.asked, narrator.found, patience)
-        answer = _heard(plain, Heard(language, listener)).answer(question)
+        heard = Heard(language, Listener(narrator.asked, narrator.found, patience))
+        whole = stand_alone(question, asked.before.as_answer(), heard) if asked.before else question
+        if whole != question:
+            tell("completed", {"question": question, "asked": whole})
+        answer = _heard(plain, heard).answer(whole)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 

@@ -14,7 +14,7 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
-from hoptrail.types import Block, Document, Evidence, Hop
+from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -34,19 +34,45 @@ AsOf = Annotated[
 ]
 
 
-class Question(_Request):
-    """`recipe` and `language` are those of the settings where they are not given."""
+Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
-    question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
+
+class Step(_Request):
+    """A hop of an earlier answer: what was asked, and what that was answered with."""
+
+    asked: Asked
+    answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
+
+
+class Before(_Request):
+    """The answer that a question follows on from, as the client had it."""
+
+    question: Asked
+    answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
+    trail: Annotated[list[Step], Field(max_length=100)] = []
+
+    def as_answer(self) -> Answer:
+        hops = tuple(Hop(step.asked, step.asked, (), step.answer, _verdict(step.answer)) for step in self.trail)
+        return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
+
+
+class Question(_Request):
+    """`recipe` and `language` are those of the settings where they are not given. With `documents` (ids), they alone are asked;
+    with `before`, `and when was she born?` is completed from that answer.
+    """
+
+    question: Asked
     recipe: Name | None = None
     language: Name | None = None
     as_of: AsOf | None = None
+    documents: Annotated[list[Name], Field(max_length=1000)] = []
+    before: Before | None = None
 
 
 class Search(_Request):
     """At most `limit` hits; as many as the recipe gives where it is not set."""
 
-    question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
+    question: Asked
     recipe: Name | None = None
     limit: Annotated[int, Field(ge=1, le=1000)] | None = None
     as_of: AsOf | None = None
@@ -57,6 +83,10 @@ class Text(_Request):
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
     text: str
+
+
+def _verdict(answer: str | None) -> Verdict:
+    return Verdict.UNANSWERED if answer is None else Verdict.ANSWERED
 
 
 def question_of(asked: Question | Search) -> str:
@@ -121,7 +151,7 @@ def _block_json(block: Block) -> Json:
         "level": block.level,
         "ordered": block.ordered,
         "place": block.place,
-        "cells": [{"start": cell.start, "end": cell.end} for cell in block.cells],
+        "cells": [{"header": cell.header, "start": cell.start, "end": cell.end} for cell in block.cells],
     }
 
 

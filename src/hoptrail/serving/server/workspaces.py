@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from threading import Lock
 from typing import Final
 
@@ -23,6 +24,7 @@ from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.suggesting import Suggestions
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -40,6 +42,7 @@ class Workspace:
         self.labels: frozenset[str] | None = None
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
+        self.suggestions = Suggestions()
 
     @property
     def is_empty(self) -> bool:
@@ -56,14 +59,15 @@ class Workspace:
             return self
         limited = copy(self)
         limited.labels = labels
+        limited.suggestions = Suggestions()
         limited.index.view(labels=labels)
         return limited
 
-    def corpus(self, as_of: str = "") -> Corpus:
-        """What is searched: the last committed state, as far as it is seen, and was said by a date.
+    def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
+        """What is searched: the last committed state, as far as it is seen, and was said by a date; or some `documents` of it.
 
         Raises:
-            Refusal: nothing was indexed yet, or it is no date.
+            Refusal: nothing was indexed yet, it is no date, or none of the documents is here.
             IndexUnavailable: the index cannot be used.
         """
         if self.is_empty:
@@ -72,7 +76,12 @@ class Workspace:
             view = self.index.view(as_of, self.labels)
         except UsageError as error:
             raise not_valid(f"as_of: {error}") from None
-        return self.index.corpus(view)
+        if not documents:
+            return self.index.corpus(view)
+        corpus = self.index.corpus(replace(view, documents=frozenset(documents)))
+        if not len(corpus.snapshot.register):
+            raise Refusal(404, "not_found", "None of the chosen documents is here any more.", "Choose others.")
+        return corpus
 
     def check_changeable(self) -> None:
         """Raises: Refusal: documents can neither be added nor removed here."""
@@ -90,7 +99,9 @@ class Workspace:
         Raises:
             IndexBusy: another process is writing.
         """
-        return self.is_empty or self.index.clean()
+        if self.is_empty:
+            return True
+        return self.index.clean()
 
     def warm(self) -> None:
         """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.
@@ -127,14 +138,22 @@ class Workspace:
         """Whether questions to a language, or to that of the settings, are answered by this machine alone."""
         return (language or self.index.settings.language) == OFFLINE
 
-    def recipe(self, name: str | None, language: Language, limit: int | None = None, as_of: str = "") -> Recipe:
-        """A recipe over what is searched now.
+    def recipe(
+        self,
+        name: str | None,
+        language: Language,
+        limit: int | None = None,
+        as_of: str = "",
+        documents: Collection[str] = (),
+    ) -> Recipe:
+        """A recipe over what is searched now, or over some `documents` (ids) of it as if there were no others.
 
         Raises:
-            Refusal: there is no such recipe, what it needs was not built here, or `as_of` is no date.
+            Refusal: there is no such recipe, or what it needs was not built here, or none of the documents is here, or `as_of` is
+                no date.
         """
         name = name or self.index.settings.recipe
-        corpus = self.corpus(as_of)
+        corpus = self.corpus(as_of, documents)
         try:
             needed = needed_structures([name], self.index.settings.recipes)
         except UsageError:

@@ -40,9 +40,10 @@ const asJson = (method, content, signal) => ({
   method, signal, body: JSON.stringify(content), headers: { "Content-Type": "application/json" },
 });
 
-export const get = async (path) => (await request(path)).json();
+export const get = async (path, signal) => (await request(path, { signal })).json();
 export const post = async (path) => (await request(path, { method: "POST" })).json();
 export const remove = async (path) => (await request(path, { method: "DELETE" })).json();
+export const file = async (path) => (await request(path)).blob();
 
 export async function upload(files) {
   const form = new FormData();
@@ -50,9 +51,10 @@ export async function upload(files) {
   return (await request("/api/documents", { method: "POST", body: form })).json();
 }
 
-/** The events of a question as {name, content}, until the answer or an error; aborting the signal stops the work. */
-export async function* ask(question, recipe, signal) {
-  const options = asJson("POST", { question, recipe }, signal);
+/** The events of a question as {name, content}, until the answer or an error; aborting the signal stops the work. `asked` is
+ *  {question, recipe, documents, before}. */
+export async function* ask(asked, signal) {
+  const options = asJson("POST", asked, signal);
   options.headers.Accept = "text/event-stream";
   const answer = await request("/api/ask", options);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

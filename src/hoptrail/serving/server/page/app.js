@@ -3,6 +3,7 @@
 import { get, session } from "./api.js";
 import { askView } from "./ask.js";
 import { documentsView, Watch } from "./documents.js";
+import { dropped } from "./files.js";
 import { h } from "./dom.js";
 import { historyView } from "./history.js";
 
@@ -17,14 +18,14 @@ async function begin() {
     showWorkspaces(workspaces);
     const [shown, recipes] = await Promise.all([get("/api/show"), get("/api/recipes")]);
     limits = shown.uploads;
-    watch = new Watch(changed);
+    watch = new Watch(changed, limits);
     for (const name of Object.keys(views)) delete views[name];
-    views.ask = askView({ recipes }, watch);
+    views.ask = askView(recipes, watch);
     route();
     watch.begin().catch(() => {});
   } catch (error) {
     if (error.status !== 401) main.replaceChildren(h("div", { class: "notice fault", role: "alert" },
-      h("p", {}, h("strong", {}, error.message)), h("p", {}, error.whatToDo ?? ""), h("button", { type: "button", onclick: begin }, "Try again")));
+      h("h1", {}, error.message), h("p", {}, error.whatToDo ?? ""), h("button", { type: "button", onclick: begin }, "Try again")));
   }
 }
 
@@ -33,8 +34,7 @@ async function changed() {
   views.documents?.refresh();
   views.ask?.refresh();
   const recipes = await get("/api/recipes").catch(() => null);
-  for (const one of recipes?.recipes ?? [])
-    for (const option of views.ask.querySelectorAll(`option[value="${CSS.escape(one.name)}"]`)) option.disabled = !one.usable;
+  if (recipes) views.ask?.recipesChanged(recipes);
 }
 
 function route() {
@@ -43,7 +43,7 @@ function route() {
   if (name === "documents") views.documents ??= documentsView(limits, watch);
   const view = name === "history" ? historyView(openEntry) : views[name];
   main.replaceChildren(view);
-  if (name !== "history") view.querySelector(".jobs") ?? view.querySelector("form, .zone").after(watch.element);
+  if (name !== "history") view.querySelector(".jobs") ?? view.querySelector("form, .add").after(watch.element);
   for (const link of document.querySelectorAll("[data-view]")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -54,7 +54,7 @@ function route() {
 }
 
 function openEntry(entry) {
-  views.ask.open(entry);
+  views.ask.open([entry]);
   location.hash = "#ask";
 }
 
@@ -108,8 +108,9 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   depth = 0;
   drop.hidden = true;
-  watch?.take([...event.dataTransfer.files]);
+  dropped(event.dataTransfer).then((files) => watch?.take(files));
 });
 
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 addEventListener("hashchange", route);
 begin();

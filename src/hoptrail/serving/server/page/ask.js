@@ -1,91 +1,127 @@
-// Asking: one question, one recipe or two side by side, told as the hops are found.
+// Asking: a question, what follows on from its answer, one recipe or two side by side, told as the hops are found.
 
 import { ask, get } from "./api.js";
-import { h, say } from "./dom.js";
+import { choose, chosen } from "./chosen.js";
+import { fill, h, say } from "./dom.js";
 import { dropZone } from "./documents.js";
 import { current, lastShown, remember } from "./history.js";
+import { Recipes } from "./recipes.js";
 import { TrailView } from "./trail.js";
 
-const NONE = "";
-const CHOICE = "hoptrail-recipes";
-
-/** The view; `state` is what the server has told of the workspace. */
-export function askView(state, watch) {
-  const runs = h("div", { class: "runs" });
-  const field = h("textarea", { id: "question", rows: "2", maxlength: "8000", required: true, placeholder: "Which river flows through the town where…" });
-  const first = choice(state.recipes, false), second = choice(state.recipes, true);
-  const about = h("p", { class: "about", id: "about" });
-  const tell = () => { about.textContent = state.recipes.recipes.find((one) => one.name === first.value)?.description ?? ""; };
-  first.setAttribute("aria-describedby", "about");
-  first.addEventListener("change", tell);
-  const button = h("button", { type: "submit", class: "main" }, "Ask");
+/** The view; `told` is what the server says of its recipes. */
+export function askView(told, watch) {
+  const recipes = new Recipes(told, watch);
+  const turns = h("div", { class: "turns" });
+  const begun = h("div", {});
+  const scope = h("div", { class: "scope" });
   const stop = h("button", { type: "button", class: "stop", hidden: true }, "Stop");
-  const form = h("form", { class: "question", onsubmit: (event) => { event.preventDefault(); begin(); } },
-    h("label", { for: "question", class: "unseen" }, "Your question"), field,
-    h("div", { class: "row" },
-      h("label", {}, h("span", {}, "Recipe"), first), h("label", {}, h("span", {}, "beside"), second),
-      h("span", { class: "push" }), stop, button, about));
-  const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, runs);
+  const field = questionField("question", "Your question", "Which river flows through the town where…");
+  const form = h("form", { class: "question", onsubmit: (event) => { event.preventDefault(); begin(field, true); } },
+    field.label, field.input, scope,
+    h("div", { class: "row" }, recipes.element, h("span", { class: "push" }), stop, h("button", { type: "submit", class: "main" }, "Ask")));
+  const next = questionField("follow-up", "A follow-up question", "And when was …?");
+  const following = h("form", { class: "question follow", hidden: true, onsubmit: (event) => { event.preventDefault(); begin(next, false); } },
+    next.label, next.input, h("div", { class: "row" }, h("span", { class: "fine" }, "Follows on from the answer above: “and when was she born?”"),
+      h("span", { class: "push" }), h("button", { type: "submit" }, "Ask on")));
+  const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, begun, turns, following);
 
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); }
-  });
-  field.addEventListener("input", () => grow(field));
-  restore(first, second);
-  tell();
-
-  let under = null;
-  async function begin() {
-    const question = field.value.trim();
+  let under = null, shown = [], suggesting = null;
+  async function begin(from, afresh) {
+    const question = from.input.value.trim();
     if (!question) return;
     under?.abort();
+    suggesting?.abort(); // what is asked goes before what might be
     const own = under = new AbortController();
-    const recipes = [...new Set([first.value, second.value].filter((name) => name !== NONE))];
-    localStorage.setItem(CHOICE, JSON.stringify([first.value, second.value]));
+    const before = afresh ? null : shown.at(-1)?.answers[0];
+    if (afresh) { shown = []; turns.replaceChildren(); }
+    const names = recipes.names();
+    recipes.element.open = false;
+    const views = names.map((name) => new TrailView(name, names.length > 1));
+    const turn = turnView(question, views);
+    turns.append(turn.element);
+    begun.replaceChildren();
+    following.hidden = true;
     stop.hidden = false;
     stop.onclick = () => own.abort();
-    runs.classList.toggle("two", recipes.length > 1);
-    const views = recipes.map((name) => new TrailView(name));
-    runs.replaceChildren(...views.map((one) => one.element));
     say("Asked. Hops will be told as they are found.");
-    const answers = await Promise.all(views.map((one, place) => follow(one, question, recipes[place], own.signal)));
+    if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
+    const asked = { question, documents: [...chosen().keys()], before: before && previous(before) };
+    const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
     if (under !== own) return;
     stop.hidden = true;
     const known = answers.filter(Boolean);
-    if (known.length) { remember(question, known); current(question, known); }
+    if (known.length) { shown.push({ question, answers: known }); remember(question, known); current(shown); }
+    following.hidden = !answered(shown);
+    if (!afresh) (following.hidden ? field : next).input.focus({ preventScroll: true });
   }
 
   async function show() {
-    const shown = await get("/api/show").catch(() => null);
-    if (!shown) return;
-    view.classList.toggle("bare", shown.empty);
-    if (shown.empty && !under) runs.replaceChildren(welcome(shown.uploads, watch));
-    else if (!under) runs.replaceChildren(ready(shown.contents.documents));
+    const now = await get("/api/show").catch(() => null);
+    if (!now) return;
+    view.classList.toggle("bare", now.empty);
+    if (under) return;
+    if (now.empty) begun.replaceChildren(welcome(now.uploads, watch));
+    else {
+      suggesting?.abort();
+      suggesting = new AbortController();
+      begun.replaceChildren(ready(now.contents.documents, suggesting.signal, (question) => { field.input.value = question; form.requestSubmit(); }));
+    }
+  }
+
+  function drawScope() {
+    const documents = chosen();
+    fill(scope, documents.size > 0 && h("p", {}, h("span", {}, documents.size === 1 ? "Only " : `Only ${documents.size} documents: `, [...documents.values()].slice(0, 3).join(", "), documents.size > 3 && ", …"),
+      h("button", { type: "button", class: "quiet", onclick: () => { choose(new Map()); field.input.focus(); } }, "Ask all documents")));
   }
 
   view.refresh = show;
-  view.open = (entry) => {
+  view.recipesChanged = (told) => recipes.draw(told);
+  view.open = (entries) => {
     under?.abort();
     under = new AbortController();
-    current(entry.question, entry.answers);
-    field.value = entry.question;
-    grow(field);
-    runs.classList.toggle("two", entry.answers.length > 1);
-    runs.replaceChildren(...entry.answers.map((answer) => { const one = new TrailView(answer.recipe); one.answered(answer); return one.element; }));
+    shown = entries;
+    current(entries);
+    field.input.value = entries[0].question;
+    begun.replaceChildren();
+    turns.replaceChildren(...entries.map(({ question, answers }) => {
+      const views = answers.map((answer) => new TrailView(answer.recipe, answers.length > 1));
+      const turn = turnView(question, views);
+      answers.forEach((answer, place) => { views[place].answered(answer); turn.completed(answer.question); });
+      return turn.element;
+    }));
+    following.hidden = !answered(shown);
+    stop.hidden = true;
   };
   view.focusFirst = () => {
-    grow(field);
-    (runs.querySelector(".run") ? view.querySelector("h1") : field).focus();
+    grow(field.input);
+    (turns.querySelector(".run") ? view.querySelector("h1") : field.input).focus();
   };
+  document.addEventListener("chosen", drawScope);
+  drawScope();
   const left = lastShown();
   if (left) view.open(left);
   show();
   return view;
 }
 
-async function follow(view, question, recipe, signal) {
+/** One question with the runs that answer it. */
+function turnView(question, views) {
+  const whole = h("p", { class: "fine", hidden: true });
+  const element = h("section", { class: "turn", "aria-label": question }, h("h2", {}, question), whole,
+    h("div", { class: views.length > 1 ? "runs two" : "runs" }, views.map((one) => one.element)));
+  return { element, completed: (asked) => { whole.hidden = asked === question; whole.textContent = `Asked as: ${asked}`; } };
+}
+
+/** Whether there is an answer to follow on from. */
+const answered = (entries) => entries.length > 0 && !entries.at(-1).answers[0].abstained;
+
+/** What an answer leaves for the question that follows on from it. */
+const previous = (answer) => ({ question: answer.question, answer: answer.answer, trail: answer.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) });
+
+async function follow(view, turn, asked, signal) {
   try {
-    for await (const { name, content } of ask(question, recipe, signal)) {
+    for await (const { name, content } of ask(asked, signal)) {
+      if (name === "completed") turn.completed(content.asked);
       if (name === "asked") { view.asked(content); say(`Hop ${content.hop + 1}: ${content.asked}`); }
       if (name === "hop") { view.found(content); say(content.answer === null ? `Hop ${content.hop + 1}: nothing settles it.` : `Hop ${content.hop + 1}: ${content.answer}`); }
       if (name === "error") { view.failed({ message: content.error.message, whatToDo: content.error.what_to_do }); return null; }
@@ -99,19 +135,14 @@ async function follow(view, question, recipe, signal) {
   return null;
 }
 
-function choice(recipes, optional) {
-  const options = recipes.recipes.map((one) => h("option", { value: one.name, disabled: !one.usable, title: one.description, selected: !optional && one.name === recipes.default }, one.name));
-  return h("select", { "aria-label": optional ? "A second recipe, side by side" : "Recipe" }, optional && h("option", { value: NONE, selected: true }, "none"), options);
-}
-
-function restore(first, second) {
-  try {
-    const chosen = JSON.parse(localStorage.getItem(CHOICE) ?? "[]");
-    [first, second].forEach((select, place) => {
-      const option = [...select.options].find((one) => one.value === chosen[place]);
-      if (option && !option.disabled) select.value = option.value;
-    });
-  } catch { /* what is kept there is not ours: the defaults stay */ }
+/** A field for a question: Enter asks, Shift and Enter begin a new line. */
+function questionField(id, name, placeholder) {
+  const input = h("textarea", { id, rows: "1", maxlength: "8000", required: true, placeholder });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); input.form.requestSubmit(); }
+  });
+  input.addEventListener("input", () => grow(input));
+  return { input, label: h("label", { for: id, class: "unseen" }, name) };
 }
 
 function grow(field) {
@@ -126,8 +157,16 @@ function welcome(limits, watch) {
     dropZone(limits, (files) => watch.take(files)));
 }
 
-function ready(documents) {
+/** What stands where no question was asked yet: how much there is to ask, and questions that it answers. */
+function ready(documents, signal, asked) {
+  const list = h("ul", { class: "suggestions" });
+  const heading = h("h3", { class: "fine" }, "Looking for questions that they answer…");
+  get("/api/suggestions", signal).then(({ questions }) => {
+    heading.textContent = questions.length ? "For instance" : "";
+    fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));
+  }).catch(() => { heading.textContent = ""; });
   return h("div", { class: "welcome" },
     h("h2", {}, "Ask across ", documents === 1 ? "one document" : `${documents.toLocaleString("en")} documents`),
-    h("p", { class: "lead" }, "The answer comes hop by hop: what was asked, which sentence settles it, and what that leads to."));
+    h("p", { class: "lead" }, "The answer comes with the sentence that settles it, and with every step on the way."),
+    heading, list);
 }

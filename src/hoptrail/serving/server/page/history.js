@@ -31,17 +31,17 @@ export function remember(question, answers) {
 
 const shown = () => `hoptrail-shown-${session.workspace ?? ""}`;
 
-/** What this tab shows now, so that a reload shows it again. */
-export function current(question, answers) {
+/** What this tab shows now, a question with its answers and what followed on from it, so that a reload shows it again. */
+export function current(entries) {
   try {
-    sessionStorage.setItem(shown(), JSON.stringify({ question, answers }));
+    sessionStorage.setItem(shown(), JSON.stringify(entries));
   } catch { /* no room: it will be in the history */ }
 }
 
 export function lastShown() {
   try {
     const found = JSON.parse(sessionStorage.getItem(shown()) ?? "null");
-    return Array.isArray(found?.answers) && found.answers.length ? found : null;
+    return Array.isArray(found) && found[0]?.answers?.length ? found : null;
   } catch {
     return null;
   }

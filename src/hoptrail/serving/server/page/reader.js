@@ -1,7 +1,9 @@
 // A document opened at a sentence, with everything that the trail cites from it marked.
 
-import { documentOf } from "./api.js";
-import { h } from "./dom.js";
+import { documentOf, file } from "./api.js";
+import { fill, h } from "./dom.js";
+import { saveAs } from "./export.js";
+import { placeOf } from "./words.js";
 
 const dialog = document.getElementById("reader");
 dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
@@ -19,7 +21,7 @@ export async function openSource(id, cited = [], at = null) {
   try {
     const found = await documentOf(id);
     title.textContent = found.title || "Untitled";
-    from.textContent = found.sources.join(", ");
+    fill(from, [...found.sources, at && placeOf(found, at.start)].filter(Boolean).join(" · "), found.original && original(found, at));
     text.replaceChildren(...marked(found, cited, at));
     const first = text.querySelector("mark.here") ?? text.querySelector("mark");
     first?.scrollIntoView({ block: "center" });
@@ -29,31 +31,70 @@ export async function openSource(id, cited = [], at = null) {
   }
 }
 
+/** What fetches the file that the document was read from: a PDF opens at the page, anything else is saved. */
+function original(found, at) {
+  const name = found.sources[0];
+  const isPdf = name.toLowerCase().endsWith(".pdf");
+  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
+    try {
+      const blob = await file(`/api/documents/${encodeURIComponent(found.id)}/original`);
+      if (!isPdf) { saveAs(blob, name); return; }
+      const page = /page (\d+)/.exec(at ? placeOf(found, at.start) : "")?.[1];
+      window.open(URL.createObjectURL(blob) + (page ? `#page=${page}` : ""), "_blank", "noopener");
+    } catch (error) {
+      button.replaceWith(h("span", { class: "fault", role: "alert" }, ` ${error.message} ${error.whatToDo ?? ""}`));
+    }
+  } }, isPdf ? "Open the original" : "Save the original");
+  return button;
+}
+
 /** The document as nodes: headings, lists, tables and the rest by its blocks, everything cited marked in place. */
 function marked(found, cited, at) {
   if (!found.text.trim()) return [h("p", { class: "fine" }, "This document holds no text.")];
   const shown = [];
-  const whole = (block) => inline(found.points, cited, at, block.start, block.end);
-  let list = null, body = null, page = "";
-  for (const block of found.blocks.length ? found.blocks : [{ kind: "plain", start: 0, end: found.points.length, cells: [] }]) {
+  const text = (block) => inline(found.points, cited, at, block.start, block.end);
+  const blocks = found.blocks.length ? found.blocks : [{ kind: "plain", start: 0, end: found.points.length, cells: [] }];
+  let list = null, page = "";
+  for (let place = 0; place < blocks.length; place++) {
+    const block = blocks[place];
     const from = /^(page|slide|sheet) [^,]+/.exec(block.place ?? "")?.[0] ?? "";
-    if (from && from !== page) { shown.push(h("p", { class: "place" }, page = from)); list = body = null; }
+    if (from && from !== page) { shown.push(h("p", { class: "place" }, page = from)); list = null; }
     if (block.kind === "row") {
+      let end = place + 1;
+      while (blocks[end]?.kind === "row" && blocks[end].level !== 1 && alike(block, blocks[end])) end++;
+      shown.push(table(blocks.slice(place, end), text));
+      place = end - 1;
       list = null;
-      if (!body || block.level === 1) shown.push(h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", {}, body = h("tbody"))));
-      body.append(h("tr", {}, block.cells.map((cell) => h(block.level === 1 ? "th" : "td", {}, inline(found.points, cited, at, cell.start, cell.end)))));
     } else if (block.kind === "item") {
-      body = null;
       const tag = block.ordered ? "ol" : "ul";
       if (list?.localName !== tag) shown.push(list = h(tag));
-      list.append(h("li", { class: `depth-${Math.min(Math.max(block.level, 1), 4)}` }, whole(block)));
+      list.append(h("li", { class: `depth-${Math.min(Math.max(block.level, 1), 4)}` }, text(block)));
     } else {
-      list = body = null;
+      list = null;
       const tag = { heading: `h${Math.min(block.level + 2, 6)}`, code: "pre", quote: "blockquote" }[block.kind] ?? "p";
-      shown.push(h(tag, { class: block.kind === "plain" ? "plain" : "" }, whole(block)));
+      shown.push(h(tag, { class: block.kind === "plain" ? "plain" : "" }, text(block)));
     }
   }
   return shown;
+}
+
+const headers = (row) => row.cells.map((cell) => cell.header);
+
+/** Whether a row is one named value, `key: value`. */
+const isPair = (row) => row.level !== 1 && row.cells.length === 1 && row.cells[0].header !== "";
+
+/** Whether two rows belong to one table: below the same headers, those of a row of headers or those that each cell brings along. */
+const alike = (first, row) => (isPair(first) && isPair(row)) || (first.level === 1 ? first.cells.length >= row.cells.length : headers(first).join("\n") === headers(row).join("\n"));
+
+/** Rows as a table; named values, such as the head of a mail, as a line each. */
+function table(rows, text) {
+  const told = headers(rows[0]);
+  const named = rows[0].level !== 1 && told.some(Boolean);
+  const body = named && (rows.length === 1 || rows.every(isPair))
+    ? rows.flatMap((row) => row.cells).map((cell) => h("tr", {}, h("th", { scope: "row" }, cell.header), h("td", {}, text(cell))))
+    : [named && h("tr", {}, told.map((header) => h("th", { scope: "col" }, header))),
+      ...rows.map((row) => h("tr", {}, row.cells.map((cell) => (row.level === 1 ? h("th", { scope: "col" }, text(cell)) : h("td", {}, text(cell))))))];
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", {}, h("tbody", {}, body)));
 }
 
 /** Characters of the text, with those that are cited as marks. Lines that were broken to fit a width flow again. */

@@ -1,10 +1,11 @@
-// A trail as it grows: hops one after the other, then the answer with its citations, and the picture of the evidence.
+// A trail as it grows: hops one after the other, then the answer with its evidence before everything else.
 
 import { documentOf } from "./api.js";
-import { count, h, say, seconds } from "./dom.js";
+import { count, h, seconds } from "./dom.js";
+import { exporting } from "./export.js";
 import { picture } from "./picture.js";
 import { openAt } from "./reader.js";
-import { completed, surroundings } from "./words.js";
+import { completed, placeOf, surroundings } from "./words.js";
 
 const VERDICTS = {
   answered: "Found",
@@ -12,15 +13,17 @@ const VERDICTS = {
   unanswered: "Nothing here settles it",
   failed: "This step failed",
 };
+const LONGEST_FOUND = 160;
 
-/** One recipe's run on a question: `element` to show, methods that add what is told. */
+/** One recipe's run on a question: `element` to show, methods that add what is told. `named`: it stands beside another. */
 export class TrailView {
-  constructor(recipe) {
+  constructor(recipe, named) {
     this.hops = h("ol", { class: "hops" });
     this.ending = h("div", { class: "ending" });
-    this.status = h("p", { class: "run-status" });
+    this.status = h("span", { class: "run-status" });
+    this.steps = h("details", { class: "steps", open: true }, h("summary", {}, this.status), this.hops);
     this.element = h("section", { class: "run", "aria-label": `Trail by ${recipe}` },
-      h("header", { class: "run-head" }, h("h2", {}, recipe), this.status), this.ending, this.hops);
+      h("h3", { class: named ? "run-name" : "unseen" }, named ? recipe : `Answer by ${recipe}`), this.ending, this.steps);
     this.open = null;
     this.working("Reading the question…");
   }
@@ -44,21 +47,23 @@ export class TrailView {
     this.working("Thinking on…");
   }
 
-  /** The whole answer; hops that were given up on the way go. */
+  /** The whole answer; hops that were given up on the way go. One hop alone says what the answer says, and is folded away. */
   answered(answer) {
     const cited = numbered(answer.evidence);
+    const held = answer.abstained ? answer.trail.length - 1 : -1;
     this.hops.replaceChildren(...answer.trail.map((hop, index) =>
-      hopView(hop, answer.evidence.filter((item) => item.hop === index), answer.evidence, cited)));
+      hopView(hop, answer.evidence.filter((item) => item.hop === index), answer.evidence, cited, index === held)));
     this.open = null;
-    this.status.textContent = summary(answer);
+    this.status.textContent = `How this was ${answer.abstained ? "looked for" : "found"}: ${summary(answer)}`;
+    this.steps.open = answer.trail.length > 1;
+    this.steps.hidden = !answer.trail.length;
     this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited));
-    const drawn = answer.trail.length > 1 && answer.evidence.length ? picture(answer) : null;
-    if (drawn) this.element.append(drawn);
   }
 
   failed(error) {
     this.open?.remove();
     this.status.textContent = "Stopped";
+    this.steps.hidden = !this.hops.children.length;
     this.ending.replaceChildren(h("div", { class: "notice fault", role: "alert" },
       h("p", {}, h("strong", {}, error.message)), error.whatToDo && h("p", {}, error.whatToDo)));
   }
@@ -67,7 +72,6 @@ export class TrailView {
     this.open?.remove();
     this.status.textContent = "Stopped by you. What was found so far is below.";
   }
-
 }
 
 function questionOf(question, asked) {
@@ -75,18 +79,21 @@ function questionOf(question, asked) {
   const changed = parts.some(([text, isNew]) => isNew && text.trim());
   const really = parts.map(([text, isNew]) => (isNew && text.trim() ? h("mark", { class: "entity" }, text) : text));
   return h("div", { class: "asked" },
-    h("h3", {}, changed ? really : asked),
+    h("h4", {}, changed ? really : asked),
     changed && question !== asked && h("p", { class: "fine" }, "completed from “", question, "”"));
 }
 
-function hopView(hop, evidence, all, cited = null) {
+/** `isHeld`: what it found was not believed enough to be given as the answer. */
+function hopView(hop, evidence, all, cited = null, isHeld = false) {
   const looked = new Set(hop.hits.map((hit) => hit.document)).size;
-  return h("li", { class: `hop ${hop.verdict}` },
+  const found = hop.answer?.length > LONGEST_FOUND ? `${hop.answer.slice(0, LONGEST_FOUND)}…` : hop.answer;
+  const held = isHeld && hop.answer !== null;
+  return h("li", { class: `hop ${held ? "unanswered" : hop.verdict}` },
     questionOf(hop.question, hop.asked),
     evidence.length > 0 && h("div", { class: "evidence" }, evidence.map((item) => quote(item, all, cited))),
     h("p", { class: "verdict" },
       h("span", { class: "sign", "aria-hidden": "true" }),
-      hop.answer === null ? VERDICTS[hop.verdict] : [h("span", { class: "unseen" }, "Found: "), h("strong", {}, hop.answer)],
+      held ? `Not sure enough to say: ${found}` : found === null ? VERDICTS[hop.verdict] : [h("span", { class: "unseen" }, "Found: "), h("strong", {}, found)],
       hop.verdict === "unsupported" && h("span", { class: "fine" }, VERDICTS.unsupported),
       h("span", { class: "fine" }, looked ? `looked at ${count(looked, "document")}` : "nothing was retrieved")));
 }
@@ -94,11 +101,14 @@ function hopView(hop, evidence, all, cited = null) {
 /** The cited sentence between its neighbours; the whole opens the document there. */
 function quote(item, all, cited) {
   const text = h("span", { class: "quoted" }, h("mark", {}, item.text));
+  const where = h("span", { class: "where" });
   const number = cited?.get(key(item));
   const button = h("button", { type: "button", class: "quote", onclick: () => openAt(item, all),
     "aria-label": `${number ? `Citation ${number}, ` : ""}${item.title}: ${item.text}. Open the document here.` },
-  h("span", { class: "from" }, number && h("span", { class: "number" }, String(number)), item.title || "Untitled"), text);
+  h("span", { class: "from" }, number && h("span", { class: "number" }, String(number)), item.title || "Untitled", where), text);
   documentOf(item.document).then((found) => {
+    const place = placeOf(found, item.start);
+    if (place) where.textContent = `· ${place}`;
     const around = surroundings(found, item.start, item.end);
     text.replaceChildren(around.before, h("mark", {}, around.cited), around.after);
   }).catch(() => {}); // the sentence itself is shown already; opening it tells what is wrong
@@ -114,48 +124,26 @@ function numbered(evidence) {
 }
 
 function answerView(answer, cited) {
-  const seen = new Set();
-  const citations = answer.evidence.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
-  const last = citations.filter((item) => item.hop === answer.evidence.at(-1)?.hop).slice(0, 2);
+  const once = (items, seen = new Set()) => items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
+  const citations = once(answer.evidence);
+  const settling = once(answer.evidence.filter((item) => item.hop === answer.evidence.at(-1)?.hop)).slice(0, 2);
+  const several = answer.items.length > 1;
+  const numbers = citations.map((item) => h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
+    "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item)))));
   return h("div", { class: "answer" },
+    settling.length > 0 && h("div", { class: "settling" }, settling.map((item) => quote(item, answer.evidence, cited))),
     h("p", { class: "label" }, answer.confidence === null ? "Answer" : `Answer · ${certainty(answer.confidence)}`),
-    last.length > 0 && h("div", { class: "settling" }, last.map((item) => quote(item, answer.evidence, cited))),
-    answer.items.length > 1 && h(answer.kind === "steps" ? "ol" : "ul", {}, answer.items.map((item) => h("li", {}, item))),
-    h("p", { class: "text" }, answer.items.length > 1 ? "" : answer.answer, " ", citations.map((item) =>
-      h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
-        "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item)))))),
+    several && h(answer.kind === "steps" ? "ol" : "ul", { class: "found" }, answer.items.map((item) => h("li", {}, item))),
+    h("p", { class: several ? "numbers" : answer.answer.length > LONGEST_FOUND ? "text long" : "text" }, several ? "" : answer.answer, " ", numbers),
     citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."),
-    h("div", { class: "actions" }, copying(answer)));
-}
-
-/** A button that copies an answer as Markdown: question, answer, every citation with where it stands. */
-function copying(answer) {
-  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
-    try {
-      await navigator.clipboard.writeText(asMarkdown(answer));
-      button.textContent = "Copied";
-      say("Copied as Markdown.");
-    } catch {
-      button.textContent = "The browser does not allow copying";
-    }
-  } }, "Copy as Markdown");
-  return button;
-}
-
-/** An answer with its citations, or what is closest where there is none, as Markdown. */
-export function asMarkdown(answer) {
-  const line = (text) => text.replace(/\s+/g, " ").trim().replace(/([\\`*_[\]<>])/g, "\\$1");
-  const settled = answer.abstained ? "Not settled. Closest:" : answer.items.length > 1
-    ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
-  const shown = answer.abstained ? answer.closest : answer.evidence;
-  const quotes = shown.map((item) => `> ${line(item.text)}  \n> — ${line(item.title || "Untitled")}, ${item.date ? `${line(item.date)}, ` : ""}characters ${item.start}–${item.end}`);
-  return [`# ${line(answer.question)}`, settled, ...quotes].join("\n\n") + "\n";
+    answer.trail.length > 1 && picture(answer, cited),
+    exporting(answer));
 }
 
 const certainty = (confidence) => confidence >= 0.8 ? "sure" : confidence >= 0.5 ? "likely" : "unsure";
 
 function abstention(answer) {
-  const answered = answer.trail.filter((hop) => hop.answer !== null).length;
+  const answered = answer.trail.slice(0, -1).filter((hop) => hop.answer !== null).length;
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, "No answer"),
@@ -164,11 +152,12 @@ function abstention(answer) {
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
-      item.date !== "" && h("span", { class: "fine" }, ` ${item.date}`),
+      h("span", { class: "fine" }, [item.place, item.date].filter(Boolean).map((text) => ` · ${text}`).join("")),
       h("p", {}, item.text)))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`
-      : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that tells it."));
+      : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that tells it."),
+    exporting(answer));
 }
 
 function summary(answer) {

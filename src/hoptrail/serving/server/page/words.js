@@ -48,7 +48,7 @@ export function names(text, name) {
 
 /** Runs of capitalised words in a question, the first word left out unless more follow: what it may be about. */
 export function namesIn(question) {
-  const found = question.match(/\p{Lu}[\p{L}\p{N}'’.-]*(?:\s+(?:(?:of|the|and|de|la|von|van|der)\s+)*\p{Lu}[\p{L}\p{N}'’.-]*)*/gu) ?? [];
+  const found = question.match(/\p{Lu}[\p{L}\p{N}'’.-]*(?:\s+(?:(?:of|the|and|&|de|la|von|van|der)\s+)*\p{Lu}[\p{L}\p{N}'’.-]*)*/gu) ?? [];
   return found.map((name) => name.replace(/[.'’-]+$/, "")).filter((name, place) => place > 0 || !question.startsWith(name));
 }
 
@@ -66,4 +66,19 @@ export function surroundings(document, start, end) {
     cited: cut(start, end),
     after: after.length > 160 ? `${after.slice(0, 160)}…` : after,
   };
+}
+
+const EMPTY = new Set(("who whom whose what which where when why how many much is are was were be been do does did has have had can will would should " +
+  "the a an of in on at to for by from with and or it its that this there as").split(" "));
+
+/** What a question asks about a name, in its own few words: `designer`, `town born`, `river flows through`. */
+export function relationIn(question, name) {
+  const place = name ? question.toLowerCase().indexOf(name.toLowerCase()) : -1;
+  const rest = place < 0 ? question : `${question.slice(0, place)} ${question.slice(place + name.length).replace(/^['’]s?\b/, "")}`;
+  return (rest.match(/[\p{L}\p{N}-]+/gu) ?? []).filter((word) => !EMPTY.has(word.toLowerCase())).slice(0, 5).join(" ");
+}
+
+/** Where a place in the text is in the document's file, in short: `page 3`, `line 12`. */
+export function placeOf(found, start) {
+  return found.blocks.findLast((block) => block.start <= start)?.place ?? "";
 }

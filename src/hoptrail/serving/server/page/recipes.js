@@ -1,0 +1,78 @@
+// The recipes: each with a line that says what it does, those that cannot be used here yet with what it takes to build them.
+
+import { get, post } from "./api.js";
+import { count, fill, h, seconds } from "./dom.js";
+
+const KEPT = "hoptrail-recipes";
+const NONE = "";
+
+/** The choice of recipes: `element`, `names()` of those to ask, `refresh()` when what is built may have changed. */
+export class Recipes {
+  constructor(told, watch) {
+    this.watch = watch;
+    this.list = h("div", { class: "recipes" });
+    this.second = h("select", { id: "second" });
+    this.name = h("strong", {});
+    this.element = h("details", { class: "options" },
+      h("summary", {}, "Recipe: ", this.name),
+      h("fieldset", {}, h("legend", {}, "How the documents are searched and read"), this.list),
+      h("label", { class: "beside" }, h("span", {}, "Compare with"), this.second));
+    const [first, second] = kept();
+    this.first = first;
+    this.draw(told);
+    if (second && told.recipes.some((one) => one.name === second && one.usable)) this.second.value = second;
+  }
+
+  names() {
+    localStorage.setItem(KEPT, JSON.stringify([this.first, this.second.value]));
+    return [...new Set([this.first, this.second.value].filter((name) => name !== NONE))];
+  }
+
+  draw(told) {
+    const usable = told.recipes.filter((one) => one.usable);
+    if (!usable.some((one) => one.name === this.first)) this.first = told.default;
+    this.name.textContent = this.first;
+    fill(this.list, [...usable, ...told.recipes.filter((one) => !one.usable)].map((one) => this.line(one, one.name === told.default)));
+    const second = this.second.value;
+    fill(this.second, h("option", { value: NONE }, "nothing"), usable.map((one) => h("option", { value: one.name, selected: one.name === second }, one.name)));
+  }
+
+  line(one, isUsual) {
+    const about = h("span", { class: "fine" }, one.description);
+    if (!one.usable) return h("div", { class: "recipe" }, h("p", {}, h("strong", {}, one.name), " ", about), this.offer(one));
+    const input = h("input", { type: "radio", name: "recipe", value: one.name, onchange: () => { this.first = this.name.textContent = one.name; } });
+    input.checked = one.name === this.first;
+    return h("label", { class: "recipe" }, input, h("span", {}, h("strong", {}, one.name), isUsual && h("span", { class: "fine" }, " (usual)"), " ", about));
+  }
+
+  /** A recipe that is not built yet: first what it takes, then the building. */
+  offer(one) {
+    const box = h("div", { class: "offer", "aria-live": "polite" });
+    const fault = (error) => fill(box, h("p", { class: "fault" }, `${error.message} ${error.whatToDo ?? ""}`));
+    const begin = () => post(`/api/recipes/${one.name}`).then((job) => { fill(box, h("p", { class: "fine" }, "Being built; see above.")); this.watch.follow(job.id, job); }).catch(fault);
+    const ask = async () => {
+      fill(box, h("p", { class: "fine" }, "Working out what it takes…"));
+      try {
+        const build = h("button", { type: "button", onclick: begin, "aria-label": `Build for ${one.name}` }, "Build");
+        fill(box, h("p", { class: "fine" }, costOf(await get(`/api/recipes/${one.name}/cost`))), build);
+        build.focus();
+      } catch (error) { fault(error); }
+    };
+    fill(box, h("button", { type: "button", class: "quiet", onclick: ask, "aria-label": `Not built here: what would ${one.name} take?` }, "Not built here: what would it take?"));
+    return box;
+  }
+}
+
+function costOf(cost) {
+  const paid = cost.calls ? `${count(cost.calls, "model call")}, ${(cost.prompt_tokens + cost.completion_tokens).toLocaleString("en")} tokens` : "No model calls";
+  return `${paid}, and time: all that is built here so far took ${seconds(cost.seconds_so_far)}.`;
+}
+
+function kept() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,223 @@
+"""Questions to begin with: made from what the documents say by rules, tried, and kept if they are answered as expected.
+
+No model takes part, whatever the language of the settings is: suggesting spends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hoptrail.language.late import OFFLINE
+from hoptrail.language.listening import Heard, Listener
+from hoptrail.notebook import LIKELY
+from hoptrail.serving.server.asking import Patience
+from hoptrail.text.lexicon import word_set
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.normal_forms import base_title, folded, stands_in
+from hoptrail.types import Answer, AnswerKind, BlockKind, Document
+
+if TYPE_CHECKING:
+    from hoptrail.recipes.recipe import Recipe
+    from hoptrail.serving.server.workspaces import Workspace
+
+WANTED = 4
+MOST_TRIED = 16
+SECONDS = 15.0
+"""After which what has been found must do."""
+LOOKED_AT = 60
+"""Documents, spread evenly over all."""
+
+_ROLES = {
+    "designed": "designer",
+    "built": "builder",
+    "founded": "founder",
+    "written": "author",
+    "painted": "painter",
+    "composed": "composer",
+    "invented": "inventor",
+    "discovered": "discoverer",
+}
+_PAST = {"written": "wrote"}
+_BY = re.compile(rf"\b(?:was|were)\s+(?P<verb>{'|'.join(_ROLES)})\b[^.;:]{{0,40}}?\bby\s+")
+_BORN = re.compile(r"\bborn\b[^.;:]{0,30}?\bin\s+(?=[A-Z])")
+_HOW = re.compile(r"how to (?P<what>\w.*)", re.IGNORECASE)
+_PLAIN = re.compile(r"[^\W\d_][\w&'’., -]{2,40}")
+_HEADING = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,3}s")
+_ATTRIBUTES = word_set(
+    """
+    address amount author budget capital condition cost date deadline location maker material owner phone population price role
+    size status supplier type year
+    """
+)
+"""Headers of columns of which one may ask in a sentence."""
+_LONGEST_VALUE = 60
+_LONGEST_SUBJECT = 4
+"""Words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question, and what its answer has in it (empty: not known)."""
+
+    question: str
+    expected: str = ""
+
+
+class Suggestions:
+    """What was found for the last commit that was asked about."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.commit = 0
+        self.found: tuple[str, ...] = ()
+
+
+def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
+    """The suggestions for what is searched now; looked for once for each commit.
+
+    Raises:
+        Interrupted: nobody waits for them any longer.
+    """
+    kept, corpus = workspace.suggestions, workspace.corpus()
+    with kept.lock:
+        if kept.commit != corpus.snapshot.commit:
+            step = max(1, len(workspace.by_title()) // LOOKED_AT)
+            looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
+            documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
+            recipe = workspace.recipe(None, workspace.language(OFFLINE))
+            kept.found = tuple(_tried(candidates(documents), recipe, patience))
+            kept.commit = corpus.snapshot.commit
+        return kept.found
+
+
+def _tried(found: Iterator[Candidate], recipe: Recipe, patience: Patience) -> Iterator[str]:
+    """Those that are answered as expected, as far as patience goes."""
+    heard = Heard(recipe.language, Listener(stopped=patience))
+    listened: Recipe = replace(recipe, language=heard)  # type: ignore[type-var]
+    end, kept = time.monotonic() + SECONDS, 0
+    for place, candidate in enumerate(found):
+        if kept == WANTED or place == MOST_TRIED or time.monotonic() > end:
+            return
+        if _holds(listened.answer(candidate.question), candidate.expected):
+            kept += 1
+            yield candidate.question
+
+
+def _holds(answer: Answer, expected: str) -> bool:
+    """Whether an answer is believed, shown with evidence, and what the rules expect."""
+    if answer.text is None or not answer.evidence or (answer.confidence is not None and answer.confidence < LIKELY):
+        return False
+    if not expected:
+        return answer.kind in {AnswerKind.LIST, AnswerKind.STEPS}
+    return stands_in(expected, answer.text) or stands_in(answer.text, expected)
+
+
+def candidates(documents: Sequence[Document]) -> Iterator[Candidate]:
+    """Questions over two documents first, then one of each sort in turn; of a document each sort once."""
+    facts = [list(_facts_of(document)) for document in documents]
+    sorts = (
+        _joined(documents),
+        (found[0] for found in facts if found),
+        chain.from_iterable(map(_of_lists, documents)),
+        chain.from_iterable(map(_of_rows, documents)),
+    )
+    seen: set[str] = set()
+    for turn in zip_longest(*sorts):
+        for candidate in filter(None, turn):
+            if candidate.question not in seen:
+                seen.add(candidate.question)
+                yield candidate
+
+
+def _facts_of(document: Document) -> Iterator[Candidate]:
+    """`Who designed X?` and `Where was X born?` of what the document is called after."""
+    subject = _subject(document)
+    for verb, name in _made_by(document):
+        yield Candidate(f"Who {_PAST.get(verb, verb)} {subject}?", name)
+    for place in _born_in(document):
+        yield Candidate(f"Where was {subject} born?", place)
+
+
+def _joined(documents: Sequence[Document]) -> Iterator[Candidate]:
+    """`Where was the designer of X born?`, where X and its designer have a document each."""
+    births = {folded(base_title(document.title)): place for document in documents for place in _born_in(document)}
+    for document in documents:
+        for verb, name in _made_by(document):
+            if place := births.get(folded(name)):
+                yield Candidate(f"Where was the {_ROLES[verb]} of {_subject(document)} born?", place)
+
+
+def _made_by(document: Document) -> Iterator[tuple[str, str]]:
+    for sentence in _sentences_about(document):
+        if (found := _BY.search(sentence)) and (name := _first_name(sentence, found.end())):
+            yield found["verb"], name
+
+
+def _born_in(document: Document) -> Iterator[str]:
+    for sentence in _sentences_about(document):
+        if (found := _BORN.search(sentence)) and (name := _first_name(sentence, found.end())):
+            yield name
+            return
+
+
+def _sentences_about(document: Document) -> Iterator[str]:
+    """Sentences whose subject is what the document is called after: a pronoun, or its title."""
+    title = base_title(document.title)
+    for span in document.sentences():
+        text = " ".join(document.slice(span).split())
+        if re.match(rf"(?:It|He|She|(?:The )?{re.escape(title)})\b", text):
+            yield text
+
+
+def _first_name(sentence: str, start: int) -> str:
+    """The name that a sentence goes on with, a word or two before it left out (`the engineer`)."""
+    found = next((one for one in find_mentions(sentence) if one.shape is Shape.NAME and one.end > start), None)
+    near = found is not None and len(sentence[start : found.start].split()) <= 2
+    return found.text if found is not None and near else ""
+
+
+def _subject(document: Document) -> str:
+    """What a document is called after, with the article that it is given there."""
+    title = base_title(document.title)
+    return f"the {title}" if re.search(rf"\b[Tt]he {re.escape(title)}\b", document.text) else title
+
+
+def _of_rows(document: Document) -> Iterator[Candidate]:
+    """`What is the HEADER of KEY?` of the first row of a table that allows it."""
+    rows = [block for block in document.blocks if block.kind is BlockKind.ROW and not block.is_header]
+    for block in rows:
+        values = [document.text[cell.start : cell.end].strip() for cell in block.cells]
+        headers = [cell.header.strip() for cell in block.cells]
+        key = next((one for one in values if _PLAIN.fullmatch(one) and len(one.split()) <= _LONGEST_SUBJECT), "")
+        if not key or sum(key in document.text[other.start : other.end] for other in rows) > 1:
+            continue
+        for header, value in zip(headers, values, strict=True):
+            if value and value != key and header.lower() in _ATTRIBUTES and len(value) <= _LONGEST_VALUE:
+                yield Candidate(f"What is the {header.lower()} of {_named(key)}?", value)
+                return
+
+
+def _named(key: str) -> str:
+    """A name of several capitalised words stands alone; anything else is a thing."""
+    capitals = len(key.split()) > 1 and all(word[:1].isupper() for word in key.split())
+    return key if capitals else f"the {key[:1].lower()}{key[1:]}"
+
+
+def _of_lists(document: Document) -> Iterator[Candidate]:
+    """`How do I X?` under a heading that says so, `What are the HEADING of TITLE?` over a list."""
+    subject = _subject(document)
+    is_name = subject.removeprefix("the ")[:1].isupper() and len(subject.split()) <= _LONGEST_SUBJECT
+    for heading, following in zip(document.blocks, document.blocks[1:], strict=False):
+        if heading.kind is not BlockKind.HEADING:
+            continue
+        text = document.text[heading.start : heading.end].strip().rstrip(":.")
+        if how := _HOW.fullmatch(text):
+            yield Candidate(f"How do I {how['what']}?")
+        elif is_name and following.kind is BlockKind.ITEM and _HEADING.fullmatch(text):
+            yield Candidate(f"What are the {text[:1].lower()}{text[1:]} of {subject}?")

@@ -1,0 +1,236 @@
+"""Every state of the page, looked at by axe and kept as a screenshot: wide, dark, on a phone, and enlarged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hoptrail.server_limits import ServerLimits
+from hoptrail.serving.server.app import create_app
+from serving.server.browser.opening import SECONDS, drop, look, told_by_server, with_browser
+from serving.server.browser.opening import Told as Complaints
+from serving.server.browser.states import Told, answers, make_folder
+from serving.server.listening import listening
+from serving.server.served import workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = with_browser
+
+JOB: dict[str, Any] = {
+    "id": "j1",
+    "kind": "add",
+    "state": "indexing",
+    "progress": {"what": "encoding", "done": 120, "total": 400},
+    "error": None,
+    "items": [
+        {
+            "id": f"n{number}",
+            "name": f"file-{number}.pdf",
+            "state": state,
+            "reason": reason,
+            "documents": [],
+            "notes": [],
+        }
+        for number, (state, reason) in enumerate(
+            [("done", ""), ("indexing", ""), ("waiting", ""), ("failed", "it is encrypted")]
+        )
+    ],
+}
+KINDS = ["short", "unsure", "yes-no", "list", "steps", "passage", "several hops", "not settled", "step failed"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("states")
+
+
+@pytest.fixture(scope="module")
+def told(home: Path) -> Told:
+    make_folder(home / "folder")
+    served = workspace("main", home / "index")
+    served.index.add([home / "folder"])
+    return Told(served.index)
+
+
+@pytest.fixture(scope="module")
+def address(told: Told, home: Path) -> Iterator[str]:
+    """A server without keys over the folder, and an empty workspace."""
+    served = [workspace("main", told.index.folder), workspace("empty", home / "empty")]
+    with listening(create_app(served, limits=ServerLimits(stop_seconds=2), warm=False)) as where:
+        yield where.replace("127.0.0.1", "localhost")
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    yield from shown(browser, address)
+
+
+def shown(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
+    context = browser.new_context(**{"viewport": {"width": 1100, "height": 800}, "reduced_motion": "reduce", **how})
+    page = context.new_page()
+    page.set_default_timeout(SECONDS * 1000)
+    complaints = Complaints(page)
+    page.route(
+        "**/api/suggestions*", lambda route: route.fulfill(json={"questions": ["Who is the skipper of the Gannet?"]})
+    )
+    page.goto(address)
+    page.get_by_role("button", name="Who is the skipper of the Gannet?").wait_for()
+    yield page
+    complaints.check(address)
+    context.close()
+
+
+def answered(page: Page, told: Told, kind: str) -> dict[str, Any]:
+    answer = answers(told)[kind]
+    page.unroute("**/api/ask*")
+    told_by_server(page, answer)
+    page.get_by_label("Your question").fill(answer["question"])
+    page.get_by_label("Your question").press("Enter")
+    page.locator(".turn", has=page.get_by_role("heading", name=answer["question"])).locator(".answer").wait_for()
+    return answer
+
+
+@pytest.fixture(scope="module")
+def asking(browser: Browser, address: str) -> Iterator[Page]:
+    """One page for question after question."""
+    yield from shown(browser, address)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_of_each_kind(asking: Page, told: Told, kind: str) -> None:
+    page = asking
+    answer = answered(page, told, kind)
+    look(page, f"answer {kind}")
+    seen = page.locator(".answer").inner_text()
+    assert all(item in seen for item in answer["items"] or filter(None, [answer["answer"]]))
+    assert page.locator(".picture").count() == (kind == "several hops")
+    assert page.locator(".steps[open]").count() == (kind == "several hops")
+    assert page.locator(".settling .quote").count() == min(2, len(answer["evidence"])) - (kind == "several hops")
+    assert page.locator(".closest li").count() == len(answer["closest"])
+    assert page.locator(".follow").is_hidden() == answer["abstained"]
+    label = page.locator(".answer .label").inner_text().lower()
+    assert label == {"unsure": "answer · unsure", "several hops": "answer · likely"}.get(
+        kind, "no answer" if answer["abstained"] else "answer · sure"
+    )
+
+
+def test_nothing_is_there_yet(page: Page) -> None:
+    look(page, "ready")
+    page.locator("#workspace").select_option("empty")
+    page.get_by_role("heading", name="Begin with your documents").wait_for()
+    assert page.get_by_label("Your question").is_hidden()
+    look(page, "empty")
+
+
+def test_work_under_way_says_what_can_be_asked_already(page: Page) -> None:
+    page.route("**/api/jobs*", lambda route: route.fulfill(json={"jobs": [{**JOB, "counts": {"done": 1}}]}))
+    page.route("**/api/jobs/j1*", lambda route: route.fulfill(json=JOB))
+    page.reload()
+    page.get_by_text("Indexing 2 of 4").wait_for()
+    assert "encoding, 120 of 400 · 1 document can be asked about already" in page.locator(".job-head").inner_text()
+    look(page, "indexing")
+
+
+def test_what_was_not_read_stays_until_it_is_put_away(page: Page) -> None:
+    page.get_by_role("link", name="Documents").click()
+    drop(page, {"tern.txt": b"The Tern is a boat.", "picture.bmp": b"BM\x00\x01\x00"})
+    page.reload()
+    page.locator(".items .failed").wait_for()
+    assert page.locator(".items li").first.inner_text().startswith("picture.bmp")
+    look(page, "failed files")
+    page.get_by_role("button", name="Put away this message").click()
+    page.reload()
+    page.locator(".documents li").first.wait_for()
+    assert page.locator(".job").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"),
+    [
+        ("The ferry", ["month", "sailings", "May", "62", "June", "60"]),
+        ("Oil in the bilge", ["From", "Ewan <ewan@example.org>", "To"]),
+        ("boats", ["boat", "year", "length", "Gannet", "1934", "19 m"]),
+        ("Boiler quote", []),
+    ],
+)
+def test_a_document_of_each_form_is_rendered(page: Page, title: str, cells: list[str]) -> None:
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    page.locator("#reader-text > *").nth(1 if title == "Boiler quote" else 0).wait_for()
+    page.locator("#reader-from button").wait_for()
+    assert page.locator("#reader-text").locator("th, td").all_inner_texts()[: len(cells)] == cells
+    if title == "The ferry":
+        assert page.locator("#reader-text ol li").all_inner_texts()[0] == "Open the sea cocks."
+        assert page.locator("#reader-text blockquote").count() == page.locator("#reader-text pre").count() == 1
+    if title == "Boiler quote":
+        assert page.locator("#reader-text .place").all_inner_texts() == ["page 1", "page 2"]
+    look(page, f"document {title}")
+
+
+def test_a_cited_statement_stands_marked_in_its_place(page: Page, told: Told) -> None:
+    answered(page, told, "several hops")
+    page.locator(".citation").nth(1).click()
+    assert page.locator("#reader mark.here").inner_text() == "The boiler costs 6,150 pounds."
+    assert "quote.pdf · page 2" in page.locator("#reader-from").inner_text()
+    look(page, "cited in a PDF")
+
+
+def test_what_goes_wrong_is_said(page: Page) -> None:
+    fault = {"code": "internal", "message": "The server failed.", "what_to_do": "Its log says more."}
+    page.route("**/api/ask*", lambda route: route.fulfill(status=500, json={"error": fault}))
+    page.get_by_label("Your question").fill("Who?")
+    page.get_by_label("Your question").press("Enter")
+    page.get_by_role("alert").filter(has_text="The server failed.").wait_for()
+    look(page, "error")
+    page.route("**/api/show*", lambda route: route.abort())
+    page.reload()
+    page.get_by_role("button", name="Try again").wait_for()
+    look(page, "server away")
+
+
+def test_what_else_can_be_opened(page: Page, told: Told) -> None:
+    page.locator(".options summary").click()
+    page.get_by_role("button", name="what would hipporag take?").click()
+    page.get_by_text("No model calls, and time").wait_for()
+    look(page, "recipes")
+    answered(page, told, "short")
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_label("Select boats").check()
+    look(page, "documents selected")
+    page.get_by_role("button", name="Ask only these").click()
+    assert page.locator(".scope").inner_text().startswith("Only boats")
+    look(page, "chosen documents")
+    page.get_by_role("link", name="History").click()
+    look(page, "history")
+    page.get_by_role("button", name="Forget all").click()
+    look(page, "history empty")
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("dark", {"color_scheme": "dark"}),
+        ("phone", {"viewport": {"width": 360, "height": 640}, "has_touch": True}),
+        ("enlarged", {"viewport": {"width": 550, "height": 400}, "device_scale_factor": 2}),
+    ],
+)
+def test_dark_small_and_enlarged(browser: Browser, address: str, told: Told, name: str, how: dict[str, Any]) -> None:
+    for page in shown(browser, address, **how):
+        for kind in ("several hops", "not settled"):
+            answered(page, told, kind)
+            look(page, f"{name} {kind}")
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
+        page.locator(".closest .sentence").first.click()
+        page.locator("#reader mark.here").wait_for()
+        look(page, f"{name} document")
+        page.keyboard.press("Escape")
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_label("Select boats").check()
+        look(page, f"{name} documents")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,164 @@
+"""What the page asks beside plain questions: chosen documents, follow-ups, suggestions, originals, recipes to build."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from hoptrail.serving.server import suggesting
+from hoptrail.serving.server.suggesting import Candidate, candidates
+from hoptrail.types import Block, BlockKind, Cell, Document
+from serving.server.served import QUESTION, ended, upload
+from serving.server.test_answering import told
+
+
+def document_ids(client: TestClient) -> dict[str, str]:
+    return {one["title"]: one["id"] for one in client.get("/api/documents").json()["documents"]}
+
+
+def ask(client: TestClient, question: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/api/ask", json={"question": question, "recipe": "selfask", **more})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_chosen_documents_are_asked_as_if_there_were_no_others(client: TestClient) -> None:
+    ids = document_ids(client)
+    some = [ids["Tallow Bridge"], ids["Orla Finch"], ids["Wrenmouth"]]
+    assert ask(client, QUESTION, documents=some)["answer"] == "Isk"
+    without = ask(client, QUESTION, documents=some[:2])
+    assert without["answer"] != "Isk"
+    assert {item["document"] for hop in without["trail"] for item in hop["hits"]} <= set(some[:2])
+    gone = client.post("/api/ask", json={"question": QUESTION, "documents": ["d00000000000000000000"]})
+    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_copies_of_chosen_documents_go_with_what_was_removed(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ids = document_ids(client)
+    ask(client, "Where was Orla Finch born?", documents=[ids["Orla Finch"]])
+    (copy,) = tmp_path.glob("hoptrail-chosen-*")
+    ask(client, "Where was Orla Finch born?", documents=[ids["Orla Finch"]])
+    assert list(tmp_path.glob("hoptrail-chosen-*")) == [copy], "one copy serves the same choice again"
+    job = client.delete("/api/documents", params={"document": [ids["Orla Finch"], ids["Lindeth"], ids["Lindeth"]]})
+    assert [item["name"] for item in ended(client, job.json())["items"]] == ["Orla Finch", "Lindeth"]
+    assert not {"Orla Finch", "Lindeth"} & set(document_ids(client))
+    answer = client.post("/api/ask", json={"question": "Who?", "documents": [ids["Orla Finch"]]})
+    assert answer.status_code == 404
+    assert client.delete("/api/documents", params={"document": [ids["Lindeth"]]}).status_code == 404
+    ask(client, "Where does the Isk rise?", documents=[ids["Isk"]])
+    assert copy not in tmp_path.glob("hoptrail-chosen-*")
+
+
+def test_a_follow_up_is_completed_from_the_answer_before(client: TestClient) -> None:
+    first = ask(client, "Who designed the Tallow Bridge?")
+    before = {
+        "question": first["question"],
+        "answer": first["answer"],
+        "trail": [{"asked": hop["asked"], "answer": hop["answer"]} for hop in first["trail"]],
+    }
+    follow_up = {"question": "And where was she born?", "recipe": "selfask", "before": before}
+    events = told(client.post("/api/ask", json=follow_up, headers={"Accept": "text/event-stream"}).text)
+    assert ("completed", {"question": "And where was she born?", "asked": "Where was Orla Finch born?"}) in events
+    assert events[-1][1]["question"] == "Where was Orla Finch born?"
+    assert events[-1][1]["answer"] == "Wrenmouth"
+    unknown = client.post("/api/ask", json={**follow_up, "before": {**before, "secret": 1}})
+    assert unknown.status_code == 400
+
+
+def test_suggestions_are_questions_that_are_answered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = client.get("/api/suggestions").json()["questions"]
+    assert 0 < len(found) <= suggesting.WANTED
+    for question in found:
+        answer = client.post("/api/ask", json={"question": question}).json()
+        assert answer["answer"], question
+        assert answer["evidence"], question
+    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["looked for again"]))
+    assert client.get("/api/suggestions").json()["questions"] == found, "once for each state of the index"
+    upload(client, ("new.txt", b"Something new stands here."))
+    assert client.get("/api/suggestions").json()["questions"] == ["looked for again"]
+
+
+def plain(title: str, text: str, blocks: tuple[Block, ...] = ()) -> Document:
+    ends = tuple(block.end for block in blocks) or (len(text),)
+    return Document(f"d{title}", title, text, ends, (title,), blocks=blocks)
+
+
+def test_suggestions_are_made_of_statements_rows_and_lists() -> None:
+    row = "Fog bell; Warner & Sons"
+    cells = (Cell("Object", 0, 8), Cell("Maker", 10, len(row)))
+    lists = "How to sail\n\nYearly jobs\n\noil\n"
+    blocks = (
+        Block(BlockKind.HEADING, 0, 13, level=2),
+        Block(BlockKind.HEADING, 13, 26, level=2),
+        Block(BlockKind.ITEM, 26, len(lists), level=1),
+    )
+    made = list(
+        candidates(
+            [
+                plain("Candlerock", "The Candlerock was designed by the engineer Ilse Marrow."),
+                plain("Ilse Marrow", "She was born in Tarnwick in 1832."),
+                plain("catalogue", row, (Block(BlockKind.ROW, 0, len(row), level=2, cells=cells),)),
+                plain("Bonny Kate", lists, blocks),
+            ]
+        )
+    )
+    assert made[0] == Candidate("Where was the designer of the Candlerock born?", "Tarnwick")
+    assert set(made[1:]) == {
+        Candidate("Who designed the Candlerock?", "Ilse Marrow"),
+        Candidate("Where was Ilse Marrow born?", "Tarnwick"),
+        Candidate("What is the maker of the fog bell?", "Warner & Sons"),
+        Candidate("How do I sail?"),
+        Candidate("What are the yearly jobs of Bonny Kate?"),
+    }
+
+
+def test_the_original_is_sent_while_it_is_what_was_indexed(client: TestClient, built: Path) -> None:
+    one = document_ids(client)["Isk"]
+    assert client.get(f"/api/documents/{one}").json()["original"] is True
+    sent = client.get(f"/api/documents/{one}/original")
+    file = built / "north-sources" / "Isk.txt"
+    assert sent.content == file.read_bytes()
+    assert sent.headers["content-type"] == "application/octet-stream"
+    assert sent.headers["content-disposition"] == "attachment; filename*=UTF-8''Isk.txt"
+    assert str(built) not in str(sent.headers)
+    before = file.read_bytes()
+    try:
+        file.write_text("Something else.", encoding="utf-8")
+        assert client.get(f"/api/documents/{one}/original").json()["error"]["code"] == "changed"
+        file.unlink()
+        assert client.get(f"/api/documents/{one}/original").json()["error"]["code"] == "changed"
+        assert client.get(f"/api/documents/{one}").json()["original"] is False
+    finally:
+        file.write_bytes(before)
+
+
+def test_uploads_and_what_belongs_to_others_have_no_original(client: TestClient) -> None:
+    upload(client, ("note.txt", b"A note that was uploaded."))
+    one = document_ids(client)["note"]
+    assert client.get(f"/api/documents/{one}").json()["original"] is False
+    assert client.get(f"/api/documents/{one}/original").status_code == 409
+    assert client.get("/api/documents/d00000000000000000000/original").status_code == 404
+
+
+def test_a_recipe_says_what_it_would_take_and_is_built(client: TestClient) -> None:
+    def usable() -> bool:
+        told_of = {one["name"]: one["usable"] for one in client.get("/api/recipes").json()["recipes"]}
+        return bool(told_of["hipporag"])
+
+    assert not usable()
+    cost = client.get("/api/recipes/hipporag/cost").json()
+    assert (cost["calls"], cost["prompt_tokens"], cost["completion_tokens"]) == (0, 0, 0)
+    assert cost["seconds_so_far"] > 0
+    job = ended(client, client.post("/api/recipes/hipporag").json())
+    assert (job["kind"], job["state"], job["items"][0]["name"]) == ("build", "done", "hipporag")
+    assert usable()
+    assert ask(client, QUESTION, recipe="hipporag")["recipe"] == "hipporag"
+    assert client.post("/api/recipes/nothing").status_code == 404
