@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from hoptrail import syncing
+from hoptrail.contents import Reached
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.contents import FileContent
@@ -24,6 +27,7 @@ from hoptrail.settings import Settings
 from hoptrail.structures import declaring
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport, ReadingOptions
+from hoptrail.types import Kind
 from test_indexing import Desk, counts, lines, stopping_after, write
 from world import FACTS
 
@@ -358,16 +362,65 @@ def test_what_can_be_found_is_said_while_indexing_has_not_ended(
 ) -> None:
     monkeypatch.setattr(declaring, "BATCH", 2)
     with pytest.raises(Interrupted):
-        desk.index(world, watcher=stopping_after(2))
+        desk.index(world, watcher=stopping_after(3))
     index = Index(desk.folder)
-    contents = index.contents()
-    assert (contents.whole, contents.searchable) == (False, 2)
-    say_unfinished(index)
-    assert "indexing has not ended: 2 of 6 documents can be found so far" in capsys.readouterr().err
+    assert index.contents().reached == index.reached() == Reached(6, 6, 6, 2, "")
+    say_unfinished(index, "hybrid", "trail")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "indexing was stopped: 6 of 6 documents can be found so far, 33 % of their passages have vectors" in said
+    assert "the same `hoptrail index` goes on with it" in said
+    assert "hybrid answers in place of trail" in said
     desk.index(world)
-    assert index.contents().whole
-    say_unfinished(index)
+    assert index.reached() is None
+    say_unfinished(index, "trail", "trail")
     assert capsys.readouterr().err == ""
+
+
+def test_documents_are_found_by_their_words_before_there_are_vectors(desk: Desk, world: Path) -> None:
+    """From the first commit on, and also from within the run."""
+    seen: list[Reached | None] = []
+    found: list[list[str]] = []
+
+    def look(what: str, done: int, total: int) -> None:
+        del done, total
+        if what == "encoding" and not seen:
+            index = Index(desk.folder)
+            seen.append(index.reached())
+            found.append([hit.unit.title for hit in index.search("Hills", "bm25", limit=1)])
+
+    desk.index(world, watcher=Watcher(look))
+    [first] = seen
+    assert first is not None
+    assert (first.searchable, first.passages, first.encoded) == (6, 6, 0)
+    assert "this process itself" in first.line
+    assert found == [["Isk"]]
+
+
+def test_the_first_batch_is_kept_before_all_is_read(desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syncing, "FIRST_DOCUMENTS", 2)
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(0))
+    reached = Index(desk.folder).reached()
+    assert reached is not None
+    assert (reached.documents, reached.searchable, reached.encoded) == (2, 2, 0)
+
+
+def held(folder: Path) -> tuple[object, ...]:
+    """All that an index of passages holds."""
+    with Snapshot.open(folder) as snapshot:
+        vectors = snapshot.search.vectors(Kind.PASSAGE)
+        units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
+        return units, vectors.ids, vectors.matrix.tobytes(), snapshot.head.structures, snapshot.head.unfinished
+
+
+def test_a_stopped_first_run_ends_as_one_that_was_not(desk: Desk, world: Path, tmp_path: Path) -> None:
+    for steps in range(4):
+        with suppress(Interrupted):
+            desk.index(world, watcher=stopping_after(steps))
+    desk.index(world)
+    other = Desk(tmp_path / "other")
+    other.index(world)
+    assert held(desk.folder) == held(other.folder)
 
 
 def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Path) -> None:

@@ -19,14 +19,14 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.late import OpenedLate
 from hoptrail.models.encoder import Encoder
 from hoptrail.notebook import documents_html
-from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.types import Answer, Ranking
 
 if TYPE_CHECKING:
     from hoptrail.building import Building
-    from hoptrail.contents import Contents
+    from hoptrail.contents import Contents, Reached
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.documents.limits import ReadingLimits
     from hoptrail.indexing import Watcher
@@ -174,7 +174,8 @@ class Index:
     def recipe(
         self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
     ) -> Recipe:
-        """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`.
+        """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`. Where the
+        first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there (`reached`).
 
         Raises:
             UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
@@ -184,17 +185,17 @@ class Index:
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         own = self._given.recipes if self._given else None
         name = name or (self._given.recipe if self._given else DEFAULT)
-        needed = needed_structures([name], own)
         corpus = self.corpus()
-        missing = sorted(needed - set(corpus.snapshot.head.structures))
-        if missing:
+        used = usable(name, corpus.snapshot, own)
+        if not used:
+            missing = sorted(needed_structures([name], own) - set(corpus.snapshot.head.structures))
             raise UsageError(
                 f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
                 f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
-        return open_recipe(name, corpus, language, own, limit)
+        return open_recipe(used, corpus, language, own, limit)
 
     def corpus(self) -> Corpus:
         """What recipes search: the last committed state, as long as it is held on to.
@@ -241,6 +242,13 @@ class Index:
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
+
+    def reached(self) -> Reached | None:
+        """How far the last indexing run has come, if it has not ended: it goes on, or was stopped."""
+        from hoptrail.contents import reached
+
+        with self._shared.reading() as snapshot:
+            return reached(snapshot)
 
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.

@@ -1,13 +1,14 @@
 """Bringing an index up to date with its sources: read, compare by content, keep what is new, build what recipes need.
 
 Two phases, both resumable: documents are read and stored as they are, then every structure brings itself up to date with
-them. What was finished when a run stopped is not done again by the next; readers see nothing before the last step.
+them. What was finished when a run stopped is not done again by the next. What is read is found by its words at once; each
+commit lets more be found by its vectors.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, say_nothing, tell_nobody
 from hoptrail.structures.declaring import Structure
+from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.passages import Passages
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
@@ -81,6 +84,9 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
+        for structure in structures:
+            if structure.name not in writer.structures:
+                writer.unfinished.setdefault(structure.name, structure.fingerprint)
         workshop = Workshop(
             writer,
             encoder,
@@ -93,7 +99,7 @@ def update_index(
             say=watcher.say,
         )
         with _spending(workshop, started) as spent:
-            report = read_all(where, sources, limits, workshop, options)
+            report = read_all(where, sources, limits, workshop, options, _cutting(structures, workshop))
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -106,6 +112,17 @@ def update_index(
     report.notes += account.notes
     report.usage = account.usage
     return report
+
+
+def _cutting(structures: Sequence[Structure], workshop: Workshop) -> Callable[[Collection[str]], None]:
+    """What cuts new documents into passages as they are read, so that they are found by their words. It does nothing where
+    passages are not wanted, and where those that there are were cut by other limits: they go first.
+    """
+    writer, found = workshop.writer, [one for one in structures if isinstance(one, Passages)]
+    marks = writer.structures | writer.unfinished
+    if not found or marks.get(PASSAGES, found[0].fingerprint) != found[0].fingerprint:
+        return lambda _: None
+    return lambda documents: found[0].cut(workshop, documents)
 
 
 def build(
@@ -261,7 +278,7 @@ def repair_index(
     repaired = repair(where, encoder.encode)
     with writing_to(where, encoder.identity) as writer:
         unfinished = writer.head.unfinished
-        if repaired.lost or unfinished:
+        if repaired.lost or unfinished or not writer.head.whole:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
             workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)

@@ -5,7 +5,7 @@ What is no longer there is forgotten after all has been read, and only where not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,10 @@ from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.structures.building import Workshop
 from hoptrail.types import Document, Usage, content_id
+
+FIRST_DOCUMENTS = 16
+FIRST_CHARACTERS = 50_000
+"""Of the first batch that is stored; each is twice as large as the one before, up to those of the register."""
 
 MANY = 1000
 """Files whose bytes had to be compared, whose times are noted even if nothing else is written."""
@@ -67,10 +71,13 @@ def read_all(
     limits: ReadingLimits,
     workshop: Workshop,
     options: ReadingOptions = USUAL,
+    cut: Callable[[Collection[str]], None] = lambda _: None,
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
     `where` is the index folder. Files that are as they were when last read in the same way are not read unless `options` say so.
+    `cut` is called with the ids of documents where none stood, as they are stored. The first batches are small, so that soon
+    something is found.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
     register = Register(workshop.writer, where, findings, reading)
@@ -80,15 +87,17 @@ def read_all(
 
     which = nothing_known if options.reread or options.keep_lines else known
     read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
-    for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
+    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
+    for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
         _enter(documents, register, report)
         workshop.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
-        if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-            register.write()
+        if changed >= most or characters >= room:
+            cut(register.write())
             workshop.pause()
+            most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
     register.redate(findings.redated)
-    register.write()
+    cut(register.write())
     workshop.pause()
     whole = set[str]() if options.keep_lines else findings.whole
     _clear(register.unread(whole), register, workshop)

@@ -134,16 +134,17 @@ class Holder:
 
 def writer_of(folder: Path) -> str:
     """Who writes to the index, in words."""
-    return _in_words(_holders(folder, _WRITER))
+    return writer_now(folder) or "another process"
+
+
+def writer_now(folder: Path) -> str | None:
+    """Who writes to the index, in words: empty where nobody does, None where the system does not tell."""
+    return ", ".join(map(str, _holders(folder, _WRITER))) if _LOCKS.exists() else None
 
 
 def readers_of(folder: Path) -> str:
     """Who reads an earlier state of the index, in words."""
-    return _in_words(_holders(folder, _READERS))
-
-
-def _in_words(holders: list[Holder]) -> str:
-    return ", ".join(map(str, holders)) or "another process"
+    return ", ".join(map(str, _holders(folder, _READERS))) or "another process"
 
 
 def _holders(folder: Path, places: range, locks: Path = _LOCKS) -> list[Holder]:

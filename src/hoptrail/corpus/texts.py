@@ -36,13 +36,19 @@ class Texts:
         self._segments = segments
 
     def count(self) -> Counter[Kind]:
-        """How many units there are of each kind."""
+        """How many units with vectors there are of each kind."""
         kinds = self._segments.kinds(Family.UNITS)
         counts = {Kind(kind): sum(map(len, self._segments.of(Family.UNITS, kind))) for kind in kinds}
         return Counter({kind: count for kind, count in counts.items() if count})
 
+    def unencoded(self, kind: Kind) -> Numbers:
+        """The units of a kind that are found by their words and have no vector yet, rising."""
+        parts = self._segments.of(Family.KEYWORDS, kind)
+        words = np.concatenate([NONE, *(part.arrays["numbers"][part.living()] for part in parts)])
+        return numbers_of(np.setdiff1d(words, self.origins(kind).numbers))
+
     def origins(self, kind: Kind) -> Origins:
-        """Those of all units of a kind."""
+        """Those of all units of a kind that have vectors."""
         parts = [
             [segment.arrays[name][segment.living()] for name in ("numbers", "documents", "starts", "ends")]
             for segment in self._segments.of(Family.UNITS, kind)
@@ -50,6 +56,17 @@ class Texts:
         whole = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [NONE] * 4
         order = np.argsort(whole[0], kind="stable")
         return Origins(*(column[order] for column in whole))
+
+    def origins_of(self, numbers: Numbers) -> Origins:
+        """Those of some units that there are, with vectors or without, by rising number."""
+        if not len(numbers):
+            return Origins(*[NONE] * 4)
+        found = self._database.rows(
+            "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
+            "ORDER BY u.number",
+            apsw.carray(numbers_of(numbers)),
+        )
+        return Origins(*(numbers_of(column) for column in zip(*found, strict=True)))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved` also of units that links

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 import apsw
 import numpy as np
 
+from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbers import Numbers, numbers_of, rows_of
 from hoptrail.corpus.rows import ids_of
@@ -16,6 +17,10 @@ from hoptrail.types import Kind, Span, Unit
 
 _ROWS = 1024
 """Units that are records at a time in a stream."""
+
+
+_AMONG = "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
+_WITHOUT = "WHERE NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?) ORDER BY d.number"
 
 
 class Units:
@@ -31,9 +36,22 @@ class Units:
         return tuple(kind for kind in Kind if found[kind])
 
     def count_by_document(self, kind: Kind) -> Counter[str]:
-        """How many units of a kind have their first source in each document that has any."""
-        numbers, counts = np.unique(self._texts.origins(kind).documents, return_counts=True)
+        """How many units of a kind have their first source in each document that has any; also those without vectors."""
+        encoded, waiting = (
+            self._texts.origins(kind).documents,
+            self._texts.origins_of(self._texts.unencoded(kind)).documents,
+        )
+        numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
         return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
+
+    def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
+        """Ids of the documents, of all or of some, that no unit of a kind is from, by rising number."""
+        if documents is not None and not documents:
+            return []
+        among = "documents d" if documents is None else _AMONG
+        given = () if documents is None else (text_array(documents),)
+        found = self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *given, kind.value)
+        return [id_ for (id_,) in found]
 
     def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
         """Units of a kind as a stream, all or those of `ids`, by rising number."""

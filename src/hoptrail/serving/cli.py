@@ -19,7 +19,7 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
-from hoptrail.language.late import CHAT
+from hoptrail.language.late import CHAT, OpenedLate
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_asking,
@@ -193,10 +193,14 @@ def search(
 ) -> None:
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    ranking = opened.search(question, recipe, limit)
-    say_unfinished(opened)
+    asked = checked_question(question)
+    used = opened.recipe(recipe, OpenedLate(opened.language), limit)
+    ranking = used.retrieve(asked)
+    wanted = recipe or opened.settings.recipe
+    say_unfinished(opened, used.name, wanted)
     if as_json:
-        print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))
+        told = wanted if wanted.partition(":")[0] == used.name else used.name
+        print_json(contract.search_json(asked, told, ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 

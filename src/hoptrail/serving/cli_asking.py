@@ -52,7 +52,7 @@ def ask(
         _dialogue(index, recipe, language)
         return
     answer = index.ask(question, recipe, language)
-    say_unfinished(index)
+    say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
         print_json(contract.answer_json(answer))
     else:

@@ -16,14 +16,12 @@ from rich.console import Console
 
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
 from hoptrail.language.late import CHAT
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
-from hoptrail.serving.render import plain, unfinished
-from hoptrail.types import Kind
+from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
     from hoptrail.indexing import Watcher
@@ -156,13 +154,13 @@ def without_failed_tasks_logged() -> Iterator[None]:
         log.setLevel(before)
 
 
-def say_unfinished(index: Index) -> None:
-    """On standard error, where the last indexing run has not ended: what can be found by now."""
-    with Snapshot.open(index.folder) as snapshot:
-        if snapshot.head.whole:
-            return
-        searchable, documents = len(snapshot.table.count_by_document(Kind.PASSAGE)), len(snapshot.register)
-    console_of(error=True).print(unfinished(searchable, documents), soft_wrap=True)
+def say_unfinished(index: Index, used: str, wanted: str) -> None:
+    """On standard error, where the last indexing run has not ended: what can be found by now, and that the recipe `used` answers
+    if that is not the one that was `wanted`.
+    """
+    if reached := index.reached():
+        stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
+        console_of(error=True).print(plain(reached.line + stands_in), soft_wrap=True)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:

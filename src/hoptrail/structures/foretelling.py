@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind
 
 MANY = 1000
 """Units that take about a minute on one core; of fewer nothing is said."""
@@ -18,13 +18,15 @@ _LONG = 60.0
 """Seconds that are worth telling."""
 
 
-def told_before(kind: Kind, units: Sequence[Unit], snapshot: Snapshot) -> str:
-    """How many units there are to encode, and of which document more than half of them are; empty where there are few."""
-    if len(units) < MANY:
+def told_before(kind: Kind, documents: Sequence[str], snapshot: Snapshot) -> str:
+    """How many units there are to encode, and of which document more than half of them are; empty where there are few.
+    `documents`: that of each unit.
+    """
+    if len(documents) < MANY:
         return ""
-    [(document, most)] = Counter(unit.document for unit in units).most_common(1)
-    line = f"{len(units):,} {kind}s to encode"
-    if 2 * most <= len(units):
+    [(document, most)] = Counter(documents).most_common(1)
+    line = f"{len(documents):,} {kind}s to encode"
+    if 2 * most <= len(documents):
         return line
     [entry] = snapshot.register.of([document])
     return f"{line}, {most:,} of them of {entry.sources[0]}"

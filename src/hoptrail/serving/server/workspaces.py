@@ -18,7 +18,7 @@ from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.language.late import OFFLINE
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
@@ -117,14 +117,14 @@ class Workspace:
         name = name or self.index.settings.recipe
         corpus = self.corpus()
         try:
-            needed = needed_structures([name], self.index.settings.recipes)
+            used = usable(name, corpus.snapshot, self.index.settings.recipes)
         except UsageError:
             raise not_valid(
                 "recipe: there is no such recipe.",
                 "GET /api/recipes lists them.",
                 for_agents="The tool status names those that can be used.",
             ) from None
-        if not needed <= set(corpus.snapshot.head.structures):
+        if not used:
             raise Refusal(
                 409,
                 "not_built",
@@ -132,12 +132,15 @@ class Workspace:
                 "Choose another recipe, or have the documents indexed for this one (`--for`).",
                 for_agents="Choose another recipe: the tool status names those that can be used.",
             )
-        return open_recipe(name, corpus, language, self.index.settings.recipes, limit)
+        return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
 
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it can be used here now."""
-        built = set() if self.is_empty else set(self.corpus().snapshot.head.structures)
-        return {name: needed_structures([name], self.index.settings.recipes) <= built for name in RECIPES}
+        settings = self.index.settings.recipes
+        if self.is_empty:
+            return {name: not needed_structures([name], settings) for name in RECIPES}
+        corpus = self.corpus()
+        return {name: bool(usable(name, corpus.snapshot, settings)) for name in RECIPES}
 
     def contents(self) -> Contents | None:
         """What is in the index, read once for each state; None where nothing is."""
