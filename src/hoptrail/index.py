@@ -107,7 +107,8 @@ class Index:
         """
         from hoptrail.syncing import ReadingOptions
 
-        options = ReadingOptions(keep_lines, self.settings.sync if sync is None else sync, rebuild)
+        synced = self.settings.sync if sync is None else sync
+        options = ReadingOptions(keep_lines, synced, rebuild, self.settings.follow_links)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, limits, options, on)
 

@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults.
-    With `sync`, indexing a folder forgets the documents whose files are no longer in it.
+    With `sync`, indexing a folder forgets the documents whose files are no longer in it; with `follow_links` it reads what links
+    lead to outside of it.
     """
 
     encoder: str = "minilm"
     recipe: str = DEFAULT
     language: str = "offline"
     sync: bool = False
+    follow_links: bool = False
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)

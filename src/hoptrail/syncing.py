@@ -54,12 +54,14 @@ class ReadingOptions:
     """What becomes of documents that their sources no longer hold, and what is read again.
 
     Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
-    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again.
+    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again. With `follow_links`,
+    what links lead to that is not in the folder is read as well.
     """
 
     keep_lines: bool = False
     sync: bool = False
     reread: bool = False
+    follow_links: bool = False
 
 
 USUAL = ReadingOptions()
@@ -86,7 +88,7 @@ def read_all(
         return workshop.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
-    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
+    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links), report)
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
         _enter(documents, register, report)

@@ -134,12 +134,14 @@ class Holder:
 
 def writer_of(folder: Path) -> str:
     """Who writes to the index, in words."""
-    return writer_now(folder) or "another process"
+    return ", ".join(map(str, _holders(folder, _WRITER))) or "another process"
 
 
 def writer_now(folder: Path) -> str | None:
-    """Who writes to the index, in words: empty where nobody does, None where the system does not tell."""
-    return ", ".join(map(str, _holders(folder, _WRITER))) if _LOCKS.exists() else None
+    """Who writes to the index, in a few words: empty where nobody does, None where the system does not tell."""
+    if not _LOCKS.exists():
+        return None
+    return ", ".join(str(Holder(holder.process, "")) for holder in _holders(folder, _WRITER))
 
 
 def readers_of(folder: Path) -> str:

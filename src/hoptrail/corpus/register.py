@@ -153,8 +153,8 @@ class Register:
         return len(self._noted), sum(len(document.text) for document in self._noted.new.values())
 
     def write(self) -> list[str]:
-        """Store the new documents and all that has been noted; the ids of the new that replace none. Documents that have no source
-        left stay until `remove_unsourced`: so that they are found until what replaces them is.
+        """Store the new documents and all that has been noted; the ids of the new that replace none. Documents without a source
+        stay until `remove_unsourced`: so that they are found until what replaces them is.
 
         After it, every source has one document, so that this is a state that may be committed.
         """

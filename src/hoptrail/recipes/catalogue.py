@@ -137,6 +137,11 @@ def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None
     return name if missing == {PASSAGES} else "hybrid"
 
 
+def told_name(wanted: str, used: Recipe) -> str:
+    """What is told to have answered where a recipe, with its preset, was asked for."""
+    return wanted if wanted.partition(":")[0] == used.name else used.name
+
+
 def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
     """Refuse recipes that could not search what these settings build.
 

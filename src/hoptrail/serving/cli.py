@@ -20,6 +20,7 @@ from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
 from hoptrail.language.late import CHAT, OpenedLate
+from hoptrail.recipes.catalogue import told_name
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_asking,
@@ -199,8 +200,7 @@ def search(
     wanted = recipe or opened.settings.recipe
     say_unfinished(opened, used.name, wanted)
     if as_json:
-        told = wanted if wanted.partition(":")[0] == used.name else used.name
-        print_json(contract.search_json(asked, told, ranking))
+        print_json(contract.search_json(asked, told_name(wanted, used), ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 

@@ -115,7 +115,7 @@ async def stream(
         "language": asked.language or workspace.index.settings.language,
     }
     first = written("question", {"question": asked.question, **names})
-    return _told(first, events, future, patience, written)
+    return _told(first, events, future, patience, written, workspace)
 
 
 async def _told(
@@ -124,6 +124,7 @@ async def _told(
     future: asyncio.Future[Answer],
     patience: Patience,
     written: Callable[[str, Json], str],
+    workspace: Workspace,
 ) -> AsyncIterator[str]:
     try:
         yield first
@@ -136,14 +137,14 @@ async def _told(
             if told is None:
                 break
             yield told
-        yield _ending(future, written)
+        yield _ending(future, written, workspace)
     finally:
         patience.end()
         future.cancel()
 
 
-def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str]) -> str:
+def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str], workspace: Workspace) -> str:
     try:
-        return written("answer", contract.answer_json(result_of(future)))
+        return written("answer", contract.answer_json(result_of(future)) | workspace.indexing())
     except Exception as error:  # noqa: BLE001 - the response has begun: all that is left is to say so in it
         return written("error", as_refusal(error).content)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hoptrail.contents import Contents, DocumentSummary
+from hoptrail.contents import Contents, DocumentSummary, Reached
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
@@ -75,6 +75,14 @@ def contents_json(contents: Contents) -> Json:
     """As `hoptrail show --json` without the documents, which are a list of their own here; `documents` is their number."""
     whole = contract.contents_json(contents)
     return {**whole, "documents": len(contents.documents)}
+
+
+def indexing_json(reached: Reached | None) -> Json:
+    """What answers and `show` carry besides while an indexing run has not ended: how far it is, and whether it goes on."""
+    if reached is None:
+        return {}
+    counts = ("documents", "searchable", "passages", "encoded")
+    return {"indexing": {name: getattr(reached, name) for name in counts} | {"goes_on": bool(reached.writer)}}
 
 
 def _origin_json(sources: Sequence[str]) -> Json:

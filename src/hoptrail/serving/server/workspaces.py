@@ -21,7 +21,9 @@ from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.wire import indexing_json
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -133,6 +135,10 @@ class Workspace:
                 for_agents="Choose another recipe: the tool status names those that can be used.",
             )
         return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
+
+    def indexing(self) -> Json:
+        """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
+        return indexing_json(self.index.reached())
 
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it can be used here now."""
