@@ -5,7 +5,7 @@ What searching does not need is imported where it is used, so that a search by i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -111,6 +111,22 @@ class Index:
         options = ReadingOptions(keep_lines, synced, rebuild, self.settings.follow_links)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, limits, options, on)
+
+    def watch(
+        self,
+        folders: str | Path | Iterable[str | Path],
+        recipes: str | Sequence[str] = (),
+        watcher: Watcher | None = None,
+        *,
+        sync: bool | None = None,
+    ) -> Iterator[IndexingReport]:
+        """Add folders as `add` does, then again whenever something in them has changed, until the watcher wants to stop: gives
+        the report of each time. See `watching.watch`.
+        """
+        from hoptrail.indexing import Watcher
+        from hoptrail.watching import watch
+
+        return watch(self, _one_or_several(folders), _one_or_several(recipes or ()), watcher or Watcher(), sync=sync)
 
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that nothing could be built for with these settings, before any work is done.

@@ -48,6 +48,11 @@ class IndexingReport:
     notes: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
+    @property
+    def did_something(self) -> bool:
+        """Whether anything has changed in the index, or could not be done."""
+        return any((self.added, self.updated, self.moved, self.removed, self.failures))
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
@@ -88,7 +93,9 @@ def read_all(
         return workshop.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
-    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links), report)
+    read = _tell_failures(
+        read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links), report
+    )
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
         _enter(documents, register, report)

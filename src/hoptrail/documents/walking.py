@@ -1,9 +1,10 @@
 """Finds the files that a source names: itself, or all of a folder in sorted order. Opens none of them.
 
 Hidden files and folders are skipped. Links that lead out of the folder are named, not followed unless that is asked for: then
-what is there is read under the link's path, once. Links that stay inside need not be followed, because what they point to is read
-where it stands. In hidden places, files that they point to are read and folders named. A folder of evaluation data gives its corpus file alone, and what else could have been read there is told. What hoptrail
-itself keeps in the folder of an index is passed over.
+what is there is read under the path of the link, once. Links that stay inside need not be followed, because what they point to
+is read where it stands. In hidden places, files that they point to are read and folders named. A folder of evaluation data gives
+its corpus file alone, and what else could have been read there is told. What hoptrail itself keeps in the folder of an index is
+passed over.
 """
 
 from __future__ import annotations

@@ -67,6 +67,7 @@ RayAddress = Annotated[
         help="Of a running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
     ),
 ]
+FollowLinks = Annotated[bool, typer.Option("--follow-links", help="Read what links in a folder lead to outside of it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
     Path | None,
@@ -80,11 +81,18 @@ SettingsFile = Annotated[
 
 
 def open_index(
-    folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
+    folder: Path,
+    settings_file: Path | None,
+    language: str | None = None,
+    *,
+    rehearsed: bool = False,
+    follow_links: bool = False,
 ) -> Index:
     """Where the language is only `rehearsed`, its endpoint need not be named."""
-    usual = settings_file is None and language is None
-    return Index(folder, None if usual else settings_with(settings_file, language, folder, rehearsed=rehearsed))
+    if settings_file is None and language is None and not follow_links:
+        return Index(folder)
+    settings = settings_with(settings_file, language, folder, rehearsed=rehearsed)
+    return Index(folder, replace(settings, follow_links=True) if follow_links else settings)
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:

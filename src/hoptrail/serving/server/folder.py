@@ -1,0 +1,57 @@
+"""A folder of documents that a server keeps a workspace in step with, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from hoptrail.errors import HoptrailError, Interrupted
+from hoptrail.indexing import Watcher
+from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.syncing import IndexingReport
+
+log = logging.getLogger("hoptrail.server")
+
+
+class WatchedFolder:
+    """Indexes a folder and watches it, from entering `with` to its end. `told` is given the report of each time."""
+
+    def __init__(
+        self, workspace: Workspace, folder: Path, told: Callable[[IndexingReport], None], patience: float
+    ) -> None:
+        """`patience`: seconds to wait at the end for what is being done, which is kept as far as it is finished."""
+        self._workspace = workspace
+        self._folder = folder
+        self._told = told
+        self._patience = patience
+        self._stop = Event()
+        self._thread = Thread(target=self._work, name=f"folder of {workspace.name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(self._patience)
+
+    def _work(self) -> None:
+        workspace = self._workspace
+        watcher = Watcher(workspace.note_progress, self._stop.is_set, say=log.info)
+        try:
+            for report in workspace.watch(self._folder, watcher):
+                workspace.note_progress("", 0, 0)
+                self._told(report)
+                workspace.warm()
+        except Interrupted:
+            log.info("workspace %s: stopped indexing %s; it goes on with the next start", workspace.name, self._folder)
+        except HoptrailError as error:
+            log.error("workspace %s: %s", workspace.name, error)
+        except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
+            log.error("workspace %s: watching %s ended: %s", workspace.name, self._folder, type(error).__name__)
