@@ -23,7 +23,9 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, say_nothing, tell_nobody
+from hoptrail.structures.course import Course, Progress, tell_no_progress
 from hoptrail.structures.declaring import Structure
+from hoptrail.structures.foretelling import foretold
 from hoptrail.structures.names import PASSAGES
 from hoptrail.structures.passages import Passages
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
@@ -37,14 +39,23 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whoever watches a run: told of progress, asked whether to stop, told what language tasks have cost so far; `say` is given
-    lines that the user should read at once.
+    """Whoever watches a run: told of each step (`report`) and of the run as a whole (`progress`), asked whether to stop, told
+    what language tasks have cost so far; `say` is given lines that the user should read at once.
     """
 
     report: Report = report_nothing
     stopped: Callable[[], bool] = never
     spent: Callable[[Usage], None] = tell_nobody
     say: Callable[[str], None] = say_nothing
+    progress: Callable[[Progress], None] = tell_no_progress
+
+    def course(self) -> Course:
+        """What follows a run for this watcher."""
+        return Course(self._told, self.say)
+
+    def _told(self, progress: Progress) -> None:
+        self.progress(progress)
+        self.report(progress.what, progress.done, progress.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +98,22 @@ def update_index(
         for structure in structures:
             if structure.name not in writer.structures:
                 writer.unfinished.setdefault(structure.name, structure.fingerprint)
+        course = watcher.course()
         workshop = Workshop(
             writer,
             encoder,
-            watcher.report,
+            course.report,
             lambda: _pause(writer, watcher),
             performer.language if performer else None,
             performer.workers if performer else 1,
             account,
             executor,
             say=watcher.say,
+            course=course,
         )
         with _spending(workshop, started) as spent:
             report = read_all(where, sources, limits, workshop, options, _cutting(structures, workshop))
+            course.plan(foretold(structures, workshop))
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -148,12 +162,14 @@ def build(
             if not as_built:
                 raise
             hangs_on = ""  # the file that it was made from is gone: taking away needs none
+        workshop.course.begin(structure.name)
         steady = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
         since = change if steady else None
         if since:
             followed.add(structure.name)
             if since.nothing:
                 now[structure.name] = hangs_on
+                workshop.course.end()
                 continue
         waits = structure.needs_language and not maker
         stays = as_built and structure.name not in workshop.writer.unfinished
@@ -161,6 +177,7 @@ def build(
             _discard_outdated(structure, workshop.writer, maker)
         notes = len(workshop.account.notes)
         structure.update(replace(workshop, change=since))
+        workshop.course.end()
         if hangs_on and not waits:
             _finish(structure, workshop.writer)
         whole = since is not None or not (waits or as_built)
@@ -281,7 +298,8 @@ def repair_index(
         if repaired.lost or unfinished or not writer.head.whole:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
-            workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
+            course = watcher.course()
+            workshop = Workshop(writer, encoder, course.report, lambda: _pause(writer, watcher), maker, course=course)
             with _spending(workshop, started) as spent:
                 build([structure for name, structure in structures.items() if name in held], workshop, {})
             if writer.changed:

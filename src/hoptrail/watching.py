@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,9 +68,10 @@ def watch(
     *,
     sync: bool | None = None,
     pace: Pace = USUAL,
+    turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
     """Index folders, then again whenever something in them has changed: the report of each time. Ends when the watcher wants to
-    stop and nothing is being done. What keeps a change from being indexed for now is said, and it is tried again.
+    stop and nothing is being done. `turn` is entered while it is indexed. What keeps a change from being indexed for now is said, and it is tried again.
 
     Raises:
         UsageError: a source is no folder.
@@ -85,7 +87,8 @@ def watch(
             raise StorageError(f"{gone[0]} is no longer there: watching has ended, and nothing was forgotten.")
         begun = time.monotonic()
         try:
-            report = index.add(folders, recipes, watcher, sync=sync)
+            with turn or nullcontext():
+                report = index.add(folders, recipes, watcher, sync=sync)
         except (IndexBusy, StorageError) as error:
             watcher.say(f"{error} It is tried again.")
             due.put_off()

@@ -141,8 +141,14 @@ def watching() -> Iterator[Watcher]:
     }
     try:
         console = console_of(error=True)
-        with progress_reports(console) as (report, spent):
-            yield Watcher(report, lambda: stopped, spent, lambda line: console.print(plain(line), soft_wrap=True))
+        with progress_reports(console) as shown:
+            yield Watcher(
+                shown.report,
+                lambda: stopped,
+                shown.spent,
+                lambda line: console.print(plain(line), soft_wrap=True),
+                shown.progress,
+            )
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -31,7 +31,6 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.asking import Inquiry, ask_about
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.foretelling import told_before
 from hoptrail.types import Kind, Link, Span, Unit
 
 if TYPE_CHECKING:
@@ -55,6 +54,10 @@ class Structure(ABC):
     links: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """The kinds of units, of links and of names (`corpus/names.py`) that are this structure's alone."""
+    encodes: Kind | None = None
+    """The kind of text that is encoded for it, which is what it costs."""
+    cost: float = 0.05
+    """Else what a character that it looks at costs, in characters to be encoded: a run foretells its time by that."""
 
     @classmethod
     def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
@@ -217,8 +220,6 @@ class _Differ:
             known = self._snapshot.table.stored(kind, [unit.id for unit in units])
             units = [unit for unit in units if unit.id not in known]
         if units:
-            if line := told_before(kind, [unit.document for unit in units], self._snapshot):
-                self._workshop.say(line)
             size = kept_at_once(self._workshop, len(units), BATCH)
             batches = whole_documents(units, size) if self._structure.by_document else batched(units, size)
             for batch, vectors in self._structure.vectors(self._workshop, kind, batches, len(units)):

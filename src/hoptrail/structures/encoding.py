@@ -17,7 +17,6 @@ import numpy as np
 from hoptrail.executing.executor import HERE, Work, from_to, travels
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.foretelling import Outlook
 from hoptrail.types import Unit
 
 TOGETHER = 64
@@ -52,7 +51,6 @@ def encode_batches(
     """
     drawn: deque[Sequence[Unit]] = deque()
     vectors = _encoded(workshop, _pieces(batches, drawn))
-    outlook = Outlook(workshop.say, total)
     done = 0
     while True:
         workshop.pause()
@@ -65,7 +63,6 @@ def encode_batches(
         for part in islice(vectors, -(-len(batch) // TOGETHER) - 1):
             parts.append(part)
             workshop.report("encoding", done + sum(map(len, parts)), total)
-            outlook.note(batch[0].kind, done + sum(map(len, parts)))
         done += len(batch)
         yield batch, np.concatenate(parts)
 

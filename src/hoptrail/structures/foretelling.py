@@ -1,53 +1,56 @@
-"""What is said of a long encoding: before it begins how much there is, and once its first batches are timed how long it takes."""
+"""What bringing structures up to date will cost, by what is stored that they have still to look at."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from hoptrail.corpus.numbers import Numbers
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.language.late import OFFLINE
+from hoptrail.structures.building import Workshop
+from hoptrail.structures.course import TEXT, Step
+from hoptrail.structures.declaring import Structure
 from hoptrail.types import Kind
 
-MANY = 1000
-"""Units that take about a minute on one core; of fewer nothing is said."""
-
-_TIMED = 5.0
-"""Seconds after which batches tell how fast it goes."""
-_LONG = 60.0
-"""Seconds that are worth telling."""
+_PASSAGE = 800
+"""Characters of a passage, about, where none is cut yet."""
 
 
-def told_before(kind: Kind, documents: Sequence[str], snapshot: Snapshot) -> str:
-    """How many units there are to encode, and of which document more than half of them are; empty where there are few.
-    `documents`: that of each unit.
-    """
-    if len(documents) < MANY:
+def foretold(structures: Sequence[Structure], workshop: Workshop) -> Iterator[Step]:
+    """Each structure with its cost: in one that is there only new documents are looked at, else all."""
+    snapshot, writer = workshop.writer.snapshot(), workshop.writer
+    change = writer.change()
+    if change is not None and change.nothing and all(one.name in writer.structures for one in structures):
+        return
+    for structure in structures:
+        whole = structure.name not in writer.structures or change is None
+        came = None if whole or change is None else change.came
+        encoded = structure.encodes
+        if structure.needs_language and workshop.language and workshop.language.name != OFFLINE:
+            yield Step(structure.name, None)
+        elif encoded is Kind.PASSAGE:
+            yield _passages(structure, snapshot)
+        elif encoded is Kind.SENTENCE:
+            sizes = snapshot.register.sizes(snapshot.table.documents_without(encoded, came))
+            yield Step(structure.name, sizes.sentence_characters + TEXT * sizes.sentences, sizes.sentences, encoded)
+        else:
+            yield Step(structure.name, structure.cost * snapshot.register.sizes(came).characters)
+
+
+def _passages(structure: Structure, snapshot: Snapshot) -> Step:
+    waiting = snapshot.texts.unencoded(Kind.PASSAGE)
+    uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
+    count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
+    cost = snapshot.texts.characters(waiting) + uncut.characters + TEXT * count
+    return Step(structure.name, cost, count, Kind.PASSAGE, _mostly(snapshot, waiting))
+
+
+def _mostly(snapshot: Snapshot, passages: Numbers) -> str:
+    """Which document more than half of these are of, and how many; empty where there is none."""
+    documents, counts = np.unique(snapshot.texts.origins_of(passages).documents, return_counts=True)
+    if len(documents) < 2 or 2 * counts.max() <= len(passages):
         return ""
-    [(document, most)] = Counter(documents).most_common(1)
-    line = f"{len(documents):,} {kind}s to encode"
-    if 2 * most <= len(documents):
-        return line
-    [entry] = snapshot.register.of([document])
-    return f"{line}, {most:,} of them of {entry.sources[0]}"
-
-
-class Outlook:
-    """Tells once how long the rest of an encoding takes."""
-
-    def __init__(self, say: Callable[[str], None], total: int) -> None:
-        self._say, self._total = say, total
-        self._began = time.perf_counter()
-        self._told = total < MANY
-
-    def note(self, kind: Kind, done: int) -> None:
-        """So many of the units are encoded by now."""
-        taken = time.perf_counter() - self._began
-        if self._told or taken < _TIMED:
-            return
-        self._told = True
-        left = taken / done * (self._total - done)
-        if left >= _LONG:
-            self._say(
-                f"encoding {self._total:,} {kind}s takes about {round(left / 60):,} min more; a stopped run goes on later"
-            )
+    [entry] = snapshot.register.of(snapshot.register.ids(documents[[counts.argmax()]]))
+    return f"{counts.max():,} of them of {entry.sources[0]}"

@@ -13,7 +13,6 @@ from hoptrail.structures import declaring
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.declaring import Structure, whole_documents
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.foretelling import told_before
 from hoptrail.structures.names import PASSAGES
 from hoptrail.types import Document, Kind, Unit
 
@@ -34,6 +33,7 @@ class Passages(Structure):
     name = PASSAGES
     built_from = ()
     units = (Kind.PASSAGE,)
+    encodes = Kind.PASSAGE
 
     def update(self, workshop: Workshop) -> None:
         """Encode the passages that have no vectors, and cut and encode the documents that have no passages: readers see those
@@ -50,9 +50,6 @@ class Passages(Structure):
         total = len(waiting) + len(fresh)
         if not total:
             return
-        documents = snapshot.register.ids(snapshot.texts.origins_of(waiting).documents)
-        if line := told_before(Kind.PASSAGE, [*documents, *(unit.document for unit in fresh)], snapshot):
-            workshop.say(line)
         stored = (unit for at in range(0, len(waiting), READ) for unit in snapshot.texts.units(waiting[at : at + READ]))
         size, done = kept_at_once(workshop, total, declaring.BATCH), 0
         batches = chain(whole_documents(stored, size), whole_documents(fresh, size))

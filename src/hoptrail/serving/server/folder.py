@@ -12,7 +12,9 @@ from typing import Self
 from hoptrail.errors import HoptrailError, Interrupted
 from hoptrail.indexing import Watcher
 from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.structures.course import Progress
 from hoptrail.syncing import IndexingReport
+from hoptrail.watching import watch
 
 log = logging.getLogger("hoptrail.server")
 
@@ -43,15 +45,18 @@ class WatchedFolder:
 
     def _work(self) -> None:
         workspace = self._workspace
-        watcher = Watcher(workspace.note_progress, self._stop.is_set, say=log.info)
+        watcher = Watcher(stopped=self._stop.is_set, say=log.info, progress=self._note)
         try:
-            for report in workspace.watch(self._folder, watcher):
-                workspace.note_progress("", 0, 0)
+            for report in watch(workspace.index, [self._folder], workspace.recipes, watcher, turn=workspace.writing):
+                self._note(Progress())
                 self._told(report)
                 workspace.warm()
         except Interrupted:
-            log.info("workspace %s: stopped indexing %s; it goes on with the next start", workspace.name, self._folder)
+            log.info("workspace %s: stopped indexing %s; the next start goes on", workspace.name, self._folder)
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
             log.error("workspace %s: watching %s ended: %s", workspace.name, self._folder, type(error).__name__)
+
+    def _note(self, progress: Progress) -> None:
+        self._workspace.progress = progress

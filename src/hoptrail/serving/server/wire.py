@@ -17,6 +17,7 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
+from hoptrail.structures.course import Progress
 from hoptrail.types import Block, Document, Evidence, Hop
 
 _UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
@@ -75,6 +76,19 @@ def contents_json(contents: Contents) -> Json:
     """As `hoptrail show --json` without the documents, which are a list of their own here; `documents` is their number."""
     whole = contract.contents_json(contents)
     return {**whole, "documents": len(contents.documents)}
+
+
+def progress_json(progress: Progress) -> Json:
+    """`done` of `total` (0: not known) of `what` is being done; `share` of the whole run (0 to 1) and `seconds_left` are null while
+    they cannot be told.
+    """
+    return {
+        "what": progress.what,
+        "done": progress.done,
+        "total": progress.total,
+        "share": None if progress.share is None else round(progress.share, 4),
+        "seconds_left": None if progress.left is None else round(progress.left, 1),
+    }
 
 
 def indexing_json(reached: Reached | None) -> Json:

@@ -24,6 +24,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
+from hoptrail.structures.course import Progress
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -38,6 +39,10 @@ class Workspace:
         self.index: Final = index
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
+        self.writing: Final = Lock()
+        """Held by whoever of this server writes: jobs, and what keeps a folder in step."""
+        self.progress = Progress()
+        """Of the folder that is being indexed."""
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
 
