@@ -71,7 +71,8 @@ def watch(
     turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
     """Index folders, then again whenever something in them has changed: the report of each time. Ends when the watcher wants to
-    stop and nothing is being done. `turn` is entered while it is indexed. What keeps a change from being indexed for now is said, and it is tried again.
+    stop and nothing is being done. `turn` is entered while it is indexed. What keeps a change from being indexed for now is said,
+    and it is tried again.
 
     Raises:
         UsageError: a source is no folder.

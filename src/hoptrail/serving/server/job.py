@@ -76,7 +76,7 @@ class Job:
     id: str = field(default_factory=lambda: f"j{secrets.token_hex(10)}")
     state: State = State.WAITING
     cancelled: bool = False
-    progress: Progress = Progress()
+    progress: Progress = field(default_factory=Progress)
     error: dict[str, str] | None = None
     stop: Event = field(default_factory=Event)
     batch: int = 1

@@ -79,8 +79,8 @@ def contents_json(contents: Contents) -> Json:
 
 
 def progress_json(progress: Progress) -> Json:
-    """`done` of `total` (0: not known) of `what` is being done; `share` of the whole run (0 to 1) and `seconds_left` are null while
-    they cannot be told.
+    """`done` of `total` (0: not known) of `what` is being done; `share` of the whole run (0 to 1) and `seconds_left` are null
+    while they cannot be told.
     """
     return {
         "what": progress.what,
