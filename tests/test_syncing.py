@@ -364,14 +364,14 @@ def test_what_can_be_found_is_said_while_indexing_has_not_ended(
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(3))
     index = Index(desk.folder)
-    assert index.contents().reached == index.reached() == Reached(6, 6, 6, 2, "")
+    assert index.contents().reached == Reached(6, 6, 6, 2, "")
     say_unfinished(index, "hybrid", "trail")
     said = " ".join(capsys.readouterr().err.split())
     assert "indexing was stopped: 6 of 6 documents can be found so far, 33 % of their passages have vectors" in said
     assert "the same `hoptrail index` goes on with it" in said
     assert "hybrid answers in place of trail" in said
     desk.index(world)
-    assert index.reached() is None
+    assert index.contents().reached is None
     say_unfinished(index, "trail", "trail")
     assert capsys.readouterr().err == ""
 
@@ -385,7 +385,7 @@ def test_documents_are_found_by_their_words_before_there_are_vectors(desk: Desk,
         del done, total
         if what == "encoding" and not seen:
             index = Index(desk.folder)
-            seen.append(index.reached())
+            seen.append(index.contents().reached)
             found.append([hit.unit.title for hit in index.search("Hills", "bm25", limit=1)])
 
     desk.index(world, watcher=Watcher(look))
@@ -400,7 +400,7 @@ def test_the_first_batch_is_kept_before_all_is_read(desk: Desk, world: Path, mon
     monkeypatch.setattr(syncing, "FIRST_DOCUMENTS", 2)
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(0))
-    reached = Index(desk.folder).reached()
+    reached = Index(desk.folder).contents().reached
     assert reached is not None
     assert (reached.documents, reached.searchable, reached.encoded) == (2, 2, 0)
 

@@ -218,5 +218,5 @@ def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path
     assert set(FACTS) - {"Lindeth"} <= set(titles(index)), "what was acknowledged is there"
     index.add(world, ["hybrid"], sync=True)
     assert set(titles(index)) == {*FACTS, *(f"new {number}" for number in range(40))} - {"Lindeth"}
-    assert index.reached() is None
+    assert index.contents().reached is None
     index.verify()

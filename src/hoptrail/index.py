@@ -5,7 +5,7 @@ What searching does not need is imported where it is used, so that a search by i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from hoptrail.types import Answer, Ranking
 
 if TYPE_CHECKING:
     from hoptrail.building import Building
-    from hoptrail.contents import Contents, Reached
+    from hoptrail.contents import Contents
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.documents.limits import ReadingLimits
     from hoptrail.indexing import Watcher
@@ -112,22 +112,6 @@ class Index:
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, limits, options, on)
 
-    def watch(
-        self,
-        folders: str | Path | Iterable[str | Path],
-        recipes: str | Sequence[str] = (),
-        watcher: Watcher | None = None,
-        *,
-        sync: bool | None = None,
-    ) -> Iterator[IndexingReport]:
-        """Add folders as `add` does, then again whenever something in them has changed, until the watcher wants to stop: gives
-        the report of each time. See `watching.watch`.
-        """
-        from hoptrail.indexing import Watcher
-        from hoptrail.watching import watch
-
-        return watch(self, _one_or_several(folders), _one_or_several(recipes or ()), watcher or Watcher(), sync=sync)
-
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that nothing could be built for with these settings, before any work is done.
 
@@ -192,7 +176,7 @@ class Index:
         self, name: str | None = None, language: Language | str | None = None, limit: int | None = None
     ) -> Recipe:
         """A recipe over the index as it is now; hold on to it to ask many questions. `limit` replaces its setting `k`. Where the
-        first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there (`reached`).
+        first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there (`contents().reached`).
 
         Raises:
             UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
@@ -259,13 +243,6 @@ class Index:
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
-
-    def reached(self) -> Reached | None:
-        """How far the last indexing run has come, if it has not ended: it goes on, or was stopped."""
-        from hoptrail.contents import reached
-
-        with self._shared.reading() as snapshot:
-            return reached(snapshot)
 
     def verify(self) -> int:
         """Read every file of the index and compare it with its checksums; how many files were compared.

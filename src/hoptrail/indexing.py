@@ -95,25 +95,12 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
-        for structure in structures:
-            if structure.name not in writer.structures:
-                writer.unfinished.setdefault(structure.name, structure.fingerprint)
-        course = watcher.course()
-        workshop = Workshop(
-            writer,
-            encoder,
-            course.report,
-            lambda: _pause(writer, watcher),
-            performer.language if performer else None,
-            performer.workers if performer else 1,
-            account,
-            executor,
-            say=watcher.say,
-            course=course,
-        )
+        workshop = replace(_workshop(writer, encoder, watcher), account=account, executor=executor)
+        if performer:
+            workshop = replace(workshop, language=performer.language, workers=performer.workers)
         with _spending(workshop, started) as spent:
             report = read_all(where, sources, limits, workshop, options, _cutting(structures, workshop))
-            course.plan(foretold(structures, workshop))
+            workshop.course.plan(foretold(structures, workshop))
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -128,11 +115,19 @@ def update_index(
     return report
 
 
+def _workshop(writer: Writer, encoder: Encoder, watcher: Watcher) -> Workshop:
+    course = watcher.course()
+    return Workshop(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
+
+
 def _cutting(structures: Sequence[Structure], workshop: Workshop) -> Callable[[Collection[str]], None]:
-    """What cuts new documents into passages as they are read, so that they are found by their words. It does nothing where
-    passages are not wanted, and where those that there are were cut by other limits: they go first.
+    """Note what is to be built, and give what cuts new documents into passages as they are read, so that they are found by their
+    words. It does nothing where passages are not wanted, and where those that there are were cut by other limits: they go first.
     """
     writer, found = workshop.writer, [one for one in structures if isinstance(one, Passages)]
+    for structure in structures:
+        if structure.name not in writer.structures:
+            writer.unfinished.setdefault(structure.name, structure.fingerprint)
     marks = writer.structures | writer.unfinished
     if not found or marks.get(PASSAGES, found[0].fingerprint) != found[0].fingerprint:
         return lambda _: None
@@ -162,22 +157,19 @@ def build(
             if not as_built:
                 raise
             hangs_on = ""  # the file that it was made from is gone: taking away needs none
-        workshop.course.begin(structure.name)
         steady = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
         since = change if steady else None
         if since:
             followed.add(structure.name)
             if since.nothing:
                 now[structure.name] = hangs_on
-                workshop.course.end()
                 continue
         waits = structure.needs_language and not maker
-        stays = as_built and structure.name not in workshop.writer.unfinished
-        if hangs_on and not waits and not stays:
+        if hangs_on and not waits and not (as_built and structure.name not in workshop.writer.unfinished):
             _discard_outdated(structure, workshop.writer, maker)
         notes = len(workshop.account.notes)
+        workshop.course.begin(structure.name)
         structure.update(replace(workshop, change=since))
-        workshop.course.end()
         if hangs_on and not waits:
             _finish(structure, workshop.writer)
         whole = since is not None or not (waits or as_built)
@@ -298,8 +290,7 @@ def repair_index(
         if repaired.lost or unfinished or not writer.head.whole:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
-            course = watcher.course()
-            workshop = Workshop(writer, encoder, course.report, lambda: _pause(writer, watcher), maker, course=course)
+            workshop = replace(_workshop(writer, encoder, watcher), language=maker)
             with _spending(workshop, started) as spent:
                 build([structure for name, structure in structures.items() if name in held], workshop, {})
             if writer.changed:

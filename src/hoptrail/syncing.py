@@ -93,18 +93,8 @@ def read_all(
         return workshop.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
-    read = _tell_failures(
-        read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links), report
-    )
-    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
-    for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
-        _enter(documents, register, report)
-        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
-        changed, characters = register.waiting
-        if changed >= most or characters >= room:
-            cut(register.write())
-            workshop.pause()
-            most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
+    read = read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links)
+    _store(_tell_failures(read, report), register, report, workshop, cut)
     register.redate(findings.redated)
     cut(register.write())
     workshop.pause()
@@ -119,6 +109,25 @@ def read_all(
     report.notes += findings.notes
     report.left_out = findings.left_out
     return report
+
+
+def _store(
+    read: Iterable[Document],
+    register: Register,
+    report: IndexingReport,
+    workshop: Workshop,
+    cut: Callable[[Collection[str]], None],
+) -> None:
+    """Enter documents and write them, batch by batch; the rest still waits to be written."""
+    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
+    for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
+        _enter(documents, register, report)
+        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
+        changed, characters = register.waiting
+        if changed >= most or characters >= room:
+            cut(register.write())
+            workshop.pause()
+            most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
 
 
 def _way_of_reading(limits: ReadingLimits) -> str:

@@ -102,7 +102,6 @@ def test_the_share_never_falls_and_nothing_is_told_too_early() -> None:
     running.report("encoding", 5, 10)
     clock.now = 40.0
     running.report("encoding", 6, 10)
-    running.end()
     assert news[0] == Progress("reading", 4, 0)
     assert (news[1].share, news[1].left) == (0.25, 30.0)
     assert [one.share for one in news[1:]] == [0.25, pytest.approx(0.3)]

@@ -114,7 +114,7 @@ class ContentWriter:
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """The vectors of passages that were put without, in the order of putting: shape (len(units), dimension)."""
         numbers = self.snapshot().texts.numbers([unit.id for unit in units])
-        self._inner.put_vectors(Kind.PASSAGE, numbers, vectors)
+        self._inner.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
     def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
         """Make the names of a kind, keys with ids of units, exactly these; with `among` add them, and make the names of these few

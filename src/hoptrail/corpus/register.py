@@ -61,9 +61,8 @@ class Register:
         """Sources that were read in this run."""
         self._noted = _Noted()
         self._replaced: set[str] = set()
-        """Documents in whose place another was read, and of which that is still to be written."""
+        """Documents in whose place another was read, and of which that is still to be written; `_replacing` are the others."""
         self._replacing: set[str] = set()
-        """Those others."""
         self.withdrawn = 0
         """How many documents have lost their last source, and none was read in their place."""
         self._gained: set[str] = set()
@@ -154,9 +153,7 @@ class Register:
 
     def write(self) -> list[str]:
         """Store the new documents and all that has been noted; the ids of the new that replace none. Documents without a source
-        stay until `remove_unsourced`: so that they are found until what replaces them is.
-
-        After it, every source has one document, so that this is a state that may be committed.
+        stay until `remove_unsourced`, so that they are found until what replaces them is. The state may be committed.
         """
         new = [document for document in self._noted.new if document not in self._replacing]
         gone = self._noted.write(self._writer, keep=True)

@@ -24,7 +24,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unit_writer import UnitWriter
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Document, Kind, Unit
+from hoptrail.types import Document, Unit
 
 
 @contextmanager
@@ -93,8 +93,8 @@ class RowWriter:
         self.documents.remove(ids)
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
-        """Add or replace units; `vectors` has one row a unit, or comes later (`put_vectors`). Their numbers. What was found in a
-        unit that is replaced stays.
+        """Add or replace units; `vectors` has one row a unit, or comes later (`UnitWriter.put_vectors`). Their
+        numbers. What was found in a unit that is replaced stays.
         """
         self._segments.changed = True
         replaced = self.units.stored(units)
@@ -104,11 +104,6 @@ class RowWriter:
         numbers = self.units.put(units, vectors)
         self.extractions.put(found)
         return numbers
-
-    def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """The vectors of units that were put without; `numbers` rise."""
-        self._segments.changed = True
-        self.units.put_vectors(kind, numbers, vectors)
 
     def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
         """Remove units with what was found in them, their names and their links. The links stay where units of the same ids come

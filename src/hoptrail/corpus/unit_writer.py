@@ -81,6 +81,7 @@ class UnitWriter:
 
     def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
         """The vectors of units that there are and that have none; `numbers` rise."""
+        self._segments.changed = True
         found = self._texts.origins_of(numbers)
         columns = (found.numbers, found.documents, found.starts, found.ends)
         self._wait(kind, list(zip(*(column.tolist() for column in columns), strict=True)), vectors)

@@ -41,7 +41,6 @@ from hoptrail.serving.options import (
     STOPPED,
     WRONG_USAGE,
     AsJson,
-    FollowLinks,
     IndexFolder,
     IndexFoundOrNew,
     LanguageName,
@@ -132,7 +131,6 @@ def index(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: index again whenever something in the folders changes.")
     ] = False,
-    follow_links: FollowLinks = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
     ] = False,
@@ -144,21 +142,12 @@ def index(
     """Add or update documents; resumable; only what changed is done again."""
     folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
     refuse_documents(folder)
-    opened = open_index(
-        folder, settings, language or (CHAT if estimate else None), rehearsed=estimate, follow_links=follow_links
-    )
-    if not sources and not recipes:
-        raise UsageError("name at least one file or folder to index.")
-    if not sources and not Snapshot.exists(folder):
-        raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
+    opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
+    _check(sources, recipes, folder, elsewhere=(estimate or watch) and (on != LOCAL or bool(address)))
     if watch:
-        if estimate or rebuild or on != LOCAL or address:
-            raise UsageError("--watch indexes in this process: leave --estimate, --rebuild, --on and --address out.")
         _watched(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
     if estimate:
-        if on != LOCAL or address:
-            raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
         report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
     else:
         # Ray listens for signals when it is started; whoever comes later is heard.
@@ -169,11 +158,23 @@ def index(
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
 
+def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, elsewhere: bool) -> None:
+    """Raises: UsageError: there is nothing to do, or it is to be done `elsewhere`, and cannot."""
+    if elsewhere:
+        raise UsageError("--estimate and --watch work in this process: leave --on and --address out.")
+    if not sources and not recipes:
+        raise UsageError("name at least one file or folder to index.")
+    if not sources and not Snapshot.exists(folder):
+        raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
+
+
 def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
     """Tells each time that something was done, the first time in any case."""
+    from hoptrail.watching import watch
+
     with watching() as watcher, without_failed_tasks_logged():
         told = False
-        for report in opened.watch(sources, recipes, watcher, sync=sync):
+        for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not told or report.did_something:
                 console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
             if not told:

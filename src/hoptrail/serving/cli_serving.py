@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +28,7 @@ from hoptrail.serving.options import (
 from hoptrail.serving.render import render_indexing
 
 if TYPE_CHECKING:
+    from hoptrail.serving.server.workspaces import Workspace
     from hoptrail.syncing import IndexingReport
 
 OPEN_SECONDS = 1.0
@@ -66,25 +69,20 @@ def serve(
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
-    from hoptrail.serving.server.folder import WatchedFolder
     from hoptrail.serving.server.keys import find_keys
     from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.workspaces import Workspace
 
+    documents = where if where is not None and _is_documents(where) else None
     alone = [one for one in (where, folder) if one is not None]
     indexes = _indexes(alone, workspaces or [], settings, language)
-    documents = Path(where).expanduser() if where is not None and _is_documents(where) else None
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
     served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
     app = create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits, agents_may_change=agents_may_change)
-    if documents is None:
-        serve_app(app, host, port, limits)
-        return
-    _open_page(host, port)
-    with WatchedFolder(served[0], documents, _tell, limits.stop_seconds):
+    with _following(served[0], documents, host, port):
         serve_app(app, host, port, limits)
 
 
@@ -121,6 +119,19 @@ def _opened(where: str, settings: Path | None, language: str | None) -> Index:
 def _is_documents(where: str) -> bool:
     """Whether this is a folder with files and without an index."""
     return not is_address(where) and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
+
+
+@contextmanager
+def _following(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[None]:
+    """Keep the workspace in step with a folder of documents, if there is one, and show the page."""
+    if documents is None:
+        yield
+        return
+    from hoptrail.serving.server.folder import WatchedFolder
+
+    _open_page(host, port)
+    with WatchedFolder(workspace, Path(documents).expanduser(), _tell):
+        yield
 
 
 def _tell(report: IndexingReport) -> None:

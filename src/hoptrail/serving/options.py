@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from hoptrail import contents
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
 from hoptrail.language.late import CHAT
@@ -67,7 +69,6 @@ RayAddress = Annotated[
         help="Of a running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
     ),
 ]
-FollowLinks = Annotated[bool, typer.Option("--follow-links", help="Read what links in a folder lead to outside of it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
     Path | None,
@@ -81,18 +82,11 @@ SettingsFile = Annotated[
 
 
 def open_index(
-    folder: Path,
-    settings_file: Path | None,
-    language: str | None = None,
-    *,
-    rehearsed: bool = False,
-    follow_links: bool = False,
+    folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
 ) -> Index:
     """Where the language is only `rehearsed`, its endpoint need not be named."""
-    if settings_file is None and language is None and not follow_links:
-        return Index(folder)
-    settings = settings_with(settings_file, language, folder, rehearsed=rehearsed)
-    return Index(folder, replace(settings, follow_links=True) if follow_links else settings)
+    usual = settings_file is None and language is None
+    return Index(folder, None if usual else settings_with(settings_file, language, folder, rehearsed=rehearsed))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:
@@ -172,7 +166,9 @@ def say_unfinished(index: Index, used: str, wanted: str) -> None:
     """On standard error, where the last indexing run has not ended: what can be found by now, and that the recipe `used` answers
     if that is not the one that was `wanted`.
     """
-    if reached := index.reached():
+    with Snapshot.open(index.folder) as snapshot:
+        reached = contents.reached(snapshot)
+    if reached:
         stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
         console_of(error=True).print(plain(reached.line + stands_in), soft_wrap=True)
 

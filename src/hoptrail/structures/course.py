@@ -98,13 +98,9 @@ class Course:
             self._say(_said(found))
 
     def begin(self, name: str) -> None:
-        """A structure is begun."""
-        self._current, self._part = name, 0.0
-
-    def end(self) -> None:
-        """It is up to date."""
+        """A structure is begun, and the one before is up to date."""
         self._done += self._costs.get(self._current, 0.0)
-        self._current, self._part = "", 0.0
+        self._current, self._part = name, 0.0
 
     def report(self, what: str, done: int, total: int) -> None:
         """So much is done of what there is to do for the structure at hand."""

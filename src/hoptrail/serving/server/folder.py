@@ -22,14 +22,10 @@ log = logging.getLogger("hoptrail.server")
 class WatchedFolder:
     """Indexes a folder and watches it, from entering `with` to its end. `told` is given the report of each time."""
 
-    def __init__(
-        self, workspace: Workspace, folder: Path, told: Callable[[IndexingReport], None], patience: float
-    ) -> None:
-        """`patience`: seconds to wait at the end for what is being done, which is kept as far as it is finished."""
+    def __init__(self, workspace: Workspace, folder: Path, told: Callable[[IndexingReport], None]) -> None:
         self._workspace = workspace
         self._folder = folder
         self._told = told
-        self._patience = patience
         self._stop = Event()
         self._thread = Thread(target=self._work, name=f"folder of {workspace.name}", daemon=True)
 
@@ -41,7 +37,7 @@ class WatchedFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        self._thread.join(self._patience)
+        self._thread.join(self._workspace.index.settings.server.stop_seconds)  # what is finished is kept
 
     def _work(self) -> None:
         workspace = self._workspace

@@ -14,6 +14,7 @@ from hoptrail.serving.server.asking import Patience
 from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.wire import Question, Search, question_of
+from hoptrail.serving.server.workspaces import indexing_of
 from hoptrail.types import Ranking
 
 router = APIRouter(prefix="/api", tags=["answering"])
@@ -30,7 +31,7 @@ async def ask(request: Request, here: Here, served: Served, asked: Question) -> 
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
     answer = await served.desk.wait_for(request, work, computes=here.workspace.computes(asked.language))
-    return JSONResponse(contract.answer_json(answer) | here.workspace.indexing())
+    return JSONResponse(contract.answer_json(answer) | indexing_of(here.workspace))
 
 
 @router.post("/search", response_class=JSONResponse)
@@ -45,7 +46,7 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
         return told_name(wanted, recipe), recipe.retrieve(question)
 
     name, ranking = await served.desk.wait_for(request, work, computes=workspace.computes(None))
-    return JSONResponse(contract.search_json(question, name, ranking) | workspace.indexing())
+    return JSONResponse(contract.search_json(question, name, ranking) | indexing_of(workspace))
 
 
 @router.get("/recipes")

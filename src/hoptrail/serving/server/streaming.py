@@ -27,7 +27,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
 SILENCE_SECONDS = 10.0
@@ -145,6 +145,6 @@ async def _told(
 
 def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str], workspace: Workspace) -> str:
     try:
-        return written("answer", contract.answer_json(result_of(future)) | workspace.indexing())
+        return written("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
     except Exception as error:  # noqa: BLE001 - the response has begun: all that is left is to say so in it
         return written("error", as_refusal(error).content)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
-from hoptrail.contents import Contents, DocumentSummary, contents_of
+from hoptrail.contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
@@ -28,6 +28,11 @@ from hoptrail.structures.course import Progress
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def indexing_of(workspace: Workspace) -> Json:
+    """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
+    return indexing_json(reached(workspace.corpus().snapshot))
 
 
 class Workspace:
@@ -140,10 +145,6 @@ class Workspace:
                 for_agents="Choose another recipe: the tool status names those that can be used.",
             )
         return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
-
-    def indexing(self) -> Json:
-        """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
-        return indexing_json(self.index.reached())
 
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it can be used here now."""
