@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
-from hoptrail import Index
+import pytest
+
+from hoptrail import Index, notebook
+from hoptrail.notebook import shown_progress
+from hoptrail.structures.course import Progress
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 HOP = Hop("Who built it?", "Who built the bridge?", (), "Orla Finch", Verdict.ANSWERED)
@@ -31,3 +36,15 @@ def test_an_index_says_where_it_is(tmp_path: Path) -> None:
     index = Index(tmp_path / "<b>")
     assert repr(index) == f"<Index at {tmp_path / '<b>'}>"
     assert "&lt;b&gt;, empty" in index._repr_html_()
+
+
+def test_a_notebook_shows_how_far_indexing_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    display = pytest.importorskip("IPython.display")
+    shown: list[str] = []
+    place = SimpleNamespace(update=lambda html: shown.append(html.data))
+    monkeypatch.setattr(display, "display", lambda html, display_id: place)
+    monkeypatch.setattr(notebook, "_SHOWN_EVERY", 0.0)
+    shown_progress().progress(Progress("encoding <passages>", 5, 20, 0.25, 90.0))
+    assert shown == [
+        '<p><progress value="0.250"></progress> 25 %, encoding &lt;passages&gt; 5 of 20, about 2 min left</p>'
+    ]

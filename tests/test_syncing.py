@@ -21,6 +21,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher, update_index
+from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
@@ -430,3 +431,44 @@ def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Pat
         desk.index(world, watcher=stopping_after(1), sync=True)
     listed = contents_json(Index(desk.folder).contents())["documents"]
     assert [document["source"] for document in listed if document["title"] == "Isk"] == [""]
+
+
+def test_links_out_of_a_folder_are_followed_where_asked_for(desk: Desk, world: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    write(outside / "Ulm.txt", "Ulm is a town on the Isk.")
+    write(outside / "deep/Aar.txt", "The Aar is a river.")
+    (outside / "round").symlink_to(outside)
+    (world / "out").symlink_to(outside)
+    (world / "alone.txt").symlink_to(write(tmp_path / "alone.txt", "Alone it stands."))
+    (world / "up").symlink_to(tmp_path)
+    report = desk.index(world)
+    assert report.documents == 6
+    assert sum("leads out of the folder" in note for note in report.notes) == 3
+    index = Index(desk.folder, Settings(follow_links=True))
+    index.encoder = desk.encoder  # type: ignore[misc]
+    report = index.add(world, "bm25", sync=True)
+    assert told(report) == {"added": 3}
+    assert sum("leads out of the folder" in note for note in report.notes) == 2, (
+        "round in a circle, and to what holds the folder"
+    )
+    assert told(index.add(world, "bm25", sync=True)) == {}
+    assert told(desk.index(world, sync=True)) == {"removed": 3}
+
+
+def test_until_its_first_run_has_ended_another_recipe_answers(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 2)
+    named: list[tuple[str, ...]] = []
+
+    def look(what: str, done: int, total: int) -> None:
+        del done, total
+        if what.startswith("encoding"):
+            with Snapshot.open(desk.folder) as snapshot:
+                named.append(tuple(usable(name, snapshot) for name in ("dense", "sunar", "raptor", "bm25")))
+
+    desk.index(world, names=("passages", "dense-neighbours"), watcher=Watcher(look))
+    assert named[0] == ("bm25", "bm25", "", "bm25"), "there are no vectors yet, and nobody builds for raptor"
+    assert named[-1] == ("dense", "hybrid", "", "bm25")
+    with Snapshot.open(desk.folder) as snapshot:
+        assert usable("sunar", snapshot) == "sunar"
