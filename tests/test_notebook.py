@@ -42,7 +42,7 @@ def test_a_notebook_shows_how_far_indexing_is(monkeypatch: pytest.MonkeyPatch) -
     display = pytest.importorskip("IPython.display")
     shown: list[str] = []
     place = SimpleNamespace(update=lambda html: shown.append(html.data))
-    monkeypatch.setattr(display, "display", lambda html, display_id: place)
+    monkeypatch.setattr(display, "display", lambda *_, **__: place)
     monkeypatch.setattr(notebook, "_SHOWN_EVERY", 0.0)
     shown_progress().progress(Progress("encoding <passages>", 5, 20, 0.25, 90.0))
     assert shown == [

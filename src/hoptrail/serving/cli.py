@@ -149,8 +149,7 @@ def index(
         return
     if estimate:
         report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
-    else:
-        # Ray listens for signals when it is started; whoever comes later is heard.
+    else:  # Ray listens for signals when it is started; whoever comes later is heard
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
         console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
