@@ -141,9 +141,9 @@ def index(
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
     folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    refuse_documents(folder)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
-    _check(sources, recipes, folder, elsewhere=(estimate or watch) and (on != LOCAL or bool(address)))
+    alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
+    _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
         _watched(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
@@ -152,15 +152,19 @@ def index(
     else:  # Ray listens for signals when it is started; whoever comes later is heard
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
-        console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+        _tell(report, verbose=verbose)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
 
-def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, elsewhere: bool) -> None:
-    """Raises: UsageError: there is nothing to do, or it is to be done `elsewhere`, and cannot."""
-    if elsewhere:
-        raise UsageError("--estimate and --watch work in this process: leave --on and --address out.")
+def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
+    """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options do not go together."""
+    refuse_documents(folder)
+    if refused:
+        raise UsageError(
+            "--estimate and --watch work in this process, and alone: leave --on and --address out, and beside --watch "
+            "--rebuild and --estimate."
+        )
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
     if not sources and not Snapshot.exists(folder):
@@ -175,7 +179,7 @@ def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: boo
         told = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not told or report.did_something:
-                console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+                _tell(report, verbose=verbose)
             if not told:
                 console_of(error=True).print("watching; the first Ctrl-C ends")
             told = True
