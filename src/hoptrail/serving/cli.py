@@ -171,6 +171,10 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
 
 
+def _tell(report: IndexingReport, *, verbose: bool) -> None:
+    console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+
+
 def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
     """Tells each time that something was done, the first time in any case."""
     from hoptrail.watching import watch
