@@ -112,22 +112,22 @@ def read_all(
 
 
 def _store(
-    read: Iterable[Document],
+    read: Iterator[Document],
     register: Register,
     report: IndexingReport,
     workshop: Workshop,
     cut: Callable[[Collection[str]], None],
 ) -> None:
-    """Enter documents and write them, batch by batch; the rest still waits to be written."""
+    """Enter documents and write them, batch by batch, each twice as large as the one before; the rest still waits to be written."""
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
-    for documents in batched(read, FIRST_DOCUMENTS, lambda document: len(document.text), FIRST_CHARACTERS):
+    while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         _enter(documents, register, report)
         workshop.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
         if changed >= most or characters >= room:
             cut(register.write())
             workshop.pause()
-            most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
+        most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
 
 
 def _way_of_reading(limits: ReadingLimits) -> str:
