@@ -118,7 +118,7 @@ def _store(
     workshop: Workshop,
     cut: Callable[[Collection[str]], None],
 ) -> None:
-    """Enter documents and write them, batch by batch, each twice as large as the one before; the rest still waits to be written."""
+    """Enter documents and write them, in batches each twice as large as the one before; the rest still waits to be written."""
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         _enter(documents, register, report)
