@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
-from hoptrail import Index
+import pytest
+
+from hoptrail import Index, notebook
 from hoptrail.errors import DocumentError
+from hoptrail.notebook import shown_progress
+from hoptrail.structures.course import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
@@ -42,3 +47,15 @@ def test_a_report_says_what_was_done_and_what_was_not_read() -> None:
     assert repr(report) == "<IndexingReport 2 added, 1 gone, 1 not read; 5 in the index>"
     assert "<li>&lt;a&gt;.pdf: it is encrypted</li>" in report._repr_html_()
     assert repr(IndexingReport(unchanged=3, documents=3)) == "<IndexingReport 0 added, 3 unchanged; 3 in the index>"
+
+
+def test_a_notebook_shows_how_far_indexing_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    display = pytest.importorskip("IPython.display")
+    shown: list[str] = []
+    place = SimpleNamespace(update=lambda html: shown.append(html.data))
+    monkeypatch.setattr(display, "display", lambda *_, **__: place)
+    monkeypatch.setattr(notebook, "_SHOWN_EVERY", 0.0)
+    shown_progress().progress(Progress("encoding <passages>", 5, 20, 0.25, 90.0))
+    assert shown == [
+        '<p><progress value="0.250"></progress> 25 %, encoding &lt;passages&gt; 5 of 20, about 2 min left</p>'
+    ]

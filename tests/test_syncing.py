@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from hoptrail import syncing
+from hoptrail.contents import Reached
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.contents import FileContent
@@ -18,12 +21,14 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher, update_index
+from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
 from hoptrail.structures import declaring
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport, ReadingOptions
+from hoptrail.types import Kind
 from test_indexing import Desk, counts, lines, stopping_after, write
 from world import FACTS
 
@@ -358,16 +363,65 @@ def test_what_can_be_found_is_said_while_indexing_has_not_ended(
 ) -> None:
     monkeypatch.setattr(declaring, "BATCH", 2)
     with pytest.raises(Interrupted):
-        desk.index(world, watcher=stopping_after(2))
+        desk.index(world, watcher=stopping_after(3))
     index = Index(desk.folder)
-    contents = index.contents()
-    assert (contents.whole, contents.searchable) == (False, 2)
-    say_unfinished(index)
-    assert "indexing has not ended: 2 of 6 documents can be found so far" in capsys.readouterr().err
+    assert index.contents().reached == Reached(6, 6, 6, 2, "")
+    say_unfinished(index, "hybrid", "trail")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "indexing was stopped: 6 of 6 documents can be found so far, 33 % of their passages have vectors" in said
+    assert "the same `hoptrail index` goes on with it" in said
+    assert "hybrid answers in place of trail" in said
     desk.index(world)
-    assert index.contents().whole
-    say_unfinished(index)
+    assert index.contents().reached is None
+    say_unfinished(index, "trail", "trail")
     assert capsys.readouterr().err == ""
+
+
+def test_documents_are_found_by_their_words_before_there_are_vectors(desk: Desk, world: Path) -> None:
+    """From the first commit on, and also from within the run."""
+    seen: list[Reached | None] = []
+    found: list[list[str]] = []
+
+    def look(what: str, done: int, total: int) -> None:
+        del done, total
+        if what.startswith("encoding") and not seen:
+            index = Index(desk.folder)
+            seen.append(index.contents().reached)
+            found.append([hit.unit.title for hit in index.search("Hills", "bm25", limit=1)])
+
+    desk.index(world, watcher=Watcher(look))
+    [first] = seen
+    assert first is not None
+    assert (first.searchable, first.passages, first.encoded) == (6, 6, 0)
+    assert "this process itself" in first.line
+    assert found == [["Isk"]]
+
+
+def test_the_first_batch_is_kept_before_all_is_read(desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syncing, "FIRST_DOCUMENTS", 2)
+    with pytest.raises(Interrupted):
+        desk.index(world, watcher=stopping_after(0))
+    reached = Index(desk.folder).contents().reached
+    assert reached is not None
+    assert (reached.documents, reached.searchable, reached.encoded) == (2, 2, 0)
+
+
+def held(folder: Path) -> tuple[object, ...]:
+    """All that an index of passages holds."""
+    with Snapshot.open(folder) as snapshot:
+        vectors = snapshot.search.vectors(Kind.PASSAGE)
+        units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
+        return units, vectors.ids, vectors.matrix.tobytes(), snapshot.head.structures, snapshot.head.unfinished
+
+
+def test_a_stopped_first_run_ends_as_one_that_was_not(desk: Desk, world: Path, tmp_path: Path) -> None:
+    for steps in range(4):
+        with suppress(Interrupted):
+            desk.index(world, watcher=stopping_after(steps))
+    desk.index(world)
+    other = Desk(tmp_path / "other")
+    other.index(world)
+    assert held(desk.folder) == held(other.folder)
 
 
 def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Path) -> None:
@@ -377,3 +431,44 @@ def test_what_a_stopped_run_shows_of_a_document_that_goes(desk: Desk, world: Pat
         desk.index(world, watcher=stopping_after(1), sync=True)
     listed = contents_json(Index(desk.folder).contents())["documents"]
     assert [document["source"] for document in listed if document["title"] == "Isk"] == [""]
+
+
+def test_links_out_of_a_folder_are_followed_where_asked_for(desk: Desk, world: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    write(outside / "Ulm.txt", "Ulm is a town on the Isk.")
+    write(outside / "deep/Aar.txt", "The Aar is a river.")
+    (outside / "round").symlink_to(outside)
+    (world / "out").symlink_to(outside)
+    (world / "alone.txt").symlink_to(write(tmp_path / "alone.txt", "Alone it stands."))
+    (world / "up").symlink_to(tmp_path)
+    report = desk.index(world)
+    assert report.documents == 6
+    assert sum("leads out of the folder" in note for note in report.notes) == 3
+    index = Index(desk.folder, Settings(follow_links=True))
+    index.encoder = desk.encoder  # type: ignore[misc]
+    report = index.add(world, "bm25", sync=True)
+    assert told(report) == {"added": 3}
+    assert sum("leads out of the folder" in note for note in report.notes) == 2, (
+        "round in a circle, and to what holds the folder"
+    )
+    assert told(index.add(world, "bm25", sync=True)) == {}
+    assert told(desk.index(world, sync=True)) == {"removed": 3}
+
+
+def test_until_its_first_run_has_ended_another_recipe_answers(
+    desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declaring, "BATCH", 2)
+    named: list[tuple[str, ...]] = []
+
+    def look(what: str, done: int, total: int) -> None:
+        del done, total
+        if what.startswith("encoding"):
+            with Snapshot.open(desk.folder) as snapshot:
+                named.append(tuple(usable(name, snapshot) for name in ("dense", "sunar", "raptor", "bm25")))
+
+    desk.index(world, names=("passages", "dense-neighbours"), watcher=Watcher(look))
+    assert named[0] == ("bm25", "bm25", "", "bm25"), "there are no vectors yet, and nobody builds for raptor"
+    assert named[-1] == ("dense", "hybrid", "", "bm25")
+    with Snapshot.open(desk.folder) as snapshot:
+        assert usable("sunar", snapshot) == "sunar"

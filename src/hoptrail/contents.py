@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hoptrail.corpus.places import writer_now
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import EncoderIdentity
@@ -22,9 +23,7 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in an index. `usage` is what building it has cost. Where the last run has not ended (`whole` is False), only
-    `searchable` documents are found yet.
-    """
+    """What is in an index. `usage` is what building it has cost. `reached` says how far a run has come that has not ended."""
 
     format: int
     encoder: EncoderIdentity
@@ -33,8 +32,40 @@ class Contents:
     links: dict[str, int]
     structures: tuple[str, ...]
     usage: Usage
-    whole: bool = True
-    searchable: int = 0
+    reached: Reached | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What can be found by now of an index whose last run has not ended: `searchable` of its `documents`, by the words of their
+    `passages`, of which `encoded` have vectors. `writer` says who goes on with it: empty where the run was stopped, None where
+    the system does not tell.
+    """
+
+    documents: int
+    searchable: int
+    passages: int
+    encoded: int
+    writer: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The same in words, and how to go on."""
+        state = f"indexing goes on ({self.writer})" if self.writer else "indexing has not ended"
+        state = "indexing was stopped" if self.writer == "" else state
+        share = f"{100 * self.encoded // max(self.passages, 1)} % of their passages have vectors"
+        found = f"{self.searchable:,} of {self.documents:,} documents can be found so far, {share}"
+        return f"{state}: {found}" + ("" if self.writer else "; the same `hoptrail index` goes on with it")
+
+
+def reached(snapshot: Snapshot) -> Reached | None:
+    """How far the last run has come; None where it has ended."""
+    if snapshot.head.whole:
+        return None
+    encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.texts.unencoded(Kind.PASSAGE))
+    searchable = len(snapshot.table.count_by_document(Kind.PASSAGE))
+    writer = writer_now(snapshot.folder)
+    return Reached(len(snapshot.register), searchable, encoded + waiting, encoded, writer)
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
@@ -45,8 +76,10 @@ def contents_of(snapshot: Snapshot) -> Contents:
     )
     head = snapshot.head
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
+    if waiting := len(snapshot.texts.unencoded(Kind.PASSAGE)):
+        units[Kind.PASSAGE] = units.get(Kind.PASSAGE, 0) + waiting
     links = snapshot.graph.count()
     return Contents(
         *(FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent),
-        *(head.whole, len(passages)),
+        reached(snapshot),
     )

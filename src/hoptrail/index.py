@@ -21,7 +21,7 @@ from hoptrail.labels import patterns_of
 from hoptrail.language.late import OpenedLate
 from hoptrail.models.encoder import Encoder
 from hoptrail.notebook import documents_html
-from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.types import Answer, Ranking
@@ -109,7 +109,8 @@ class Index:
         """
         from hoptrail.syncing import ReadingOptions
 
-        options = ReadingOptions(keep_lines, self.settings.sync if sync is None else sync, rebuild)
+        synced = self.settings.sync if sync is None else sync
+        options = ReadingOptions(keep_lines, synced, rebuild, self.settings.follow_links)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, limits, options, on)
 
@@ -181,7 +182,8 @@ class Index:
         view: View = EVERYTHING,
     ) -> Recipe:
         """A recipe over the index as it is now, as far as it is seen; hold on to it to ask many questions. `limit` replaces its
-        setting `k`.
+        setting `k`. Where the first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there
+        (`contents().reached`).
 
         Raises:
             UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
@@ -191,17 +193,17 @@ class Index:
             raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
         own = self._given.recipes if self._given else None
         name = name or (self._given.recipe if self._given else DEFAULT)
-        needed = needed_structures([name], own)
         corpus = self.corpus(view)
-        missing = sorted(needed - set(corpus.snapshot.head.structures))
-        if missing:
+        used = usable(name, corpus.snapshot, own)
+        if not used:
+            missing = sorted(needed_structures([name], own) - set(corpus.snapshot.head.structures))
             raise UsageError(
                 f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
                 f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
         if language is None or isinstance(language, str):
             language = self.language(language)
-        return open_recipe(name, corpus, language, own, limit)
+        return open_recipe(used, corpus, language, own, limit)
 
     def corpus(self, view: View = EVERYTHING) -> Corpus:
         """What recipes search: the last committed state, as far as it is seen, as long as it is held on to.

@@ -1,13 +1,14 @@
 """Bringing an index up to date with its sources: read, compare by content, keep what is new, build what recipes need.
 
 Two phases, both resumable: documents are read and stored as they are, then every structure brings itself up to date with
-them. What was finished when a run stopped is not done again by the next; readers see nothing before the last step.
+them. What was finished when a run stopped is not done again by the next. What is read is found by its words at once; each
+commit lets more be found by its vectors.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,11 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.building import Account, Report, Workshop, report_nothing, say_nothing, tell_nobody
+from hoptrail.structures.course import Course, Progress, tell_no_progress
 from hoptrail.structures.declaring import Structure
+from hoptrail.structures.foretelling import foretold
+from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.passages import Passages
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
@@ -34,14 +39,23 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whoever watches a run: told of progress, asked whether to stop, told what language tasks have cost so far; `say` is given
-    lines that the user should read at once.
+    """Whoever watches a run: told of each step (`report`) and of the run as a whole (`progress`), asked whether to stop, told
+    what language tasks have cost so far; `say` is given lines that the user should read at once.
     """
 
     report: Report = report_nothing
     stopped: Callable[[], bool] = never
     spent: Callable[[Usage], None] = tell_nobody
     say: Callable[[str], None] = say_nothing
+    progress: Callable[[Progress], None] = tell_no_progress
+
+    def course(self) -> Course:
+        """What follows a run for this watcher."""
+        return Course(self._told, self.say)
+
+    def _told(self, progress: Progress) -> None:
+        self.progress(progress)
+        self.report(progress.what, progress.done, progress.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +95,12 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
-        workshop = Workshop(
-            writer,
-            encoder,
-            watcher.report,
-            lambda: _pause(writer, watcher),
-            performer.language if performer else None,
-            performer.workers if performer else 1,
-            account,
-            executor,
-            say=watcher.say,
-        )
+        workshop = replace(_workshop(writer, encoder, watcher), account=account, executor=executor)
+        if performer:
+            workshop = replace(workshop, language=performer.language, workers=performer.workers)
         with _spending(workshop, started) as spent:
-            report = read_all(where, sources, limits, workshop, options)
+            report = read_all(where, sources, limits, workshop, options, _cutting(structures, workshop))
+            workshop.course.plan(foretold(structures, workshop))
             anew = performer is not None and performer.rebuild
             settled = build(structures, workshop, {} if anew else writer.head.settled)
         if writer.changed:
@@ -106,6 +113,25 @@ def update_index(
     report.notes += account.notes
     report.usage = account.usage
     return report
+
+
+def _workshop(writer: Writer, encoder: Encoder, watcher: Watcher) -> Workshop:
+    course = watcher.course()
+    return Workshop(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
+
+
+def _cutting(structures: Sequence[Structure], workshop: Workshop) -> Callable[[Collection[str]], None]:
+    """Note what is to be built, and give what cuts new documents into passages as they are read, so that they are found by their
+    words. It does nothing where passages are not wanted, and where those that there are were cut by other limits: they go first.
+    """
+    writer, found = workshop.writer, [one for one in structures if isinstance(one, Passages)]
+    for structure in structures:
+        if structure.name not in writer.structures:
+            writer.unfinished.setdefault(structure.name, structure.fingerprint)
+    marks = writer.structures | writer.unfinished
+    if not found or marks.get(PASSAGES, found[0].fingerprint) != found[0].fingerprint:
+        return lambda _: None
+    return lambda documents: found[0].cut(workshop, documents)
 
 
 def build(
@@ -139,10 +165,10 @@ def build(
                 now[structure.name] = hangs_on
                 continue
         waits = structure.needs_language and not maker
-        stays = as_built and structure.name not in workshop.writer.unfinished
-        if hangs_on and not waits and not stays:
+        if hangs_on and not waits and not (as_built and structure.name not in workshop.writer.unfinished):
             _discard_outdated(structure, workshop.writer, maker)
         notes = len(workshop.account.notes)
+        workshop.course.begin(structure.name)
         structure.update(replace(workshop, change=since))
         if hangs_on and not waits:
             _finish(structure, workshop.writer)
@@ -261,10 +287,10 @@ def repair_index(
     repaired = repair(where, encoder.encode)
     with writing_to(where, encoder.identity) as writer:
         unfinished = writer.head.unfinished
-        if repaired.lost or unfinished:
+        if repaired.lost or unfinished or not writer.head.whole:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
-            workshop = Workshop(writer, encoder, watcher.report, lambda: _pause(writer, watcher), maker)
+            workshop = replace(_workshop(writer, encoder, watcher), language=maker)
             with _spending(workshop, started) as spent:
                 build([structure for name, structure in structures.items() if name in held], workshop, {})
             if writer.changed:

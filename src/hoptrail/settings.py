@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults.
-    With `sync`, indexing a folder forgets the documents whose files are no longer in it. `labels` say `NAME=PATTERN` each: which
-    documents have a label, by where they were read (`*` is any text). Keys of a server may be limited to labels.
+    With `sync`, indexing a folder forgets the documents whose files are no longer in it; with `follow_links` it reads what links
+    lead to outside of it. `labels` say `NAME=PATTERN` each: which documents have a label, by where they were read (`*` is any
+    text). Keys of a server may be limited to labels.
     """
 
     encoder: str = "minilm"
@@ -48,6 +49,7 @@ class Settings:
     language: str = "offline"
     sync: bool = False
     labels: tuple[str, ...] = ()
+    follow_links: bool = False
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)

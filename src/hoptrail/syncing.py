@@ -5,7 +5,7 @@ What is no longer there is forgotten after all has been read, and only where not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,10 @@ from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.notebook import report_html, report_line
 from hoptrail.structures.building import Workshop
 from hoptrail.types import Document, Usage, content_id
+
+FIRST_DOCUMENTS = 16
+FIRST_CHARACTERS = 50_000
+"""Of the first batch that is stored; each is twice as large as the one before, up to those of the register."""
 
 MANY = 1000
 """Files whose bytes had to be compared, whose times are noted even if nothing else is written."""
@@ -51,18 +55,25 @@ class IndexingReport:
     def _repr_html_(self) -> str:
         return report_html(self)
 
+    @property
+    def did_something(self) -> bool:
+        """Whether anything has changed in the index, or could not be done."""
+        return any((self.added, self.updated, self.moved, self.removed, self.failures))
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
     """What becomes of documents that their sources no longer hold, and what is read again.
 
     Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
-    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again.
+    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again. With `follow_links`,
+    what links lead to that is not in the folder is read as well.
     """
 
     keep_lines: bool = False
     sync: bool = False
     reread: bool = False
+    follow_links: bool = False
 
 
 USUAL = ReadingOptions()
@@ -74,10 +85,13 @@ def read_all(
     limits: ReadingLimits,
     workshop: Workshop,
     options: ReadingOptions = USUAL,
+    cut: Callable[[Collection[str]], None] = lambda _: None,
 ) -> IndexingReport:
     """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
 
     `where` is the index folder. Files that are as they were when last read in the same way are not read unless `options` say so.
+    `cut` is called with the ids of documents where none stood, as they are stored. The first batches are small, so that soon
+    something is found.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
     register = Register(workshop.writer, where, findings, reading)
@@ -86,16 +100,10 @@ def read_all(
         return workshop.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
-    read = _tell_failures(read_sources(sources, limits, workshop.executor, findings, which), report)
-    for documents in batched(read, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
-        _enter(documents, register, report)
-        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
-        changed, characters = register.waiting
-        if changed >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-            register.write()
-            workshop.pause()
+    read = read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links)
+    _store(_tell_failures(read, report), register, report, workshop, cut)
     register.redate(findings.redated)
-    register.write()
+    cut(register.write())
     workshop.pause()
     whole = set[str]() if options.keep_lines else findings.whole
     _clear(register.unread(whole), register, workshop)
@@ -108,6 +116,25 @@ def read_all(
     report.notes += findings.notes
     report.left_out = findings.left_out
     return report
+
+
+def _store(
+    read: Iterator[Document],
+    register: Register,
+    report: IndexingReport,
+    workshop: Workshop,
+    cut: Callable[[Collection[str]], None],
+) -> None:
+    """Enter documents and write them, in batches each twice as large as the one before; the rest still waits to be written."""
+    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
+    while documents := next(batched(read, most, lambda document: len(document.text), room), None):
+        _enter(documents, register, report)
+        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
+        changed, characters = register.waiting
+        if changed >= most or characters >= room:
+            cut(register.write())
+            workshop.pause()
+        most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
 
 
 def _way_of_reading(limits: ReadingLimits) -> str:

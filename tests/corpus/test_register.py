@@ -34,8 +34,10 @@ def at(document: Document, *sources: str) -> Document:
 
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    run = Register(writer, Path("index"))
-    return len(run.enter(documents).new), run.write()
+    run, before = Register(writer, Path("index")), len(writer.snapshot().register.unsourced())
+    new = len(run.enter(documents).new)
+    run.write()
+    return new, len(writer.snapshot().register.unsourced()) - before
 
 
 def stored(writer: Writer) -> dict[str, tuple[str, ...]]:

@@ -1,23 +1,26 @@
-"""What a terminal shows while a run goes on: counts, and what language tasks have cost; nothing in a pipe."""
+"""What a terminal shows while a run goes on: counts, the run as a whole, what language tasks have cost; and what a log gets."""
 
 from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
+from hoptrail.serving import progress
 from hoptrail.serving.progress import progress_reports
+from hoptrail.structures.course import Progress
 from hoptrail.types import Usage
 
 
 def shown(*, terminal: bool, calls: int) -> str:
     written = io.StringIO()
-    with progress_reports(Console(file=written, force_terminal=terminal, width=120)) as (report, spent):
-        report("extracting", 3, 8)
-        spent(Usage())
+    with progress_reports(Console(file=written, force_terminal=terminal, width=120)) as reporting:
+        reporting.report("extracting", 3, 8)
+        reporting.spent(Usage())
         for number in range(1, calls + 1):
-            spent(Usage(number, 1000 * number, 10 * number))
-        report("extracting", 5, 8)
+            reporting.spent(Usage(number, 1000 * number, 10 * number))
+        reporting.report("extracting", 5, 8)
     return written.getvalue()
 
 
@@ -32,5 +35,28 @@ def test_rules_cost_nothing_and_nothing_is_said_of_it() -> None:
     assert "calls" not in shown(terminal=True, calls=0)
 
 
-def test_a_pipe_gets_nothing() -> None:
+def test_a_pipe_gets_nothing_of_what_is_short() -> None:
     assert shown(terminal=False, calls=3) == ""
+
+
+def test_a_terminal_shows_the_run_as_a_whole() -> None:
+    written = io.StringIO()
+    with progress_reports(Console(file=written, force_terminal=True, width=120)) as reporting:
+        reporting.progress(Progress("reading", 12, 0))
+        reporting.report("reading", 12, 0)
+        reporting.progress(Progress("encoding sentences", 700, 2100, 0.62, 190.0))
+    assert "62 %, encoding sentences 700 of 2,100, about 3 min left" in written.getvalue()
+
+
+def test_a_log_gets_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    written = io.StringIO()
+    with progress_reports(Console(file=written, width=120)) as reporting:
+        for second in range(130):
+            now[0] = float(second)
+            reporting.progress(Progress("encoding passages", second, 130, second / 130, 130.0 - second))
+    assert written.getvalue().splitlines() == [
+        "46 %, encoding passages 60 of 130, about 1 min left",
+        "92 %, encoding passages 120 of 130, about 10 s left",
+    ]

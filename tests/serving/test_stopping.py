@@ -59,7 +59,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
     assert "Run the same command again to go on from here" in ended.err
     assert len(encoder.texts) == 4
     shown = hoptrail("show", "--index", tmp_path / "index", "--json").json
-    assert shown["units"] == {"passage": 4}, "what is finished can be searched"
+    assert shown["units"] == {"passage": 6}, "all is found by its words"
     assert signal.getsignal(number) is before
     assert hoptrail(*command).code == 0
     assert len(encoder.texts) == len(set(encoder.texts)) == len(FACTS)

@@ -30,6 +30,16 @@ class DocumentEntry:
     date_from: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of documents together; the characters of sentences count the title with each."""
+
+    documents: int
+    characters: int
+    sentences: int
+    sentence_characters: int
+
+
 class Documents:
     """The documents of a snapshot, by their ids."""
 
@@ -104,6 +114,18 @@ class Documents:
         """Ids of the documents that have no source, by rising number."""
         sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
         return [id_ for (id_,) in self._database.rows(sql)]
+
+    def sizes(self, ids: Collection[str] | None = None) -> Sizes:
+        """How much there is of all documents, or of some."""
+        if ids is not None and not ids:
+            return Sizes(0, 0, 0, 0)
+        among = "documents d" if ids is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
+        [found] = self._database.rows(
+            "SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4), "
+            f"total(length(d.text) + length(d.title) * (length(d.sentence_ends) / 4)) FROM {among}",
+            *(() if ids is None else (text_array(ids),)),
+        )
+        return Sizes(*map(int, found))
 
     def ids(self, numbers: Numbers | None = None) -> list[str]:
         """The ids of documents that there are, by rising number; or those of some, in the order asked for."""

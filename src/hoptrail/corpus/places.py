@@ -121,16 +121,19 @@ class Holder:
 
 def writer_of(folder: Path) -> str:
     """Who writes to the index, in words."""
-    return _in_words(_holders(folder, _WRITER))
+    return ", ".join(map(str, _holders(folder, _WRITER))) or "another process"
+
+
+def writer_now(folder: Path) -> str | None:
+    """Who writes to the index, in a few words: empty where nobody does, None where the system does not tell."""
+    if not _LOCKS.exists():
+        return None
+    return ", ".join(str(Holder(holder.process, "")) for holder in _holders(folder, _WRITER))
 
 
 def readers_of(folder: Path) -> str:
     """Who reads an earlier state of the index, in words."""
-    return _in_words(_holders(folder, _READERS))
-
-
-def _in_words(holders: list[Holder]) -> str:
-    return ", ".join(map(str, holders)) or "another process"
+    return ", ".join(map(str, _holders(folder, _READERS))) or "another process"
 
 
 def _holders(folder: Path, places: range, locks: Path = _LOCKS) -> list[Holder]:

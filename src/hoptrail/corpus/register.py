@@ -60,7 +60,8 @@ class Register:
         """Sources that were read in this run."""
         self._noted = _Noted()
         self._replaced: set[str] = set()
-        """Documents in whose place another was read, and of which that is still to be written."""
+        """Documents in whose place another was read, and of which that is still to be written; `_replacing` are the others."""
+        self._replacing: set[str] = set()
         self.withdrawn = 0
         """How many documents have lost their last source, and none was read in their place."""
         self._gained: set[str] = set()
@@ -93,6 +94,7 @@ class Register:
             elif document.id not in stood:
                 updated += 1
                 self._replaced.update(stood)
+                self._replacing.add(document.id)
         noted.forget_unchanged()
         unchanged = len(documents) - added - updated - len(repeated)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
@@ -148,18 +150,17 @@ class Register:
         """How many documents there is something to write of, and how many characters the new ones have."""
         return len(self._noted), sum(len(document.text) for document in self._noted.new.values())
 
-    def write(self) -> int:
-        """Store the new documents and all that has been noted; how many documents have no source left. These stay, without a
-        source, until `remove_unsourced`: so that they are found until what replaces them is.
-
-        After it, every source has one document, so that this is a state that may be committed.
+    def write(self) -> list[str]:
+        """Store the new documents and all that has been noted; the ids of the new that replace none. Documents without a source
+        stay until `remove_unsourced`, so that they are found until what replaces them is. The state may be committed.
         """
+        new = [document for document in self._noted.new if document not in self._replacing]
         gone = self._noted.write(self._writer, keep=True)
         self._writer.put_files(self._marks, self._reading)
         self._marks = {}
         self.withdrawn += len(gone - self._replaced)
-        self._noted, self._replaced = _Noted(), set()
-        return len(gone)
+        self._noted, self._replaced, self._replacing = _Noted(), set(), set()
+        return new
 
     def _look_up(self, documents: Sequence[Document]) -> None:
         """What is stored of these documents, and of others at their sources."""

@@ -97,7 +97,7 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
     remove_folder(folder / _NEW)
     files = tuple(file for one in lost for file in one.files) + left
     with writing_rows(folder) as writer:
-        if writer.units.complete(encode) or lost:
+        if writer.units.complete(encode, whole=writer.snapshot().head.whole) or lost:
             writer.commit()
         writer.clean()
     return Repaired(files, again)

@@ -96,8 +96,10 @@ class RowWriter:
         self._remove(self.units.remove_within(ids))
         self.documents.remove(ids)
 
-    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
-        """Add or replace units; `vectors` has one row a unit. Their numbers. What was found in a unit that is replaced stays."""
+    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
+        """Add or replace units; `vectors` has one row a unit, or comes later (`UnitWriter.put_vectors`). Their
+        numbers. What was found in a unit that is replaced stays.
+        """
         self._segments.changed = True
         replaced = self.units.stored(units)
         found = dict(self._texts.extractions(replaced))

@@ -41,13 +41,19 @@ class Texts:
         self._is_dated = dated
 
     def count(self) -> Counter[Kind]:
-        """How many units there are of each kind."""
+        """How many units with vectors there are of each kind."""
         kinds = self._segments.kinds(Family.UNITS)
         counts = {Kind(kind): sum(map(len, self._segments.of(Family.UNITS, kind))) for kind in kinds}
         return Counter({kind: count for kind, count in counts.items() if count})
 
+    def unencoded(self, kind: Kind) -> Numbers:
+        """The units of a kind that are found by their words and have no vector yet, rising."""
+        parts = self._segments.of(Family.KEYWORDS, kind)
+        words = np.concatenate([NONE, *(part.arrays["numbers"][part.living()] for part in parts)])
+        return numbers_of(np.setdiff1d(words, self.origins(kind).numbers))
+
     def origins(self, kind: Kind) -> Origins:
-        """Those of all units of a kind."""
+        """Those of all units of a kind that have vectors."""
         parts = [
             [segment.arrays[name][segment.living()] for name in ("numbers", "documents", "starts", "ends")]
             for segment in self._segments.of(Family.UNITS, kind)
@@ -55,6 +61,27 @@ class Texts:
         whole = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [NONE] * 4
         order = np.argsort(whole[0], kind="stable")
         return Origins(*(column[order] for column in whole))
+
+    def origins_of(self, numbers: Numbers) -> Origins:
+        """Those of some units that there are, with vectors or without, by rising number."""
+        if not len(numbers):
+            return Origins(*[NONE] * 4)
+        found = self._database.rows(
+            "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
+            "ORDER BY u.number",
+            apsw.carray(numbers_of(numbers)),
+        )
+        return Origins(*(numbers_of(column) for column in zip(*found, strict=True)))
+
+    def characters(self, numbers: Numbers) -> int:
+        """How many the texts of some units have, with their titles."""
+        if not len(numbers):
+            return 0
+        [(total,)] = self._database.rows(
+            "SELECT total(length(u.text) + length(u.title)) FROM carray(?) c CROSS JOIN units u ON u.number = c.value",
+            apsw.carray(numbers_of(numbers)),
+        )
+        return int(total)
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved` also of units that links
@@ -125,6 +152,10 @@ _ROWS = 1024
 """Units that are records at a time in a stream."""
 
 
+_AMONG = "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
+_WITHOUT = "WHERE NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?) ORDER BY d.number"
+
+
 class Units:
     """The units of a snapshot, by their ids."""
 
@@ -138,9 +169,20 @@ class Units:
         return tuple(kind for kind in Kind if found[kind])
 
     def count_by_document(self, kind: Kind) -> Counter[str]:
-        """How many units of a kind have their first source in each document that has any."""
-        numbers, counts = np.unique(self._texts.origins(kind).documents, return_counts=True)
+        """How many units of a kind have their first source in each document that has any; also those without vectors."""
+        encoded = self._texts.origins(kind).documents
+        waiting = self._texts.origins_of(self._texts.unencoded(kind)).documents
+        numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
         return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
+
+    def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
+        """Ids of the documents, of all or of some, that no unit of a kind is from, by rising number."""
+        if documents is not None and not documents:
+            return []
+        among = "documents d" if documents is None else _AMONG
+        given = () if documents is None else (text_array(documents),)
+        found = self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *given, kind.value)
+        return [id_ for (id_,) in found]
 
     def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
         """Units of a kind as a stream, all or those of `ids`, by rising number."""

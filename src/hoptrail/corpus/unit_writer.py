@@ -56,8 +56,9 @@ class UnitWriter:
         numbers = self._texts.numbers([unit.id for unit in units])
         return numbers[numbers > 0]
 
-    def put(self, units: Sequence[Unit], vectors: FloatMatrix) -> Numbers:
-        """Units of ids that there are not: their numbers.
+    def put(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
+        """Units of ids that there are not: their numbers. Without `vectors` they are found by their words alone until
+        `put_vectors`.
 
         Raises:
             KeyError: a unit is from a document that there is not.
@@ -66,7 +67,7 @@ class UnitWriter:
         documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
         numbers = self._numbering.given([unit.id for unit in units])
         self._insert(units, numbers, documents)
-        for kind in dict.fromkeys(unit.kind for unit in units):
+        for kind in dict.fromkeys(unit.kind for unit in units) if vectors is not None else ():
             here = [place for place, unit in enumerate(units) if unit.kind is kind]
             self._wait(kind, [_origin(numbers[at], units[at], documents) for at in here], vectors[here])
         for unit, number in zip(units, numbers, strict=True):
@@ -77,6 +78,15 @@ class UnitWriter:
         if self._held > WAITING:
             self.flush()
         return numbers_of(numbers)
+
+    def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
+        """The vectors of units that there are and that have none; `numbers` rise."""
+        self._segments.changed = True
+        found = self._texts.origins_of(numbers)
+        columns = (found.numbers, found.documents, found.starts, found.ends)
+        self._wait(kind, list(zip(*(column.tolist() for column in columns), strict=True)), vectors)
+        if self._held > WAITING:
+            self.flush()
 
     def remove(self, numbers: Numbers) -> None:
         """Units by their numbers, with what was found in them; links and names are not seen to here."""
@@ -95,11 +105,13 @@ class UnitWriter:
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
             self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", wanted)
 
-    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix]) -> bool:
-        """Make the arrays and postings of units that have none: those of segments that were lost. Whether there were any."""
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
+        """Make the arrays and postings of units that have none: those of segments that were lost. Whether there were any. Where
+        the last run has not ended (`whole`), passages may wait for their vectors, and go on waiting.
+        """
         lacking = False
         for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
-            for units in self._portions(Family.UNITS, kind):
+            for units in self._portions(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
                 documents = self._documents.numbers({span.document for unit in units.values() for span in unit.sources})
                 origins = [_origin(number, unit, documents) for number, unit in units.items()]
                 self._wait(kind, origins, encode([unit.searchable for unit in units.values()]))

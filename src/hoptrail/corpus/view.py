@@ -18,8 +18,8 @@ from itertools import groupby
 import apsw
 import numpy as np
 
-from hoptrail.corpus.database import Database
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.corpus.rows import said_date
 from hoptrail.corpus.segments import Family, Segment
@@ -157,7 +157,9 @@ def _unfitting(patterns: Collection[str], database: Database) -> tuple[list[str]
 
 def _others(chosen: Collection[str], database: Database) -> Numbers:
     """The documents that are not among the chosen ids."""
-    return numbers_of([number for number, id_ in database.rows("SELECT number, id FROM documents") if id_ not in chosen])
+    return numbers_of(
+        [number for number, id_ in database.rows("SELECT number, id FROM documents") if id_ not in chosen]
+    )
 
 
 def _as_labelled(source: str) -> str:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder
 from hoptrail.corpus.links import LinkWriter
@@ -113,10 +115,17 @@ class ContentWriter:
             self._inner.documents.put_files(files, reading)
             self.has_files = True
 
-    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
-        """Add or replace units; `vectors` has one row a unit. What was found in a unit that is replaced stays."""
+    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> None:
+        """Add or replace units; `vectors` has one row a unit, or comes later (`put_vectors`): passages are found by their words
+        until then. What was found in a unit that is replaced stays.
+        """
         if units:
             self._inner.put_units(units, vectors)
+
+    def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        """The vectors of passages that were put without, in the order of putting: shape (len(units), dimension)."""
+        numbers = self.snapshot().texts.numbers([unit.id for unit in units])
+        self._inner.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
     def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
         """Make the names of a kind, keys with ids of units, exactly these; with `among` add them, and make the names of these few
@@ -169,7 +178,8 @@ class ContentWriter:
 
     def drop_units(self, kind: Kind) -> None:
         """Remove all units of a kind, to build them anew. Their links are their structure's to drop."""
-        numbers = self.snapshot().texts.origins(kind).numbers
+        texts = self.snapshot().texts
+        numbers = np.union1d(texts.origins(kind).numbers, texts.unencoded(kind)).astype(np.int32)
         if len(numbers):
             self._inner.remove_units(numbers, keep_links=True)
 

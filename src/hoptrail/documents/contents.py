@@ -99,14 +99,19 @@ def is_readable(path: Path) -> bool:
 
 
 def contents_at(
-    sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known = nothing_known
+    sources: Sequence[str | Path],
+    limits: ReadingLimits,
+    findings: Findings,
+    known: Known = nothing_known,
+    *,
+    follow: bool = False,
 ) -> Iterator[Content]:
     """The contents of files and folders in the order of `sources`, errors in the place of what could not be read; nothing of
-    files that are `known` and unchanged.
+    files that are `known` and unchanged. `follow`: see `files_of`.
     """
     for source in sources:
         named = Path(source).is_file()
-        for some in batched(files_of(Path(source)), _TOGETHER):
+        for some in batched(files_of(Path(source), follow=follow), _TOGETHER):
             marks = known([shown(found) for found in some if isinstance(found, Path)])
             for found in some:
                 if isinstance(found, DocumentError):

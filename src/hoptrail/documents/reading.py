@@ -72,6 +72,8 @@ def read_sources(
     executor: Executor = HERE,
     findings: Findings | None = None,
     known: Known = nothing_known,
+    *,
+    follow: bool = False,
 ) -> Iterator[Document | DocumentError]:
     """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
     Files whose parsing takes long come after all others, in the same order.
@@ -79,10 +81,10 @@ def read_sources(
     A stream: one document is held at a time, or, where `executor` is another process, the batches under way there. The source
     of a document is its resolved path, for a line of a JSONL file `path#id` (or `path#line-N`). Documents with the same content
     are yielded each with its own source, nothing of files that are `known` and unchanged. `findings` are complete when the
-    stream has ended.
+    stream has ended. With `follow`, links that lead out of a folder are followed.
     """
     findings = findings or Findings()
-    contents: Iterator[Content] = contents_at(sources, limits, findings, known)
+    contents: Iterator[Content] = contents_at(sources, limits, findings, known, follow=follow)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
         slow: list[_Slow] = []

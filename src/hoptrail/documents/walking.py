@@ -1,9 +1,10 @@
 """Finds the files that a source names: itself, or all of a folder in sorted order. Opens none of them.
 
-Hidden files and folders are skipped. Links that lead out of the folder are named, not followed; links that stay inside need not
-be followed, because what they point to is read where it stands. In hidden places, files that they point to are read and folders
-named. A folder of evaluation data gives its corpus file alone, and what else could have been read there is told. What hoptrail
-itself keeps in the folder of an index is passed over.
+Hidden files and folders are skipped. Links that lead out of the folder are named, not followed unless that is asked for: then
+what is there is read under the path of the link, once. Links that stay inside need not be followed, because what they point to
+is read where it stands. In hidden places, files that they point to are read and folders named. A folder of evaluation data gives
+its corpus file alone, and what else could have been read there is told. What hoptrail itself keeps in the folder of an index is
+passed over.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut | Unfollowed]:
-    """The files to read for one source, resolved, what in it can not be read, what is left out and which links are not followed.
-    A stream; each folder is listed once.
+def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentError | LeftOut | Unfollowed]:
+    """The files to read for one source, resolved, what in it can not be read, what is left out and which links are not followed:
+    with `follow`, those that lead out of the folder are. A stream; each folder is listed once.
     """
     try:
         resolved = source.resolve(strict=True)
@@ -62,11 +63,11 @@ def files_of(source: Path) -> Iterator[Path | DocumentError | LeftOut | Unfollow
     if OF_AN_INDEX in resolved.parts:
         yield DocumentError(shown(source), "is part of an index, which holds no documents: name the folder it is of")
         return
-    waiting = [resolved]
+    waiting, followed = [resolved], set[Path]()
     while waiting:
         place = waiting.pop()
         try:
-            if place.is_symlink():
+            if place.is_symlink() and not (follow and _leads_on(place, resolved, followed)):
                 yield from _link(place, resolved)
             elif place.is_dir():
                 children = _children(place)
@@ -99,6 +100,18 @@ def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
     others = (child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name))
     found = (path for child in others if not child.is_symlink() for path in files_of(child))
     return LeftOut(corpus, tuple(path for path in found if isinstance(path, Path)))
+
+
+def _leads_on(link: Path, root: Path, followed: set[Path]) -> bool:
+    """Whether a link leads out of the folder, to where no other has led."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return False
+    if target.is_relative_to(root) or root.is_relative_to(target) or target in followed or OF_AN_INDEX in target.parts:
+        return False
+    followed.add(target)
+    return True
 
 
 def _link(link: Path, root: Path) -> Iterator[Path | Unfollowed]:

@@ -10,10 +10,13 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.structures.names import PASSAGES
+from hoptrail.types import Kind
 
 if TYPE_CHECKING:
     from hoptrail.recipes.settings import RecipeSettings
@@ -115,6 +118,28 @@ def needed_structures(names: Iterable[str], settings: RecipeSettings | None = No
     names = list(names)
     _check_kinds(name.partition(":")[0] for name in names)
     return {structure for name in names for structure in recipe_settings(name, settings).structures}
+
+
+def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None) -> str:
+    """The recipe that answers from a state of an index where one is asked for: that one, if what it needs is there; while the
+    first run that builds this has not ended `hybrid`, or `bm25` before there are vectors; nothing where it was not built.
+
+    Raises:
+        UsageError: there is no such recipe.
+    """
+    missing = needed_structures([name], settings) - set(snapshot.head.structures)
+    if not missing:
+        return name
+    if snapshot.head.whole or not missing <= set(snapshot.head.unfinished):
+        return ""
+    if not snapshot.count(Kind.PASSAGE):
+        return "bm25"
+    return name if missing == {PASSAGES} else "hybrid"
+
+
+def told_name(wanted: str, used: Recipe) -> str:
+    """What is told to have answered where a recipe, with its preset, was asked for."""
+    return wanted if wanted.partition(":")[0] == used.name else used.name
 
 
 def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:

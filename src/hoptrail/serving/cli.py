@@ -19,7 +19,8 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.executing.opening import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
-from hoptrail.language.late import CHAT
+from hoptrail.language.late import CHAT, OpenedLate
+from hoptrail.recipes.catalogue import told_name
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
     cli_asking,
@@ -128,6 +129,9 @@ def index(
     sync: Annotated[
         bool, typer.Option("--sync", help="Forget documents whose files are no longer in the folders named.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on: index again whenever something in the folders changes.")
+    ] = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
     ] = False,
@@ -138,23 +142,52 @@ def index(
 ) -> None:
     """Add or update documents; resumable; only what changed is done again."""
     folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    refuse_documents(folder)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
+    alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
+    _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
+    if watch:
+        _watched(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
+        return
+    if estimate:
+        report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
+    else:  # Ray listens for signals when it is started; whoever comes later is heard
+        with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
+        _tell(report, verbose=verbose)
+    if report.failures:
+        raise typer.Exit(INCOMPLETE if report.documents else FAILED)
+
+
+def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
+    """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options do not go together."""
+    refuse_documents(folder)
+    if refused:
+        raise UsageError(
+            "--estimate and --watch work in this process, and alone: leave --on and --address out, and beside --watch "
+            "--rebuild and --estimate."
+        )
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
     if not sources and not Snapshot.exists(folder):
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
-    if estimate:
-        if on != LOCAL or address:
-            raise UsageError("--estimate rehearses in this process: leave --on and --address out.")
-        report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
-    else:
-        # Ray listens for signals when it is started; whoever comes later is heard.
-        with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
-            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
-        console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
-    if report.failures:
-        raise typer.Exit(INCOMPLETE if report.documents else FAILED)
+
+
+def _tell(report: IndexingReport, *, verbose: bool) -> None:
+    console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+
+
+def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
+    """Tells each time that something was done, the first time in any case."""
+    from hoptrail.watching import watch
+
+    with watching() as watcher, without_failed_tasks_logged():
+        told = False
+        for report in watch(opened, sources, recipes, watcher, sync=sync):
+            if not told or report.did_something:
+                _tell(report, verbose=verbose)
+            if not told:
+                console_of(error=True).print("watching; the first Ctrl-C ends")
+            told = True
 
 
 def _estimated(
@@ -195,10 +228,13 @@ def search(
 ) -> None:
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    ranking = opened.search(question, recipe, limit, as_of=as_of)
-    say_unfinished(opened)
+    asked = checked_question(question)
+    used = opened.recipe(recipe, OpenedLate(opened.language), limit, opened.view(as_of))
+    ranking = used.retrieve(asked)
+    wanted = recipe or opened.settings.recipe
+    say_unfinished(opened, used.name, wanted)
     if as_json:
-        print_json(contract.search_json(checked_question(question), recipe or opened.settings.recipe, ranking))
+        print_json(contract.search_json(asked, told_name(wanted, used), ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 

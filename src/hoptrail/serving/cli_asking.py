@@ -53,7 +53,7 @@ def ask(
         _dialogue(index, recipe, language, as_of)
         return
     answer = index.ask(question, recipe, language, as_of=as_of)
-    say_unfinished(index)
+    say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
         print_json(contract.answer_json(answer))
     else:

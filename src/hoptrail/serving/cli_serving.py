@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,9 +24,12 @@ from hoptrail.serving.options import (
     named,
     open_index,
     settings_with,
-    watching,
 )
 from hoptrail.serving.render import render_indexing
+
+if TYPE_CHECKING:
+    from hoptrail.serving.server.workspaces import Workspace
+    from hoptrail.syncing import IndexingReport
 
 OPEN_SECONDS = 1.0
 """After which a server listens."""
@@ -33,7 +38,7 @@ Served = Annotated[
     str | None,
     typer.Argument(
         metavar="FOLDER",
-        help="A folder of documents, which is indexed first; the folder of an index; or the address of a published one.",
+        help="A folder of documents, which is indexed and watched; the folder of an index; or the address of a published one.",
     ),
 ]
 
@@ -68,18 +73,17 @@ def serve(
     from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.workspaces import Workspace
 
+    documents = where if where is not None and _is_documents(where) else None
     alone = [one for one in (where, folder) if one is not None]
     indexes = _indexes(alone, workspaces or [], settings, language)
-    if where is not None and _is_documents(where):
-        _index_documents(indexes["main"], where, named(recipes))
-        _open_page(host, port)
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
     served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
     app = create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits, agents_may_change=agents_may_change)
-    serve_app(app, host, port, limits)
+    with _following(served[0], documents, host, port):
+        serve_app(app, host, port, limits)
 
 
 def _indexes(alone: list[str], listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
@@ -117,11 +121,23 @@ def _is_documents(where: str) -> bool:
     return not is_address(where) and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
 
 
-def _index_documents(index: Index, where: str, recipes: list[str]) -> None:
-    """What changed in a folder since it was indexed, or all of it, before it is served."""
-    with watching() as watcher:
-        report = index.add([Path(where).expanduser()], recipes, watcher)
-    console_of(error=True).print(render_indexing(report), soft_wrap=True)
+@contextmanager
+def _following(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[None]:
+    """Keep the workspace in step with a folder of documents, if there is one, and show the page."""
+    if documents is None:
+        yield
+        return
+    from hoptrail.serving.server.folder import WatchedFolder
+
+    _open_page(host, port)
+    with WatchedFolder(workspace, Path(documents).expanduser(), _tell):
+        yield
+
+
+def _tell(report: IndexingReport) -> None:
+    """What was done about a folder, if anything was."""
+    if report.did_something:
+        console_of(error=True).print(render_indexing(report), soft_wrap=True)
 
 
 def _open_page(host: str, port: int) -> None:

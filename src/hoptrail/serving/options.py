@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from hoptrail import contents
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
@@ -22,8 +23,7 @@ from hoptrail.index import Index
 from hoptrail.language.late import CHAT
 from hoptrail.replacing import refuse_unwritable, replace_file
 from hoptrail.serving import contract
-from hoptrail.serving.render import plain, unfinished
-from hoptrail.types import Kind
+from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
     from hoptrail.indexing import Watcher
@@ -141,8 +141,14 @@ def watching() -> Iterator[Watcher]:
     }
     try:
         console = console_of(error=True)
-        with progress_reports(console) as (report, spent):
-            yield Watcher(report, lambda: stopped, spent, lambda line: console.print(plain(line), soft_wrap=True))
+        with progress_reports(console) as shown:
+            yield Watcher(
+                shown.report,
+                lambda: stopped,
+                shown.spent,
+                lambda line: console.print(plain(line), soft_wrap=True),
+                shown.progress,
+            )
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -162,13 +168,15 @@ def without_failed_tasks_logged() -> Iterator[None]:
         log.setLevel(before)
 
 
-def say_unfinished(index: Index) -> None:
-    """On standard error, where the last indexing run has not ended: what can be found by now."""
+def say_unfinished(index: Index, used: str, wanted: str) -> None:
+    """On standard error, where the last indexing run has not ended: what can be found by now, and that the recipe `used` answers
+    if that is not the one that was `wanted`.
+    """
     with Snapshot.open(index.folder) as snapshot:
-        if snapshot.head.whole:
-            return
-        searchable, documents = len(snapshot.table.count_by_document(Kind.PASSAGE)), len(snapshot.register)
-    console_of(error=True).print(unfinished(searchable, documents), soft_wrap=True)
+        reached = contents.reached(snapshot)
+    if reached:
+        stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
+        console_of(error=True).print(plain(reached.line + stands_in), soft_wrap=True)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:

@@ -1,53 +1,104 @@
-"""A progress bar with the time left and what was spent, for terminals; nothing where standard error is a file or a pipe."""
+"""Progress on standard error: of indexing one bar of the whole run with the time left, else a bar a step, and what was spent.
+A file or a pipe gets a line now and then.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
-from hoptrail.structures.building import Report, report_nothing, tell_nobody
+from hoptrail.serving.render import plain
+from hoptrail.structures.building import Report, tell_nobody
+from hoptrail.structures.course import Progress as RunProgress
+from hoptrail.structures.course import tell_no_progress
 from hoptrail.types import Usage
+
+EVERY = 60.0
+"""Seconds between the lines of a log."""
 
 _SPENT = "spent"
 
 
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """Where progress is reported: of a step (a total of 0: not known), of a run of indexing, of spending."""
+
+    report: Report
+    progress: Callable[[RunProgress], None] = tell_no_progress
+    spent: Callable[[Usage], None] = tell_nobody
+
+
 @contextmanager
-def progress_reports(console: Console) -> Iterator[tuple[Report, Callable[[Usage], None]]]:
-    """Somewhere to report progress (a total of 0 means that it is not known) and spending to while the body runs."""
+def progress_reports(console: Console) -> Iterator[Reporting]:
+    """Somewhere to report to while the body runs."""
     if not console.is_terminal:
-        yield report_nothing, tell_nobody
+        log = _Log(console)
+        yield Reporting(log.report, log.progress)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+        shown = _Bars(bars)
+        yield Reporting(shown.report, shown.progress, shown.spent)
 
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=None)
-            bars.update(tasks[what], completed=done, total=total or None)
 
-        def spent(usage: Usage) -> None:
-            if usage.calls:
-                if _SPENT not in tasks:
-                    tasks[_SPENT] = bars.add_task("", total=None)
-                tokens = usage.prompt_tokens + usage.completion_tokens
-                bars.update(tasks[_SPENT], description=f"{usage.calls:,} model calls, {tokens:,} tokens")
+class _Log:
+    """A line every so often."""
 
-        yield report, spent
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = time.monotonic()
+
+    def report(self, what: str, done: int, total: int) -> None:
+        self.progress(RunProgress(what, done, total))
+
+    def progress(self, progress: RunProgress) -> None:
+        now = time.monotonic()
+        if now - self._last >= EVERY:
+            self._last = now
+            self._console.print(plain(progress.line), soft_wrap=True)
+
+
+class _Bars:
+    """A bar for the whole run, once there is news of it, else one for each step."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._whole = False
+
+    def report(self, what: str, done: int, total: int) -> None:
+        if not self._whole:
+            said = f"{done:,}/{total:,}" if total else f"{done:,}"
+            self._bars.update(self._task(what), description=what, completed=done, total=total or None, said=said)
+
+    def progress(self, progress: RunProgress) -> None:
+        if not self._whole:
+            self._whole = True
+            for task in self._tasks.values():
+                self._bars.remove_task(task)
+            self._tasks.clear()
+        share = progress.share
+        self._bars.update(
+            self._task("indexing"), completed=share or 0.0, total=None if share is None else 1.0, said=progress.line
+        )
+
+    def spent(self, usage: Usage) -> None:
+        if usage.calls:
+            tokens = usage.prompt_tokens + usage.completion_tokens
+            self._bars.update(self._task(_SPENT), description=f"{usage.calls:,} model calls, {tokens:,} tokens")
+
+    def _task(self, name: str) -> TaskID:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=None, said="")
+        return self._tasks[name]

@@ -178,7 +178,7 @@ def render_contents(contents: Contents) -> RenderableType:
         ("links", links),
         ("cost", cost),
         ("documents", f"{len(contents.documents):,}"),
-        *([] if contents.whole else [("state", unfinished(contents.searchable, len(contents.documents)))]),
+        *([("state", contents.reached.line)] if contents.reached else []),
     ):
         summary.add_row(Text(name, style="bold"), plain(value))
     documents = Table(box=None, pad_edge=False)
@@ -190,11 +190,6 @@ def render_contents(contents: Contents) -> RenderableType:
     hidden = len(contents.documents) - SHOWN_DOCUMENTS
     more = Text(f"and {hidden:,} more; --json lists all" if hidden > 0 else "", style="dim")
     return Group(summary, documents, more)
-
-
-def unfinished(searchable: int, documents: int) -> str:
-    """What is said of an index whose last run has not ended."""
-    return f"indexing has not ended: {searchable:,} of {documents:,} documents can be found so far"
 
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:

@@ -12,6 +12,7 @@ from hoptrail.executing.executor import HERE, Executor
 from hoptrail.language.performing import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
+from hoptrail.structures.course import Course
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -88,6 +89,7 @@ class Workshop:
     executor: Executor = HERE
     change: Change | None = None
     say: Callable[[str], None] = say_nothing
+    course: Course = field(default_factory=Course)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.

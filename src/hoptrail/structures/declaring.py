@@ -27,7 +27,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.encoding import encode_batches, kept_at_once, told_before
+from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.types import Kind, Link, Unit
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Structure(ABC):
     links: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """The kinds of units, of links and of names (`corpus/names.py`) that are this structure's alone."""
+    encodes: Kind | None = None
+    """The kind of text that is encoded for it, which is what it costs."""
+    cost: float = 0.05
+    """Else what a character that it looks at costs, in characters to be encoded: a run foretells its time by that."""
 
     @classmethod
     def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
@@ -212,10 +216,8 @@ class _Differ:
             known = self._snapshot.table.stored(kind, [unit.id for unit in units])
             units = [unit for unit in units if unit.id not in known]
         if units:
-            if line := told_before(kind, units, self._snapshot):
-                self._workshop.say(line)
             size = kept_at_once(self._workshop, len(units), BATCH)
-            batches = _whole_documents(units, size) if self._structure.by_document else batched(units, size)
+            batches = whole_documents(units, size) if self._structure.by_document else batched(units, size)
             for batch, vectors in self._structure.vectors(self._workshop, kind, batches, len(units)):
                 self._workshop.writer.put_units(batch, vectors)
 
@@ -237,11 +239,13 @@ class _Differ:
         return 0 if unit.kind in self._structure.shared else hash(unit)
 
 
-def _whole_documents(units: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
+def whole_documents(units: Iterable[Unit], size: int) -> Iterator[Sequence[Unit]]:
     """At least so many at a time, those of a document together: of a document either all are stored or none is."""
-    first = 0
-    for place in range(1, len(units) + 1):
-        ends = place == len(units) or units[place].document != units[place - 1].document
-        if ends and (place - first >= size or place == len(units)):
-            yield units[first:place]
-            first = place
+    batch: list[Unit] = []
+    for unit in units:
+        if len(batch) >= size and unit.document != batch[-1].document:
+            yield batch
+            batch = []
+        batch.append(unit)
+    if batch:
+        yield batch

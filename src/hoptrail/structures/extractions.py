@@ -43,6 +43,7 @@ class Extractions(Asked[Extraction]):
 
     settings: ExtractionSettings = field(default_factory=ExtractionSettings)
     name = EXTRACTIONS
+    cost = 0.025
     built_from = (PASSAGES,)
     doing = "extracting"
     looks_back = True

@@ -46,6 +46,7 @@ class TitleMentions(Derived):
     """
 
     name = MENTIONS
+    cost = 0.01
     built_from = (PASSAGES, SENTENCES, EXTRACTIONS)
     links = (MENTIONS,)
     names = (NAMES,)

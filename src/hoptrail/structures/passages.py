@@ -1,46 +1,74 @@
-"""Passages with their vectors and keyword index: what every recipe starts from."""
+"""Passages with their keyword index and their vectors: what every recipe starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.executing.executor import Work, batched, from_to
+from hoptrail.structures import declaring
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.declaring import Derived, Wanted
+from hoptrail.structures.declaring import Structure, whole_documents
+from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.structures.names import PASSAGES
 from hoptrail.types import Document, Kind, Unit
 
 SPLIT_DOCUMENTS = 128
 SPLIT_CHARACTERS = 1_000_000
 """Documents split together: at most this many, or about this many characters."""
+READ = 1024
+"""Passages that are read at a time to be encoded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Passages(Derived):
-    """Whole sentences packed to a limit, one vector each."""
+class Passages(Structure):
+    """Whole sentences packed to a limit. They are found by their words once they are cut, and by their vectors, one each, once
+    they are encoded. What has been cut, and paid for, stays as it is.
+    """
 
     settings: PassageLimits
     name = PASSAGES
     built_from = ()
     units = (Kind.PASSAGE,)
+    encodes = Kind.PASSAGE
 
-    def wanted(self, workshop: Workshop) -> Wanted:
-        """The passages of documents that have none: what has been cut, and paid for, stays as it is."""
+    def update(self, workshop: Workshop) -> None:
+        """Encode the passages that have no vectors, and cut and encode the documents that have no passages: readers see those
+        only with their vectors, because what they replace is found until then.
+        """
         snapshot = workshop.writer.snapshot()
-        if workshop.change:
-            return Wanted(self.rows(workshop, workshop.change.came), whole=False)
-        done = snapshot.table.count_by_document(Kind.PASSAGE)
-        return Wanted(self.rows(workshop, {id_ for id_ in snapshot.register.ids() if id_ not in done}), whole=False)
+        came = workshop.change.came if workshop.change else None
+        waiting = snapshot.texts.unencoded(Kind.PASSAGE)
+        fresh = [
+            unit
+            for units in self._cut(workshop, snapshot.table.documents_without(Kind.PASSAGE, came))
+            for unit in units
+        ]
+        total = len(waiting) + len(fresh)
+        if not total:
+            return
+        stored = (unit for at in range(0, len(waiting), READ) for unit in snapshot.texts.units(waiting[at : at + READ]))
+        size, done = kept_at_once(workshop, total, declaring.BATCH), 0
+        batches = chain(whole_documents(stored, size), whole_documents(fresh, size))
+        for batch, vectors in encode_batches(workshop, batches, total):
+            put = workshop.writer.put_vectors if done < len(waiting) else workshop.writer.put_units
+            put(batch, vectors)
+            done += len(batch)
+        workshop.pause()
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`."""
+    def cut(self, workshop: Workshop, documents: Collection[str]) -> None:
+        """Store the passages of some documents that have none: they are found by their words until they are encoded."""
+        for units in self._cut(workshop, documents):
+            workshop.writer.put_units(units, None)
+            workshop.pause()
+
+    def _cut(self, workshop: Workshop, documents: Collection[str]) -> Iterator[list[Unit]]:
         read = workshop.writer.snapshot().documents(documents)
         batches = batched(read, SPLIT_DOCUMENTS, lambda document: len(document.text), SPLIT_CHARACTERS)
-        work = Work("splitting", partial(_split, self.settings), _name)
-        return (unit for units in workshop.executor.map(work, batches) for unit in units)
+        return workshop.executor.map(Work("splitting", partial(_split, self.settings), _name), batches)
 
 
 def _split(limits: PassageLimits, documents: Sequence[Document]) -> list[Unit]:

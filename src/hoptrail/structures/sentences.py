@@ -29,6 +29,7 @@ class Sentences(Derived):
     name = SENTENCES
     built_from = (PASSAGES,)
     units = (Kind.SENTENCE,)
+    encodes = Kind.SENTENCE
 
     def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`."""

@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import EndpointBusy, EndpointRefused, IndexDamaged
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Reply, Task
@@ -23,6 +24,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp, client_of, ended
+from world import HashingEncoder, make_document
 
 EVENTS = {"Accept": "text/event-stream"}
 ASK = {"question": QUESTION, "recipe": "selfask"}
@@ -331,3 +333,22 @@ def test_a_workspace_without_documents_says_so(make_app: MakeApp, tmp_path: Path
         job = client.post("/api/documents", json=[{"title": "Ash", "text": "The ash was felled in Dorn."}]).json()
         assert ended(client, job)["state"] == "done"
         assert client.get("/api/show").json()["contents"]["documents"] == 1
+
+
+def test_while_indexing_has_not_ended_answers_say_so(client: TestClient, tmp_path: Path) -> None:
+    asked = {"question": "Which river flows through Wrenmouth?", "recipe": "bm25"}
+    assert "indexing" not in client.post("/api/ask", json=asked).json()
+    assert client.get("/api/show").json()["progress"] == {
+        "what": "",
+        "done": 0,
+        "total": 0,
+        "share": None,
+        "seconds_left": None,
+    }
+    with writing_to(tmp_path / "north", HashingEncoder().identity) as writer:
+        writer.put_documents([make_document("Ulm", "Ulm is a town on the Isk.")])
+        writer.checkpoint()
+    said = client.post("/api/ask", json=asked).json()["indexing"]
+    assert said == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
+    assert client.post("/api/search", json=asked).json()["indexing"] == said
+    assert client.get("/api/show").json()["indexing"] == said

@@ -48,4 +48,5 @@ def hybrid_search(
     scores = reciprocal_ranks(rankings, settings.rrf_constant) if rrf else convex_scores(rankings, weights, depth)
     # Texts are read of those alone that are left.
     best = dict(sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:limit])
-    return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in snapshot.units(Kind.PASSAGE, best))
+    found_units = snapshot.texts.units(snapshot.texts.numbers(list(best)))  # also those that have no vector yet
+    return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in found_units)

@@ -11,7 +11,8 @@ from typing import Any
 
 from hoptrail.corpus.journal import ItemRecord, JobRecord
 from hoptrail.serving.server.uploads import Upload
-from hoptrail.serving.server.wire import shown
+from hoptrail.serving.server.wire import progress_json, shown
+from hoptrail.structures.course import Progress
 
 
 class State(StrEnum):
@@ -75,7 +76,7 @@ class Job:
     id: str = field(default_factory=lambda: f"j{secrets.token_hex(10)}")
     state: State = State.WAITING
     cancelled: bool = False
-    progress: tuple[str, int, int] = ("", 0, 0)
+    progress: Progress = field(default_factory=Progress)
     error: dict[str, str] | None = None
     stop: Event = field(default_factory=Event)
     batch: int = 1
@@ -91,16 +92,15 @@ class Job:
         """Whether nobody has to do anything any more: it may be forgotten."""
         return self.state in OVER and (self.cancelled or not self.is_left)
 
-    def report(self, what: str, done: int, total: int) -> None:
-        self.progress = (what, done, total)
+    def note_progress(self, progress: Progress) -> None:
+        self.progress = progress
 
     def as_json(self) -> dict[str, Any]:
-        what, done, total = self.progress
         return {
             "id": self.id,
             "kind": self.kind,
             "state": self.state.value,
-            "progress": {"what": what, "done": done, "total": total},
+            "progress": progress_json(self.progress),
             "error": self.error,
             "items": [item.as_json() for item in self.items],
         }

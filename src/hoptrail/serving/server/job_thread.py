@@ -14,6 +14,7 @@ from hoptrail.serving.server.job_book import JobBook
 from hoptrail.serving.server.performing import Performer
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.structures.course import Progress
 
 log = logging.getLogger("hoptrail.server")
 
@@ -122,5 +123,5 @@ class JobThread:
                 log.error("a job failed: %s", type(error).__name__)
             job.error = as_refusal(error).content["error"]
         self._book.note_end(job)
-        job.progress = ("", 0, 0)
+        job.progress = Progress()
         job.state = state

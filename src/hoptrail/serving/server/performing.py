@@ -20,6 +20,9 @@ from hoptrail.serving.server.workspaces import Workspace
 
 LARGEST_BATCH = 64
 SECOND = 1.0
+WAIT_SECONDS = 0.5
+"""Between looks at whether a job that waits for its turn to write was stopped."""
+
 TURN_SECONDS = 5.0
 """Reading in one turn: no further document is read then."""
 TURN_BYTES = MIB
@@ -54,12 +57,21 @@ class Performer:
         self._patience = Patience(workspace.index.settings.reading.parsing_seconds)
 
     def turn(self, job: Job) -> bool:
-        """Go on with a job for one batch; whether nothing of it is left to do.
+        """Go on with a job for one batch, once nobody else of this server writes; whether nothing of it is left to do.
 
         Raises:
             Interrupted: the job was stopped.
             HoptrailError: the index cannot be written.
         """
+        while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
+            if job.stop.is_set():
+                raise Interrupted("stopped; what was finished is kept.")
+        try:
+            return self._turn(job)
+        finally:
+            self._workspace.writing.release()
+
+    def _turn(self, job: Job) -> bool:
         if job.stop.is_set():
             raise Interrupted("stopped; what was finished is kept.")
         if job.kind == "remove":
@@ -104,7 +116,7 @@ class Performer:
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
         """What of some uploads could not be indexed."""
         paths = [self._uploads.prepared(upload) for upload in uploads]
-        watcher = Watcher(job.report, job.stop.is_set)
+        watcher = Watcher(stopped=job.stop.is_set, progress=job.note_progress)
         limits = self._uploads.limits(uploads)
         try:
             # A line that could not be read is not among those that were prepared, and what it said before stays.

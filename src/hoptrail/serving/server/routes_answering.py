@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from hoptrail.recipes.catalogue import RECIPES, recipe_class
+from hoptrail.recipes.catalogue import RECIPES, recipe_class, told_name
 from hoptrail.serving import contract
 from hoptrail.serving.server.asking import Patience
 from hoptrail.serving.server.refusals import not_found
@@ -17,6 +17,7 @@ from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import Question, Search, question_of
+from hoptrail.serving.server.workspaces import indexing_of
 from hoptrail.types import Ranking
 
 router = APIRouter(prefix="/api", tags=["answering"])
@@ -33,7 +34,7 @@ async def ask(request: Request, here: Here, served: Served, asked: Question) -> 
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
     answer = await served.desk.wait_for(request, work, computes=here.workspace.computes(asked.language))
-    return JSONResponse(contract.answer_json(answer))
+    return JSONResponse(contract.answer_json(answer) | indexing_of(here.workspace))
 
 
 @router.post("/search", response_class=JSONResponse)
@@ -44,10 +45,11 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
 
     def work(_: Patience) -> tuple[str, Ranking]:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
-        return asked.recipe or workspace.index.settings.recipe, recipe.retrieve(question)
+        wanted = asked.recipe or workspace.index.settings.recipe
+        return told_name(wanted, recipe), recipe.retrieve(question)
 
     name, ranking = await served.desk.wait_for(request, work, computes=workspace.computes(None))
-    return JSONResponse(contract.search_json(question, name, ranking))
+    return JSONResponse(contract.search_json(question, name, ranking) | indexing_of(workspace))
 
 
 @router.get("/recipes")

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Served, limits_of, names_of
-from hoptrail.serving.server.wire import contents_json
+from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json
 
 router = APIRouter(tags=["status"])
 
@@ -52,5 +52,7 @@ def show(here: Here, served: Served) -> dict[str, Any]:
         "workspace": here.workspace.name,
         "empty": contents is None,
         "contents": contents_json(contents) if contents else None,
+        "progress": progress_json(here.workspace.progress),
+        **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }

@@ -29,7 +29,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
 SILENCE_SECONDS = 10.0
@@ -127,7 +127,7 @@ async def stream(
     first = written("question", {"question": asked.question, **names})  # before anything else is, which a thread does
     future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
-    return _told(first, events, future, patience, written)
+    return _told(first, events, future, patience, written, workspace)
 
 
 async def _told(
@@ -136,6 +136,7 @@ async def _told(
     future: asyncio.Future[Answer],
     patience: Patience,
     written: Callable[[str, Json], str],
+    workspace: Workspace,
 ) -> AsyncIterator[str]:
     try:
         yield first
@@ -148,14 +149,14 @@ async def _told(
             if told is None:
                 break
             yield told
-        yield _ending(future, written)
+        yield _ending(future, written, workspace)
     finally:
         patience.end()
         future.cancel()
 
 
-def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str]) -> str:
+def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str], workspace: Workspace) -> str:
     try:
-        return written("answer", contract.answer_json(result_of(future)))
+        return written("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
     except Exception as error:  # noqa: BLE001 - the response has begun: all that is left is to say so in it
         return written("error", as_refusal(error).content)

@@ -8,12 +8,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hoptrail.contents import Contents, DocumentSummary
+from hoptrail.contents import Contents, DocumentSummary, Reached
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
+from hoptrail.structures.course import Progress
 from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -109,6 +110,27 @@ def contents_json(contents: Contents) -> Json:
     """As `hoptrail show --json` without the documents, which are a list of their own here; `documents` is their number."""
     whole = contract.contents_json(contents)
     return {**whole, "documents": len(contents.documents)}
+
+
+def progress_json(progress: Progress) -> Json:
+    """`done` of `total` (0: not known) of `what` is being done; `share` of the whole run (0 to 1) and `seconds_left` are null
+    while they cannot be told.
+    """
+    return {
+        "what": progress.what,
+        "done": progress.done,
+        "total": progress.total,
+        "share": None if progress.share is None else round(progress.share, 4),
+        "seconds_left": None if progress.left is None else round(progress.left, 1),
+    }
+
+
+def indexing_json(reached: Reached | None) -> Json:
+    """What answers and `show` carry besides while an indexing run has not ended: how far it is, and whether it goes on."""
+    if reached is None:
+        return {}
+    counts = ("documents", "searchable", "passages", "encoded")
+    return {"indexing": {name: getattr(reached, name) for name in counts} | {"goes_on": bool(reached.writer)}}
 
 
 def _origin_json(sources: Sequence[str]) -> Json:

@@ -14,20 +14,28 @@ from dataclasses import replace
 from threading import Lock
 from typing import Final
 
-from hoptrail.contents import Contents, DocumentSummary, contents_of
+from hoptrail.contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.language.late import OFFLINE
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe
+from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.suggesting import Suggestions
+from hoptrail.serving.server.wire import indexing_json
+from hoptrail.structures.course import Progress
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def indexing_of(workspace: Workspace) -> Json:
+    """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
+    return indexing_json(reached(workspace.corpus().snapshot))
 
 
 class Workspace:
@@ -40,6 +48,10 @@ class Workspace:
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
         self.labels: frozenset[str] | None = None
+        self.writing: Final = Lock()
+        """Held by whoever of this server writes: jobs, and what keeps a folder in step."""
+        self.progress = Progress()
+        """Of the folder that is being indexed."""
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
         self.suggestions = Suggestions()
@@ -155,14 +167,14 @@ class Workspace:
         name = name or self.index.settings.recipe
         corpus = self.corpus(as_of, documents)
         try:
-            needed = needed_structures([name], self.index.settings.recipes)
+            used = usable(name, corpus.snapshot, self.index.settings.recipes)
         except UsageError:
             raise not_valid(
                 "recipe: there is no such recipe.",
                 "GET /api/recipes lists them.",
                 for_agents="The tool status names those that can be used.",
             ) from None
-        if not needed <= set(corpus.snapshot.head.structures):
+        if not used:
             raise Refusal(
                 409,
                 "not_built",
@@ -170,12 +182,15 @@ class Workspace:
                 "Choose another recipe, or have the documents indexed for this one (`--for`).",
                 for_agents="Choose another recipe: the tool status names those that can be used.",
             )
-        return open_recipe(name, corpus, language, self.index.settings.recipes, limit)
+        return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
 
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it can be used here now."""
-        built = set() if self.is_empty else set(self.corpus().snapshot.head.structures)
-        return {name: needed_structures([name], self.index.settings.recipes) <= built for name in RECIPES}
+        settings = self.index.settings.recipes
+        if self.is_empty:
+            return {name: not needed_structures([name], settings) for name in RECIPES}
+        corpus = self.corpus()
+        return {name: bool(usable(name, corpus.snapshot, settings)) for name in RECIPES}
 
     def contents(self) -> Contents | None:
         """What is in the index, read once for each state; None where nothing is."""

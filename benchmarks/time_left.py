@@ -1,0 +1,92 @@
+"""How wrong the time left is that a run of indexing tells: at a tenth, the half and nine tenths of it, in parts of what was left.
+
+    python -m benchmarks.time_left CORPUS... [--lines N] [--recipe NAME] [--out FILE.json]
+
+CORPUS: files or folders; of a JSONL file the first N lines. Time is that of the processor, so that what else the machine does
+counts for nothing; the encoder is warm.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.common import parser, print_table, write_results
+
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.structures.course import Course, Progress
+
+PARTS = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """Of a corpus: seconds of the run, seconds of it until something was told, and the error at each of PARTS."""
+
+    corpus: str
+    seconds: float
+    told_from: float
+    errors: tuple[float, ...]
+
+
+class ByProcessor(Watcher):
+    """Keeps what it is told, with the second of it."""
+
+    __slots__ = ("began", "told")
+
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "told", [])
+        object.__setattr__(self, "began", time.process_time())
+
+    def course(self) -> Course:
+        return Course(self._keep, clock=time.process_time)
+
+    def _keep(self, progress: Progress) -> None:
+        if progress.left is not None:
+            self.told.append((time.process_time() - self.began, progress.left))
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("corpora", nargs="+", type=Path, metavar="CORPUS")
+    options.add_argument("--lines", type=int, default=1000)
+    options.add_argument("--recipe", default="trail")
+    arguments = options.parse_args()
+    found = [measured(corpus, arguments.lines, arguments.recipe) for corpus in arguments.corpora]
+    header = ("corpus", "run, CPU s", "told from", *(f"error at {part:.0%}" for part in PARTS))
+    rows = [
+        (one.corpus, f"{one.seconds:.1f}", f"{one.told_from:.1%}", *(f"{error:+.1%}" for error in one.errors))
+        for one in found
+    ]
+    print_table(header, rows)
+    write_results(arguments.out, {"lines": arguments.lines, "recipe": arguments.recipe, "runs": found})
+
+
+def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
+    with tempfile.TemporaryDirectory(prefix="hoptrail-left-") as ground:
+        source = corpus
+        if corpus.suffix == ".jsonl":
+            source = Path(ground, corpus.name)
+            with corpus.open(encoding="utf-8") as whole:
+                source.write_text("".join(islice(whole, lines)), encoding="utf-8")
+        index, watcher = Index(Path(ground, "index")), ByProcessor()
+        index.encoder.encode(["warm"])
+        object.__setattr__(watcher, "began", time.process_time())
+        index.add(source, recipe, watcher)
+        seconds = time.process_time() - watcher.began
+    told = watcher.told
+    errors = []
+    for part in PARTS:
+        now, left = min(told, key=lambda one: abs(one[0] - part * seconds))
+        errors.append((left - (seconds - now)) / (seconds - now))
+    name = corpus.parent.name if corpus.suffix == ".jsonl" else corpus.name
+    return TimeLeft(name, seconds, told[0][0] / seconds, tuple(errors))
+
+
+if __name__ == "__main__":
+    main()

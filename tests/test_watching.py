@@ -1,0 +1,222 @@
+"""A folder that is watched: what changes is indexed once it has come to rest, and nothing is lost where the watch is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from hoptrail import watching
+from hoptrail.corpus.writer import writing_to
+from hoptrail.errors import StorageError, UsageError
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.syncing import IndexingReport
+from hoptrail.watching import Pace, watch
+from test_indexing import write
+from world import FACTS, HashingEncoder
+
+QUICK = Pace(quiet=0.3, longest=5.0, retry=0.3)
+LONG = 60.0
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    opened = Index(tmp_path / "index")
+    opened.encoder = HashingEncoder()  # type: ignore[misc]
+    return opened
+
+
+class Watched:
+    """The reports of a watch that goes on in a thread, and what it has said."""
+
+    def __init__(self, stop: Event) -> None:
+        self.stop = stop
+        self.reports: list[IndexingReport] = []
+        self.said: list[str] = []
+        self.error: Exception | None = None
+
+    def until(self, seen: Callable[[], bool]) -> None:
+        end = time.monotonic() + LONG
+        while not seen():
+            assert self.error is None, self.error
+            assert time.monotonic() < end, (self.reports, self.said)
+            time.sleep(0.05)
+
+
+@contextmanager
+def watched(index: Index, *folders: Path, sync: bool = False, pace: Pace = QUICK) -> Iterator[Watched]:
+    found = Watched(Event())
+    watcher = Watcher(stopped=found.stop.is_set, say=found.said.append)
+
+    def collected() -> None:
+        try:
+            for report in watch(index, folders, ["bm25"], watcher, sync=sync, pace=pace):
+                found.reports.append(report)
+        except Exception as error:  # noqa: BLE001 - looked at by the test
+            found.error = error
+
+    thread = Thread(target=collected, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        found.stop.set()
+        thread.join(LONG)
+        assert not thread.is_alive()
+
+
+def titles(index: Index) -> list[str]:
+    return sorted(document.title for document in index.contents().documents)
+
+
+def test_what_changes_is_indexed(index: Index, world: Path) -> None:
+    with watched(index, world, sync=True) as found:
+        found.until(lambda: len(found.reports) == 1)
+        assert found.reports[0].added == 6
+        write(world / "below/Ulm.txt", "Ulm is a town on the Isk.")
+        found.until(lambda: any(report.added == 1 for report in found.reports[1:]))
+        write(world / "Isk.txt", "The Isk dried up in the Grey Hills.")
+        found.until(lambda: any(report.updated == 1 for report in found.reports[1:]))
+        (world / "Lindeth.txt").unlink()
+        found.until(lambda: any(report.removed == 1 for report in found.reports[1:]))
+    assert titles(index) == sorted({*FACTS, "Ulm"} - {"Lindeth"})
+    assert index.search("dried", "bm25")
+
+
+def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
+    with watched(index, world) as found:
+        found.until(lambda: len(found.reports) == 1)
+        (world / "Lindeth.txt").unlink()
+        found.until(lambda: any(report.gone == 1 for report in found.reports[1:]))
+    assert "Lindeth" in titles(index)
+
+
+def test_what_hoptrail_writes_within_the_folder_is_no_change(world: Path) -> None:
+    inside = Index(world / ".hoptrail")
+    inside.encoder = HashingEncoder()  # type: ignore[misc]
+    with watched(inside, world) as found:
+        found.until(lambda: len(found.reports) == 1)
+        time.sleep(4 * QUICK.quiet)
+        assert len(found.reports) == 1
+
+
+def test_while_another_process_writes_it_is_said_and_tried_again(index: Index, world: Path) -> None:
+    with writing_to(index.folder, index.encoder.identity):
+        pass
+    with watched(index, world) as found:
+        found.until(lambda: len(found.reports) == 1)
+        with writing_to(index.folder, index.encoder.identity):
+            write(world / "Ulm.txt", "Ulm is a town on the Isk.")
+            found.until(lambda: bool(found.said))
+            assert "is being written by this process itself" in found.said[0]
+            assert "It is tried again." in found.said[0]
+        found.until(lambda: any(report.added == 1 for report in found.reports[1:]))
+
+
+def test_only_folders_are_watched(index: Index, world: Path) -> None:
+    with pytest.raises(UsageError, match="is no folder"):
+        next(watch(index, [world / "Isk.txt"], [], Watcher()))
+
+
+def test_a_folder_that_goes_ends_the_watch(index: Index, world: Path) -> None:
+    with watched(index, world) as found:
+        found.until(lambda: len(found.reports) == 1)
+        world.rename(world.parent / "elsewhere")
+        (world.parent / "elsewhere" / "new.txt").write_text("New.", encoding="utf-8")
+        end = time.monotonic() + LONG
+        while found.error is None and time.monotonic() < end:
+            time.sleep(0.05)
+        assert isinstance(found.error, StorageError)
+        found.error = None
+    assert len(titles(index)) == 6
+
+
+class TestDue:
+    """When it is time."""
+
+    @pytest.fixture
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        now = [1000.0]
+        monkeypatch.setattr(watching.time, "monotonic", lambda: now[0])
+        return now
+
+    def test_at_once_at_first_then_after_rest(self, clock: list[float]) -> None:
+        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        assert due
+        due.done(begun=990.0)  # it took ten seconds
+        assert not due
+        due.note()
+        clock[0] += 5
+        assert not due, "as long as it took is rested"
+        clock[0] += 5
+        assert due
+
+    def test_a_file_that_never_rests_waits_for_so_long_only(self, clock: list[float]) -> None:
+        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        due.done(begun=1000.0)
+        waited = 0
+        while not due:
+            due.note()
+            clock[0] += 1
+            waited += 1
+        assert waited == 60
+
+    def test_what_could_not_be_done_is_put_off(self, clock: list[float]) -> None:
+        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        due.put_off()
+        clock[0] += 9
+        assert not due
+        clock[0] += 1
+        assert due
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from hoptrail import syncing
+from hoptrail.index import Index
+from world import HashingEncoder
+from hoptrail.indexing import Watcher
+from hoptrail.watching import Pace, watch
+import time
+
+class Slow(HashingEncoder):
+    def encode(self, texts, progress=None):
+        time.sleep(0.2)
+        return super().encode(texts)
+
+index = Index(sys.argv[1])
+index.encoder = Slow()
+for report in watch(index, [sys.argv[2]], ["hybrid"], Watcher(), sync=True, pace=Pace(0.2, 5, 0.2)):
+    print(report.documents, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("after", [0.0, 0.1, 0.25, 0.5])
+def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path, after: float) -> None:
+    command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "6\n"
+    for number in range(40):
+        write(world / f"new {number}.txt", f"Town {number} stands on the Isk.")
+    (world / "Lindeth.txt").unlink()
+    time.sleep(0.4 + after)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert set(FACTS) - {"Lindeth"} <= set(titles(index)), "what was acknowledged is there"
+    index.add(world, ["hybrid"], sync=True)
+    assert set(titles(index)) == {*FACTS, *(f"new {number}" for number in range(40))} - {"Lindeth"}
+    assert index.contents().reached is None
+    index.verify()
