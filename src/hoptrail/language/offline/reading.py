@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from hoptrail.language.offline.cells import best_cell
 from hoptrail.language.offline.claims import settled
 from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.naming import names_in_small_letters
 from hoptrail.language.offline.ruling_out import may_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.sheets import Sheet, sheet_of
@@ -98,7 +99,8 @@ class Reader:
         if question.wanted is Wanted.YES_NO:
             return self._verdicts(question)
         avoided = [_stems(name) for name in avoid]
-        cell = best_cell(question, [page.unit for page in self._evidence.pages], frozenset[str]().union(*avoided))
+        units = [self._sheets[rank].unit for rank in self._knowing(text)]
+        cell = best_cell(question, units, frozenset[str]().union(*avoided))
         found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
         named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
         if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
@@ -150,12 +152,20 @@ class Reader:
         """Rank, sheet and reading of the pages that say most of the question, best ranked first."""
         if question not in self._read:
             asked = content_stems(question)
-            ranks = sorted(range(len(self._sheets)), key=lambda rank: (-_share(asked, self._sheets[rank]), rank))
+            ranks = sorted(self._knowing(question), key=lambda rank: (-_share(asked, self._sheets[rank]), rank))
             chosen = sorted(ranks[: self._settings.pages_read])
             sheets = [self._sheets[rank] for rank in chosen]
             readings = self._model.read([ToRead(question, sheet.text, barred=sheet.barred) for sheet in sheets])
             self._read[question] = list(zip(chosen, sheets, readings, strict=True))
         return self._read[question]
+
+    def _knowing(self, question: str) -> list[int]:
+        """The ranks of the pages that may answer: those of documents that know what the question names in small letters."""
+        said: dict[str, frozenset[str]] = {}
+        for sheet in self._sheets:
+            said[sheet.unit.document] = said.get(sheet.unit.document, frozenset()) | sheet.stems
+        named = names_in_small_letters(question, self._evidence.titles, said.values())
+        return [rank for rank, sheet in enumerate(self._sheets) if named <= said[sheet.unit.document]]
 
 
 def _year(answer: str) -> str:
