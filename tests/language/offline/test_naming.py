@@ -53,6 +53,8 @@ def test_a_common_word_is_a_name_where_it_is_a_title(notes: tuple[Unit, ...]) ->
         ("who degaussed it", set()),  # what is done may be said in other words
         ("who wrote bzip", set()),  # nobody here knows it
         ("who wrote Gzip", set()),  # in capitals it is found by its shape
+        ("who at Foss wrote gzip", set()),  # who writes capitals writes names in them
+        ("who at Foss keeps patch", {"patch"}),
         ("", set()),
     ],
 )
