@@ -14,6 +14,7 @@ from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, PR
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
 from hoptrail.text.questions import is_person_noun
 
+_PRONOUNS = word_set("it he she they we you i")
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
 _NO_PREDICATE_AFTER = (
@@ -61,7 +62,8 @@ def describing_clauses(question: str) -> Iterator[Description]:
 def is_relative(tokens: Sequence[Token], at: int) -> bool:
     """Whether a clause word leads a clause and asks nothing itself: `the leader of which revolution` asks."""
     word = tokens[at].lower
-    if word not in CLAUSE_WORDS or at == 0:
+    when = word == "when" and at + 1 < len(tokens) and tokens[at + 1].lower in _PRONOUNS  # `the gauge when it was new`
+    if word not in CLAUSE_WORDS or at == 0 or when:
         return False
     if tokens[at - 1].lower in PREPOSITIONS:
         return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject

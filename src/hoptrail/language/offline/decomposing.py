@@ -120,7 +120,7 @@ def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description
     """`NAME's noun` as `the noun of NAME`."""
     for at, name in enumerate(tokens):
         ending = _OWNER.match(question, name.end)
-        if not name.name or ending is None:
+        if not name.name or ending is None or question[: name.start].lower().endswith("one of "):
             continue
         first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
         last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
