@@ -27,7 +27,7 @@ from hoptrail.evaluation.datasets import ANSWER_RULES, Question
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
-from hoptrail.language.offline.concluding import Option, options, study
+from hoptrail.language.offline.concluding import Option, believed, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.judging import NAMES, WHICH, Judge, chosen, write_judge
 from hoptrail.language.offline.reading import Reader
@@ -181,7 +181,7 @@ def likeliest(one: Example, judge: Judge) -> Judged:
     """What would be answered, however unsure."""
     if not one.options:
         return Judged(one.folder, one.answerable, 0.0, right=False, f1=0.0)
-    at, probability = judge.likeliest([option.evidence for option in one.options])
+    at, probability = believed(one.options, judge)
     return Judged(one.folder, one.answerable, probability, one.right[at], one.f1[at])
 
 

@@ -154,6 +154,13 @@ def _speaking(hops: Sequence[Found], studied: Studied) -> Evidence:
     )
 
 
+def believed(found: Sequence[Option], judge: Judge) -> tuple[int, float]:
+    """The place of the likeliest of some options, and how far it is believed; there must be one."""
+    place, probability = judge.likeliest([option.evidence for option in found])
+    best = found[place]
+    return place, best.ruled or (min(probability, _VERDICT) if best.evidence.verdict else probability)
+
+
 def read_by_hops(
     question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings, judge: Judge | None = None
 ) -> Reading:
@@ -164,8 +171,5 @@ def read_by_hops(
     found = options(studied)
     if not found:
         return Reading(None, studied.followed.steps)
-    place, probability = (judge or stored_judge()).likeliest([option.evidence for option in found])
-    best = found[place]
-    if best.evidence.verdict:
-        probability = min(probability, _VERDICT)
-    return Reading(best.answer, best.steps, round(best.ruled or probability, 4))
+    place, belief = believed(found, judge or stored_judge())
+    return Reading(found[place].answer, found[place].steps, round(belief, 4))
