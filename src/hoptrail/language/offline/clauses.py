@@ -12,16 +12,14 @@ from dataclasses import dataclass
 
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, PREPOSITIONS, word_set
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
-from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
+from hoptrail.text.questions import is_person_noun
 
 _PRONOUNS = word_set("it he she they we you i")
-_BEFORE_NOUNS = ARTICLES | word_set("of first last next")
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
 _NO_PREDICATE_AFTER = (
     ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS | word_set("to by as and or would will can could s not")
 )
-_STRANDABLE = word_set("in from of for on at with to after under by into through about")
 _LED_BY_PARTICIPLES = PREPOSITIONS - {"to"}
 _NOT_PARTICIPLES = word_set(
     "building king ring sibling spring wing string thing morning evening wedding seed bed shed red during"
@@ -64,13 +62,12 @@ def describing_clauses(question: str) -> Iterator[Description]:
 def is_relative(tokens: Sequence[Token], at: int) -> bool:
     """Whether a clause word leads a clause and asks nothing itself: `the leader of which revolution` asks."""
     word = tokens[at].lower
-    if word not in CLAUSE_WORDS or at == 0 or (word in {"where", "when"} and inverts(tokens, at + 1)):
+    when = word == "when" and at + 1 < len(tokens) and tokens[at + 1].lower in _PRONOUNS  # `the gauge when it was new`
+    if word not in CLAUSE_WORDS or at == 0 or when:
         return False
-    if word == "when" and tokens[at + 1 : at + 2] and tokens[at + 1].lower in _PRONOUNS:
-        return type_of_noun(tokens[at - 1].text) in {Wanted.DATE, Wanted.YEAR}  # `the gauge when it was new`
     if tokens[at - 1].lower in PREPOSITIONS:
         return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject
-    return tokens[at - 1].content and (word != "when" or at + 1 < len(tokens))
+    return tokens[at - 1].content
 
 
 def inverts(tokens: Sequence[Token], at: int) -> bool:
@@ -102,12 +99,7 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
     start = _definite(tokens, head)
     following = tokens[at + 1]
     leads = following.name or following.lower in ARTICLES or (not going and following.lower in _LED_BY_PARTICIPLES)
-    if start is None or not leads:
-        return None
-    frame = _frame(tokens, start)
-    if frame and _predicate(tokens, frame, at) is None:
-        return None
-    return _Opening(start, head, at, at)
+    return _Opening(start, head, at, at) if start is not None and leads else None
 
 
 def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
@@ -120,9 +112,8 @@ def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
         return frozenset()
     kind = _DO if tokens[at].lower in _DO else _BE
     between = range(at + 2, start)
-    settled = any(tokens[one].lower in BASE_VERBS and tokens[one - 1].lower not in _BEFORE_NOUNS for one in between)
     within = start == at + 1 or tokens[start - 1].lower == "of" or any(is_relative(tokens, one) for one in between)
-    return kind if within and not settled else frozenset()
+    return kind if within else frozenset()
 
 
 def _asks_what(tokens: Sequence[Token], start: int) -> bool:
@@ -151,8 +142,6 @@ def _asking_behind(tokens: Sequence[Token], opening: _Opening) -> int | None:
     for at in range(opening.at + 1, len(tokens)):
         if tokens[at].lower in {"what", "which", "how"} and not is_relative(tokens, at):
             return _with_leading(tokens, at, opening.at + 1)
-        if tokens[at].lower in {"where", "when"} and inverts(tokens, at + 1):
-            return at
         if not asked and at > opening.own and inverts(tokens, at):
             return at
     return None
@@ -169,8 +158,6 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
     """Where the question's own verb starts, behind the clause's: after `did` a plain form, after `was` a participle."""
     for at in range(own + 1, len(tokens)):
         token, before = tokens[at], tokens[at - 1]
-        if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and _governs(tokens, at):
-            return at
         fits = token.lower in BASE_VERBS if frame is _DO else token.participle
         if not fits or before.lower in _NO_PREDICATE_AFTER:
             continue
@@ -180,11 +167,6 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
     return None
 
 
-def _governs(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a plain word has an object behind it, so that it must be a verb: `reinstate the toll`."""
-    return tokens[at].content and not tokens[at].name and at + 1 < len(tokens) and tokens[at + 1].subject
-
-
 def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
     """Whether a preposition has lost its noun to the front: `the team Ada played for`, `the union Foss is part of`."""
     return at == own + 1 or tokens[at - 1].lower in {"part", "member", "citizen"}
@@ -192,21 +174,8 @@ def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
 
 def _of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:
     """Where the verb of an enclosing clause starts: `the town where the man who won X was born`."""
-    if not _inside_open_clause(tokens, opening.start):
+    if not any(is_relative(tokens, at) for at in range(1, opening.start)):
         return None
     verbs = [at for at in range(opening.own + 1, len(tokens)) if tokens[at].lower in AUXILIARIES]
-    if verbs:
-        return verbs[-1]
     last = len(tokens) - 1
-    free = last > opening.own and tokens[last - 1].lower not in _NO_PREDICATE_AFTER | PREPOSITIONS
-    return last if free and tokens[last].verb else None
-
-
-def _inside_open_clause(tokens: Sequence[Token], start: int) -> bool:
-    """Whether a clause opens before `start` and still waits for its verb: `where the founder of` ..."""
-    for at in range(start - 1, 0, -1):
-        if is_relative(tokens, at):
-            return True
-        if tokens[at].name or tokens[at].verb or tokens[at].lower in PREPOSITIONS - {"of"}:
-            return False
-    return False
+    return verbs[-1] if verbs else last if last > opening.own and tokens[last].verb else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hoptrail.language.offline.clauses import Description, describing_clauses, is_relative
+from hoptrail.language.offline.clauses import Description, describing_clauses
 from hoptrail.text.lexicon import (
     ARTICLES,
     BASE_VERBS,
@@ -60,17 +60,8 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
     return (*steps, rest)
 
 
-_NOUNS_WITH_VERB = re.compile(
-    rf"(?:who|what) (?:is|was) the [a-z]+ (?:{'|'.join(sorted(BASE_VERBS))}) (?:who|that|which) ", re.IGNORECASE
-)
-
-
 def _asks_something(question: str) -> bool:
-    """Whether a question reads as English: `In which city does #1?` lost its verb, `What is the person live who speaks?` has one
-    too many.
-    """
-    if _NOUNS_WITH_VERB.match(question):
-        return False
+    """Whether a question reads as English: `In which city does #1?` lost its verb."""
     tokens = tokens_of(question)
     at = next((at for at, token in enumerate(tokens) if token.lower in {"do", "does", "did"}), None)
     return at is None or any(token.content and not token.name for token in tokens[at + 1 :])
@@ -104,7 +95,7 @@ def _innermost(question: str) -> Description | None:
     tokens = tokens_of(question)
     for kind in (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question)):
         for found in kind:
-            if not _is_whole(question, found) and not _asks(found.question):
+            if not _is_whole(question, found):
                 return found
     return None
 
@@ -123,12 +114,6 @@ def _is_whole(question: str, found: Description) -> bool:
     # `What city is the birthplace of #1?` asks for the birthplace, `What nationality is the author of #1?` for no author
     head = found.question.partition(" of ")[0].rpartition(" ")[2]
     return type_of_noun(asked["noun"]) is type_of_noun(head) is Wanted.PLACE
-
-
-def _asks(description: str) -> bool:
-    """Whether the word that asks stands inside: `the leader of which revolution`."""
-    tokens = tokens_of(description)
-    return any(tokens[at].lower in {"what", "which"} and not is_relative(tokens, at) for at in range(1, len(tokens)))
 
 
 def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description]:

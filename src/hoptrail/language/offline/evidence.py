@@ -1,4 +1,4 @@
-"""Evidence by page and line: a page is one unit as read, a line one of its statements with its exact spans."""
+"""Evidence by page and line: a page is one unit as read, a line one of its statements."""
 
 from __future__ import annotations
 
@@ -8,37 +8,24 @@ from functools import cached_property, lru_cache
 
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.normal_forms import base_title, squeeze
-from hoptrail.text.statements import statements_of
-from hoptrail.text.words import words
-from hoptrail.types import Span, Unit
+from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.words import content_stems
+from hoptrail.types import Unit
 
 
 @dataclass(frozen=True)
-class Line:
-    """A statement of a page with that title; a table's row reads `header: value`."""
-
-    text: str
-    title: str
-    support: tuple[Span, ...]
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """Of all its words."""
-        return frozenset(word.stem for word in words(self.text))
-
-    @cached_property
-    def stems_with_title(self) -> frozenset[str]:
-        """Of all its words and those of its page's title."""
-        return self.stems.union(word.stem for word in words(self.title))
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """A unit as read; the title is without its parenthesis."""
+    """A unit as read, and its statements; the title is without its parenthesis."""
 
     unit: Unit
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[Said, ...]
+
+    @cached_property
+    def stems(self) -> tuple[frozenset[str], ...]:
+        """Of each line, its title included."""
+        above = content_stems(self.title)
+        return tuple(above | content_stems(line.alone) for line in self.lines)
 
 
 @dataclass(frozen=True)
@@ -53,10 +40,10 @@ class EvidencePages:
         found = (name for page in self.pages if page.title for name in (squeeze(page.unit.title), page.title))
         return tuple(dict.fromkeys(found))
 
-    @cached_property
-    def lines(self) -> tuple[Line, ...]:
-        """Those of all pages."""
-        return tuple(line for page in self.pages for line in page.lines)
+    @property
+    def stems(self) -> list[frozenset[str]]:
+        """Those of all lines."""
+        return [stems for page in self.pages for stems in page.stems]
 
 
 def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> EvidencePages:
@@ -67,8 +54,5 @@ def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> EvidenceP
 
 @lru_cache(maxsize=256)
 def _page(unit: Unit, settings: OfflineSettings) -> Page:
-    found = [said for said in statements_of(unit) if said.end <= settings.unit_characters][: settings.unit_sentences]
-    title = base_title(unit.title)
-    is_row = [said.block is not None and bool(said.block.cells) for said in found]
-    lines = (Line(one.said if row else one.text, title, one.support) for one, row in zip(found, is_row, strict=True))
-    return Page(unit, title, tuple(lines))
+    found = [said for said in statements_of(unit) if said.end <= settings.unit_characters]
+    return Page(unit, base_title(unit.title), tuple(found[: settings.unit_sentences]))

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 
 from hoptrail.language.entity_finders import EntityFinder
-from hoptrail.language.offline.evidence import Line, Page
+from hoptrail.language.offline.evidence import Page
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.statements import Said
 from hoptrail.text.words import words
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
@@ -21,15 +22,16 @@ _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\
 def extract(page: Page, finder: EntityFinder) -> Extraction:
     """The unit's title, and the names, quoted titles, dates and digits that `finder` finds, in order; its sentences as facts."""
     lines = [line for line in page.lines if not _is_heading(line, page.title)]
-    named = [tuple(mention.text for mention in finder.find(line.text) if _is_entity(mention)) for line in lines]
+    texts = [line.said if line.block and line.block.cells else line.text for line in lines]
+    named = [tuple(mention.text for mention in finder.find(text) if _is_entity(mention)) for text in texts]
     title = (page.title,) if page.title else ()
     entities = dict.fromkeys((*title, *(name for names in named for name in names)))
     facts = tuple(_fact(line, page.title, names) for line, names in zip(lines, named, strict=True))
     return Extraction(tuple(entities), facts)
 
 
-def _is_heading(line: Line, title: str) -> bool:
-    return bool(title) and [word.lower for word in words(line.text)] == [word.lower for word in words(title)]
+def _is_heading(line: Said, title: str) -> bool:
+    return bool(title) and [word.lower for word in words(line.alone)] == [word.lower for word in words(title)]
 
 
 def _is_entity(mention: Mention) -> bool:
@@ -48,8 +50,8 @@ def standing_alone(sentence: str, title: str) -> str:
     return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
 
 
-def _fact(line: Line, title: str, named: tuple[str, ...]) -> Fact:
-    text = standing_alone(line.text, title)
-    if text != squeeze(line.text):
+def _fact(line: Said, title: str, named: tuple[str, ...]) -> Fact:
+    text = standing_alone(line.alone, title)
+    if text != line.alone:
         named = (title, *named)
     return Fact(text, tuple(dict.fromkeys(named)), line.support[0])

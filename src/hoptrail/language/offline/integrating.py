@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import Plan
@@ -25,9 +26,8 @@ def conclude(
     if answer is None:
         return reading
     if reading.answer is not None and same_value(reading.answer, answer):
-        return Reading(
-            answer, (*reading.steps[:-1], _reworded(reading.steps[-1], answer)), max(_UNCHECKED, reading.confidence)
-        )
+        steps = (*reading.steps[:-1], replace(reading.steps[-1], answer=answer))
+        return Reading(answer, steps, max(_UNCHECKED, reading.confidence))
     confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
     return Reading(answer, (Step(question, answer, _support(answer, evidence)),), confidence)
 
@@ -41,13 +41,10 @@ def _concluded(plan: Plan, findings: Sequence[Finding]) -> str | None:
     return plan.conclude([finding.answer for finding in findings])
 
 
-def _reworded(step: Step, answer: str) -> Step:
-    return Step(step.question, answer, step.support)
-
-
 def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
     """The first line that says the answer. None says a yes or a no: that follows from what the findings rest on."""
     sought = folded(answer)
     if sought in {"yes", "no"}:
         return ()
-    return next((line.support for line in evidence.lines if stands_in(sought, folded(line.text))), ())
+    lines = (line for page in evidence.pages for line in page.lines)
+    return next((line.support for line in lines if stands_in(sought, folded(line.alone))), ())

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 
 from hoptrail.errors import TaskFailed
 from hoptrail.executing.executor import travels
+from hoptrail.language import tasks
 from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
@@ -33,29 +34,7 @@ from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
-from hoptrail.language.tasks import (
-    Abstain,
-    Assess,
-    Clarify,
-    Complete,
-    Decompose,
-    Decomposition,
-    Entail,
-    Equate,
-    Extract,
-    Extraction,
-    Integrate,
-    Read,
-    Reading,
-    Recall,
-    Relation,
-    Reply,
-    Sample,
-    Samples,
-    Summarise,
-    Task,
-    Verify,
-)
+from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
@@ -67,7 +46,7 @@ from hoptrail.types import AnswerKind, Unit, Usage
 NAME = "offline"
 
 T = TypeVar("T")
-Output = Extraction | str | Decomposition | Reading | float | Samples | Relation | bool
+Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | tasks.Relation | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question that still refers to an answer asks about nobody knows what."""
@@ -134,39 +113,43 @@ class OfflineLanguage:
 
     def _output(self, task: object) -> Output:
         match task:
-            case Extract(unit):  # what it points back to is known by its title, and by the names of its document
+            case tasks.Extract(unit):  # what it points back to is known by its title, and by the names of its document
                 return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
-            case Summarise(units, words):
-                lines = open_evidence(units, self._settings).lines
-                return summarise([standing_alone(line.text, line.title) for line in lines], words)
-            case Decompose():
+            case tasks.Summarise(units, words):
+                pages = open_evidence(units, self._settings).pages
+                lines = [standing_alone(line.alone, page.title) for page in pages for line in page.lines]
+                return summarise(lines, words)
+            case tasks.Decompose():
                 return self._decompose(task)
-            case Complete() | Clarify():
-                asked = task.question
-                return complete(asked, task.findings) if isinstance(task, Complete) else clarify(asked, task.context)
-            case Read(question, evidence, abstain):
+            case tasks.Complete() | tasks.Clarify():
+                return (
+                    complete(task.question, task.findings)
+                    if isinstance(task, tasks.Complete)
+                    else clarify(task.question, task.context)
+                )
+            case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
-            case Assess() | Verify():
+            case tasks.Assess() | tasks.Verify():
                 return self._assess(task)
-            case Integrate():
+            case tasks.Integrate():
                 return self._integrate(task)
-            case Recall():
+            case tasks.Recall():
                 return Reading(None)
-            case Sample() | Entail() | Equate():
+            case tasks.Sample() | tasks.Entail() | tasks.Equate():
                 return self._compare(task)
         raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is no language task")
 
-    def _decompose(self, task: Decompose) -> Decomposition:
+    def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
         questions = make_plan(task.question, self._settings).questions
         if not task.one_at_a_time:
-            return Decomposition(questions)
+            return tasks.Decomposition(questions)
         answered = all(finding.answer is not None for finding in task.findings)
         at = len(task.findings)
-        return Decomposition(questions[at : at + 1] if answered else ())
+        return tasks.Decomposition(questions[at : at + 1] if answered else ())
 
-    def _least(self, abstain: Abstain) -> float:
+    def _least(self, abstain: tasks.Abstain) -> float:
         """How probable an answer has to be."""
-        shares = {Abstain.ALWAYS: 1.0, Abstain.ALLOWED: _ALLOWED_SHARE, Abstain.NEVER: 0.0}
+        shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
         return self._settings.least_confidence * shares[abstain]
 
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
@@ -191,27 +174,27 @@ class OfflineLanguage:
         reading = _without_article(read_by_hops(question, evidence, reader, self._settings))
         return reading if reading.confidence >= least else Reading(None, reading.steps[:-1], kind=reading.kind)
 
-    def _assess(self, task: Assess | Verify) -> float:
+    def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)
         reading = self._read(task.question, evidence)
         if reading.answer is None:
             asked = task.question[: self._settings.question_characters]
             return round(_UNANSWERED_SHARE * _coverage(asked, task.evidence), 4)
-        if isinstance(task, Assess) or same_value(task.answer, reading.answer):
+        if isinstance(task, tasks.Assess) or same_value(task.answer, reading.answer):
             return reading.confidence
         return round((1 - reading.confidence) / 2, 4)
 
-    def _integrate(self, task: Integrate) -> Reading:
+    def _integrate(self, task: tasks.Integrate) -> Reading:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
         concluded = conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
-    def _compare(self, task: Sample | Entail | Equate) -> Samples | Relation | bool:
-        if isinstance(task, Sample):
+    def _compare(self, task: tasks.Sample | tasks.Entail | tasks.Equate) -> tasks.Samples | tasks.Relation | bool:
+        if isinstance(task, tasks.Sample):
             return sample(task, self._reader, self._settings)
-        return relation(task) if isinstance(task, Entail) else alike(task)
+        return relation(task) if isinstance(task, tasks.Entail) else alike(task)
 
 
 def _without_article(reading: Reading) -> Reading:

@@ -40,7 +40,7 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
     if not words_for or not _HOW_MUCH.match(question):
         return False
     rest = asked - words_for
-    return not any(words_for & line.stems and rest & line.stems_with_title for line in evidence.lines)
+    return not any(words_for & said and rest & said for said in evidence.stems)
 
 
 def asks_twice(question: str) -> bool:
@@ -67,7 +67,6 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
     """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
-    known = [line.stems_with_title for line in evidence.lines]
     names = [content_stems(one.text) for one in find_names(question)]
-    missing = [min((len(name - said) / len(name) for said in known), default=1.0) for name in names if name]
+    missing = [min((len(name - said) / len(name) for said in evidence.stems), default=1.0) for name in names if name]
     return sum(missing) / len(missing) if missing else 0.0
