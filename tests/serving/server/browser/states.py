@@ -71,11 +71,11 @@ class Told:
             if one.title == title
         )
         start = document.text.index(words)
-        return Evidence(document.id, title, start, start + len(words), words, "u1", Kind.SENTENCE, hop)
+        return Evidence(document.id, title, start, start + len(words), words, "u1", kind=Kind.SENTENCE, hop=hop)
 
     def closest(self, title: str, words: str) -> Statement:
         found = self.evidence(title, words)
-        return Statement(found.document, title, found.start, found.end, words, words, "u1", place="line 3")
+        return Statement(found.document, title, found.start, found.end, words, "u1", place="line 3", said=words)
 
 
 def hop(asked: str, answer: str | None, question: str = "") -> Hop:
