@@ -92,13 +92,13 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
             documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
             heard = Heard(workspace.language(OFFLINE), Listener(stopped=patience))
             recipe = workspace.recipe(None, heard)
-            kept.found = tuple(_tried(candidates(documents), recipe, patience))
+            kept.found = tuple(_tried(candidates(documents), recipe))
             kept.commit = corpus.snapshot.commit
         return kept.found
 
 
-def _tried(found: Iterator[Candidate], recipe: Recipe, patience: Patience) -> Iterator[str]:
-    """Those that are answered as expected, as far as patience goes."""
+def _tried(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
+    """Those that are answered as expected."""
     end, kept = time.monotonic() + SECONDS, 0
     for place, candidate in enumerate(found):
         if kept == WANTED or place == MOST_TRIED or time.monotonic() > end:
