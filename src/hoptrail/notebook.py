@@ -150,7 +150,7 @@ def shown_progress() -> Watcher:
         nonlocal shown
         if time.monotonic() - shown >= _SHOWN_EVERY:
             shown = time.monotonic()
-            place.update(HTML(progress_html(progress.share, progress.line)))
+            place.update(HTML(progress_html(progress.share, progress.line)))  # type: ignore[no-untyped-call]
 
     return Watcher(progress=show)
 

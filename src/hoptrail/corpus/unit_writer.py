@@ -67,9 +67,10 @@ class UnitWriter:
         documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
         numbers = self._numbering.given([unit.id for unit in units])
         self._insert(units, numbers, documents)
-        for kind in dict.fromkeys(unit.kind for unit in units) if vectors is not None else ():
-            here = [place for place, unit in enumerate(units) if unit.kind is kind]
-            self._wait(kind, [_origin(numbers[at], units[at], documents) for at in here], vectors[here])
+        if vectors is not None:
+            for kind in dict.fromkeys(unit.kind for unit in units):
+                here = [place for place, unit in enumerate(units) if unit.kind is kind]
+                self._wait(kind, [_origin(numbers[at], units[at], documents) for at in here], vectors[here])
         for unit, number in zip(units, numbers, strict=True):
             if unit.kind in SEARCHED:
                 text = unit.searchable
