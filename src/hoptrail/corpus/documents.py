@@ -32,12 +32,11 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of documents together; the characters of sentences count the title with each."""
+    """Of documents together."""
 
     documents: int
     characters: int
     sentences: int
-    sentence_characters: int
 
 
 class Documents:
@@ -118,11 +117,10 @@ class Documents:
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
         """How much there is of all documents, or of some."""
         if ids is not None and not ids:
-            return Sizes(0, 0, 0, 0)
+            return Sizes(0, 0, 0)
         among = "documents d" if ids is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
         [found] = self._database.rows(
-            "SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4), "
-            f"total(length(d.text) + length(d.title) * (length(d.sentence_ends) / 4)) FROM {among}",
+            f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}",
             *(() if ids is None else (text_array(ids),)),
         )
         return Sizes(*map(int, found))

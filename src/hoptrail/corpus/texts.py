@@ -73,16 +73,6 @@ class Texts:
         )
         return Origins(*(numbers_of(column) for column in zip(*found, strict=True)))
 
-    def characters(self, numbers: Numbers) -> int:
-        """How many the texts of some units have, with their titles."""
-        if not len(numbers):
-            return 0
-        [(total,)] = self._database.rows(
-            "SELECT total(length(u.text) + length(u.title)) FROM carray(?) c CROSS JOIN units u ON u.number = c.value",
-            apsw.carray(numbers_of(numbers)),
-        )
-        return int(total)
-
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved` also of units that links
         lead from or to, and that are not there.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from hoptrail.language.late import OFFLINE
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.course import TEXT, Step
 from hoptrail.structures.declaring import Structure
-from hoptrail.types import Kind
+from hoptrail.structures.sentences import sentence_units
+from hoptrail.types import Kind, Unit
+
+SAMPLE = 240
+"""Texts that are looked at to tell how long they are, with titles and headings."""
+SAMPLED_DOCUMENTS = 12
+
+LONGEST = 1100
+"""Characters of a text after which an encoder reads no further, about."""
 
 _PASSAGE = 800
 """Characters of a passage, about, where none is cut yet."""
@@ -33,8 +42,9 @@ def foretold(structures: Sequence[Structure], workshop: Workshop) -> Iterator[St
         elif encoded is Kind.PASSAGE:
             yield _passages(structure, snapshot)
         elif encoded is Kind.SENTENCE:
-            sizes = snapshot.register.sizes(snapshot.table.documents_without(encoded, came))
-            yield Step(structure.name, sizes.sentence_characters + TEXT * sizes.sentences, sizes.sentences, encoded)
+            pending = snapshot.table.documents_without(encoded, came)
+            count = snapshot.register.sizes(pending).sentences
+            yield Step(structure.name, count * _mean(_some_sentences(snapshot, pending)), count, encoded)
         else:
             yield Step(structure.name, structure.cost * snapshot.register.sizes(came).characters)
 
@@ -43,8 +53,22 @@ def _passages(structure: Structure, snapshot: Snapshot) -> Step:
     waiting = snapshot.texts.unencoded(Kind.PASSAGE)
     uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
     count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
-    cost = snapshot.texts.characters(waiting) + uncut.characters + TEXT * count
+    some = snapshot.texts.units(waiting[:: max(1, len(waiting) // SAMPLE)])
+    cost = len(waiting) * _mean(some) + uncut.characters + TEXT * (count - len(waiting))
     return Step(structure.name, cost, count, Kind.PASSAGE, _mostly(snapshot, waiting))
+
+
+def _some_sentences(snapshot: Snapshot, documents: Sequence[str]) -> Iterator[Unit]:
+    """A few of a few documents."""
+    few = documents[:: max(1, len(documents) // SAMPLED_DOCUMENTS)]
+    for document in snapshot.documents(few):
+        yield from islice(sentence_units(document), SAMPLE // SAMPLED_DOCUMENTS)
+
+
+def _mean(texts: Iterable[Unit]) -> float:
+    """What encoding one of some texts costs, as the encoder sees them."""
+    costs = [min(len(text.searchable), LONGEST) + TEXT for text in texts]
+    return sum(costs) / max(1, len(costs))
 
 
 def _mostly(snapshot: Snapshot, passages: Numbers) -> str:
