@@ -161,7 +161,7 @@ function welcome(limits, watch) {
  *  none are looked for, since more documents are on their way. */
 function ready(documents, signal, asked) {
   const list = h("ul", { class: "suggestions" });
-  const heading = h("h3", { class: "fine" }, signal && "Looking for questions that they answer…");
+  const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that they answer…");
   if (signal) get("/api/suggestions", signal).then(({ questions }) => {
     heading.textContent = questions.length ? "For instance" : "";
     fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));
