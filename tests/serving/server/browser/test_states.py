@@ -13,7 +13,7 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
 from serving.server.browser.opening import SECONDS, drop, look, told_by_server, with_browser
 from serving.server.browser.opening import Told as Complaints
-from serving.server.browser.states import Told, answers, make_folder
+from serving.server.browser.states import MAIL, Told, answers, make_folder
 from serving.server.listening import listening
 from serving.server.served import workspace
 
@@ -171,6 +171,11 @@ def test_a_document_of_each_form_is_rendered(page: Page, title: str, cells: list
     if title == "Boiler quote":
         assert page.locator("#reader-text .place").all_inner_texts() == ["page 1", "page 2"]
     look(page, f"document {title}")
+    if title == "Oil in the bilge":
+        with page.expect_download() as original:
+            page.get_by_role("button", name="Save the original").click()
+        assert original.value.suggested_filename == "oil.eml"
+        assert Path(original.value.path()).read_bytes() == MAIL
 
 
 def test_a_cited_statement_stands_marked_in_its_place(page: Page, told: Told) -> None:
@@ -179,6 +184,10 @@ def test_a_cited_statement_stands_marked_in_its_place(page: Page, told: Told) ->
     assert page.locator("#reader mark.here").inner_text() == "The boiler costs 6,150 pounds."
     assert "quote.pdf · page 2" in page.locator("#reader-from").inner_text()
     look(page, "cited in a PDF")
+    with page.context.expect_page() as original:
+        page.get_by_role("button", name="Open the original").click()
+    assert original.value.url.startswith("blob:")
+    assert original.value.url.endswith("#page=2")
 
 
 def test_what_goes_wrong_is_said(page: Page) -> None:

@@ -64,7 +64,7 @@ export function askView(told, watch) {
     else {
       suggesting?.abort();
       suggesting = new AbortController();
-      begun.replaceChildren(ready(now.contents.documents, suggesting.signal, (question) => { field.input.value = question; form.requestSubmit(); }));
+      begun.replaceChildren(ready(now.contents.documents, watch.isBusy ? null : suggesting.signal, (question) => { field.input.value = question; form.requestSubmit(); }));
     }
   }
 
@@ -157,11 +157,12 @@ function welcome(limits, watch) {
     dropZone(limits, (files) => watch.take(files)));
 }
 
-/** What stands where no question was asked yet: how much there is to ask, and questions that it answers. */
+/** What stands where no question was asked yet: how much there is to ask, and questions that it answers; without a `signal`,
+ *  none are looked for, since more documents are on their way. */
 function ready(documents, signal, asked) {
   const list = h("ul", { class: "suggestions" });
-  const heading = h("h3", { class: "fine" }, "Looking for questions that they answer…");
-  get("/api/suggestions", signal).then(({ questions }) => {
+  const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that they answer…");
+  if (signal) get("/api/suggestions", signal).then(({ questions }) => {
     heading.textContent = questions.length ? "For instance" : "";
     fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));
   }).catch(() => { heading.textContent = ""; });

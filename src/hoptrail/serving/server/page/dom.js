@@ -1,15 +1,8 @@
 // Making elements. Text only ever becomes text: nothing here, or anywhere on the page, reads markup out of a string.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /** An element: `props` are attributes, `on…` listeners, `class`; children are nodes or text; nothing and false are left out. */
 export function h(tag, props = {}, ...children) {
   return filled(document.createElement(tag), props, children);
-}
-
-/** The same for drawings. */
-export function s(tag, props = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), props, children);
 }
 
 /** Replace what is in an element; nothing and false are left out, as above. */

@@ -16,6 +16,12 @@ export class Watch {
     this.limits = limits;
     this.element = h("div", { class: "jobs" });
     this.shown = new Map();
+    this.working = new Set();
+  }
+
+  /** Whether something is under way. */
+  get isBusy() {
+    return this.working.size > 0;
   }
 
   /** What is under way since before the page was opened, and what was not read and has not been put away. */
@@ -53,11 +59,13 @@ export class Watch {
     const box = this.shown.get(id) ?? h("div", { class: "job" });
     this.shown.set(id, box);
     this.element.prepend(box);
+    this.working.add(id);
     let ready = 0;
     for (;;) {
       try {
         job = job ?? await get(`/api/jobs/${id}`);
       } catch (error) {
+        this.working.delete(id);
         box.replaceChildren(h("p", { class: "fault", role: "alert" }, error.message), closing(box));
         return;
       }
@@ -65,6 +73,7 @@ export class Watch {
       this.draw(box, job);
       const done = job.items.filter((item) => item.state === "done").length;
       const over = OVER.includes(job.state);
+      if (over) this.working.delete(id);
       if (done > ready || over) { ready = done; this.changed(); }
       if (over) { say(told(job)); return; }
       job = null;
