@@ -157,7 +157,7 @@ def fit_softmax(found: Sequence[tuple[Floats, Floats, float]]) -> list[float]:
 
 
 def fit_logistic(values: Floats, right: Floats, counts: Floats) -> tuple[tuple[float, ...], float]:
-    """Weights of `NAMES`, those of `HELD` as they are, and a constant: with a ridge on standardised values, by Newton's method."""
+    """Weights of `NAMES`, those of `HELD` as they are, and a constant: a ridge on standardised values, by Newton's method."""
     weights = np.array([HELD.get(name, 0.0) for name in NAMES])
     free = np.array([name not in HELD for name in NAMES])
     held, fitted = values @ weights, values[:, free]
