@@ -54,14 +54,11 @@ _CLEAR, _NARROW = 0.1, 0.04
 
 @dataclass(frozen=True, slots=True)
 class CellFound:
-    """The value that answers, with its row, how well it fits (0 to 1), and the stems of what it and its row say and stand under.
-    `contested`: another document gives another value.
-    """
+    """The value that answers, with its row and how well it fits (0 to 1). `contested`: another document gives another value."""
 
     value: str
     support: tuple[Span, ...]
     fit: float
-    seen: frozenset[str]
     contested: bool = False
 
 
@@ -90,17 +87,11 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     against = [one for one in near if _asserted(one).contradicts(_asserted(cell), _SAME)]
     if against:
         spans = dict.fromkeys(span for one in (near[held or 0], cell, *against) for span in one.support)
-        answer = _worded(question, asked, near[held or 0].value)
-        return CellFound(answer, tuple(spans), best, _seen(near[held or 0]), contested=held is None)
+        return CellFound(_worded(question, asked, near[held or 0].value), tuple(spans), best, contested=held is None)
     lead = min((best - fit for fit, one in fits if one.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None
-    fit = best if lead > _CLEAR else best - 0.15
-    return CellFound(_worded(question, asked, cell.value), cell.support, fit, _seen(cell))
-
-
-def _seen(cell: Cell) -> frozenset[str]:
-    return content_stems(cell.value) | cell.attribute | cell.subject | cell.above
+    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
 def _asserted(cell: Cell) -> Assertion:
