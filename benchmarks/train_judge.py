@@ -3,18 +3,17 @@
     python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
 
 FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
-evaluate --work DIR` leaves it. A question gives three examples: with the best passages that `trail` finds, with the best of
-those that name none of its answers, and with the first ones without their statements that do: in the last two nothing is right,
-and each counts `UNANSWERABLE_WEIGHT` of the first. Every folder counts as much as every other, however many questions it
-has. The first step of the judge is a softmax over the options of a question, the second a logistic regression over the likeliest
-ones, each with a ridge. What is printed was judged by weights that were fitted on all other folders.
+evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
+those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
+counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge. What is printed
+was judged by weights that were fitted on all other folders.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,27 +26,20 @@ from hoptrail.evaluation.datasets import ANSWER_RULES, Question
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
-from hoptrail.language.offline.concluding import Option, believed, options, study
+from hoptrail.language.offline.concluding import Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.judging import NAMES, WHICH, Judge, chosen, write_judge
+from hoptrail.language.offline.judging import NAMES, Judge, write_judge
 from hoptrail.language.offline.reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
-from hoptrail.text.statements import statements_of
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5
 UNANSWERABLE_WEIGHT = 0.4
-RIDGE_OF_WHICH, RIDGE = 30.0, 3.0
-HELD = {"odds": 0.12, "strangers": -2.0}
-"""Weights of the second step that are not fitted: the folders hold too few questions of names that nobody knows, and of readings
-against every answer, to tell what these are worth (fitted, an unknown name spoke for an answer).
-"""
-SURE = 0.45
-"""What `trail` gives as an answer."""
+RIDGE = 3.0
 LEAST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _READ_KINDS = (AnswerKind.SHORT, AnswerKind.YES_NO)
 Floats = NDArray[np.float64]
@@ -65,7 +57,7 @@ class Example:
 
 
 def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
-    """Those of each question that one reading may settle."""
+    """Two for each question that one reading may settle."""
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
@@ -74,11 +66,8 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
         if kind not in _READ_KINDS:
             continue
         found = [hit.unit for hit in index.search(question.question, recipe="trail", limit=FOUND)]
-        if kind is AnswerKind.YES_NO:
-            bare = [unsettled(question, found)]
-        else:
-            bare = [without(question.answers, found), silenced(question.answers, found[:READ])]
-        for answerable, units in ((True, found[:READ]), *((False, units[:READ]) for units in bare)):
+        bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
+        for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
             asked = corrected(question.question, units)
             offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
@@ -97,80 +86,30 @@ def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
 
 
-def silenced(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
-    """The units without their statements that name an answer, and none whose title does."""
-    said = [answer.lower() for answer in answers if answer]
-    kept = []
-    for unit in units:
-        text = unit.text
-        for one in statements_of(unit):
-            if any(answer in one.said.lower() for answer in said):
-                text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
-        if not any(answer in unit.title.lower() for answer in said):
-            kept.append(replace(unit, text=text))
-    return kept
-
-
 def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
     """The units that do not settle a question of yes or no; none where nobody said which do."""
     return [unit for unit in units if not settles(question, [unit.text, unit.readable])] if question.shows else []
 
 
 def fit(found: Sequence[Example]) -> Judge:
-    """Both steps: which option of a question that has a right one, then how probably the likeliest is right."""
-    found = [one for one in found if one.options]
-    folders = Counter(one.folder for one in found)
-    counts = [
-        (1.0 if one.answerable else UNANSWERABLE_WEIGHT) * len(found) / len(folders) / folders[one.folder]
-        for one in found
-    ]
-    which = fit_softmax(list(groups(found, counts)))
-    picked = [chosen(which, [option.evidence for option in one.options]) for one in found]
-    right = np.array([one.right[place] for one, (place, _) in zip(found, picked, strict=True)], dtype=np.float64)
-    return Judge(tuple(which), *fit_logistic(np.array([values for _, values in picked]), right, np.array(counts)))
-
-
-def groups(found: Sequence[Example], counts: Sequence[float]) -> Iterator[tuple[Floats, Floats, float]]:
-    """Values of the first step, shares of what is right (F1 where none is wholly so) and weight of what gives a choice."""
-    for one, count in zip(found, counts, strict=True):
-        worth = np.maximum(np.array(one.right, dtype=np.float64), one.f1)
-        if worth.std() > 0:
-            yield np.array([option.evidence.values(WHICH) for option in one.options]), worth / worth.sum(), count
-
-
-def fit_softmax(found: Sequence[tuple[Floats, Floats, float]]) -> list[float]:
-    """A conditional logit with a ridge on standardised values, by Newton's method."""
-    deviation = np.concatenate([values for values, _, _ in found]).std(0) + 1e-6
-    weights = np.zeros(len(deviation))
+    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
+    values = np.array([option.evidence.values for one in found for option in one.options])
+    right = np.array([right for one in found for right in one.right], dtype=np.float64)
+    sizes = Counter(one.folder for one in found for _ in one.options)
+    share = {folder: len(values) / len(sizes) / size for folder, size in sizes.items()}
+    counts = np.array(
+        [share[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT) for one in found for _ in one.options]
+    )
+    mean, deviation = values.mean(0), values.std(0) + 1e-6
+    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
+    weights = np.zeros(standard.shape[1])
     for _ in range(30):
-        slope, curve = RIDGE_OF_WHICH * weights, RIDGE_OF_WHICH * np.eye(len(weights))
-        for values, worth, count in found:
-            standard = values / deviation
-            shares = np.exp(standard @ weights - np.max(standard @ weights))
-            shares /= shares.sum()
-            centred = standard - shares @ standard
-            slope = slope + count * standard.T @ (shares - worth)
-            curve = curve + count * centred.T @ (centred * shares[:, None])
-        weights = weights - np.linalg.solve(curve, slope)
-    own: list[float] = (weights / deviation).tolist()
-    return own
-
-
-def fit_logistic(values: Floats, right: Floats, counts: Floats) -> tuple[tuple[float, ...], float]:
-    """Weights of `NAMES`, those of `HELD` as they are, and a constant: with a ridge on standardised values, by Newton."""
-    weights = np.array([HELD.get(name, 0.0) for name in NAMES])
-    free = np.array([name not in HELD for name in NAMES])
-    held, fitted = values @ weights, values[:, free]
-    mean, deviation = fitted.mean(0), fitted.std(0) + 1e-6
-    standard = np.column_stack([(fitted - mean) / deviation, np.ones(len(fitted))])
-    found = np.zeros(standard.shape[1])
-    for _ in range(60):  # by half a step, since whole ones from zero overshoot what is held
-        chance = 1 / (1 + np.exp(-held - standard @ found))
-        slope = standard.T @ (counts * (chance - right)) + RIDGE * found
-        curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(found))
-        found -= 0.5 * np.linalg.solve(curve, slope)
-    weights[free] = found[:-1] / deviation
-    return tuple(weights.tolist()), float(found[-1] - mean @ weights[free])
+        chance = 1 / (1 + np.exp(-standard @ weights))
+        slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
+        curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
+        weights -= np.linalg.solve(curve, slope)
+    own = weights[:-1] / deviation
+    return Judge(tuple(own.tolist()), float(weights[-1] - mean @ own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,24 +125,33 @@ class Judged:
 
 def likeliest(one: Example, judge: Judge) -> Judged:
     """What would be answered, however unsure."""
-    if not one.options:
-        return Judged(one.folder, one.answerable, 0.0, right=False, f1=0.0)
-    at, probability = believed(one.options, judge)
-    return Judged(one.folder, one.answerable, probability, one.right[at], one.f1[at])
+    best = max(((judge.probability(option.evidence), at) for at, option in enumerate(one.options)), default=(0.0, None))
+    probability, at = best
+    right, f1 = (one.right[at], one.f1[at]) if at is not None else (False, 0.0)
+    return Judged(one.folder, one.answerable, probability, right, f1)
 
 
 def report(judged: Sequence[Judged]) -> None:
-    """F1 if everything is answered, what would be given as an answer, by folder, and what probabilities are worth."""
+    """F1 by folder, and what probabilities are worth."""
+    folders = sorted({one.folder for one in judged})
     rows = []
-    for folder in sorted({one.folder for one in judged}):
+    for folder in folders:
         own = [one for one in judged if one.folder == folder and one.answerable]
-        bare = [one for one in judged if one.folder == folder and not one.answerable]
-        sure = [one.right for one in own if one.probability >= SURE]
-        size = max(1, len(own))
-        anyhow = float(np.mean([one.f1 for one in own])), float(np.mean([one.right for one in own]))
-        told = sum(sure) / size, (len(sure) - sum(sure)) / size
-        rows.append((folder, len(own), *anyhow, *told, float(np.mean([one.probability >= SURE for one in bare]))))
-    print_table(("folder", "answerable", "F1 anyhow", "right anyhow", "right", "wrong", "answered without"), rows)
+        sure = [one for one in judged if one.folder == folder and one.probability >= 0.5]
+        share = [one for one in own if one.probability >= 0.5]
+        rows.append(
+            (
+                *(
+                    folder,
+                    len(own),
+                    float(np.mean([one.f1 for one in own])),
+                    float(np.mean([one.right for one in own])),
+                ),
+                *(len(share) / max(1, len(own)), float(np.mean([one.right for one in share])) if share else 0.0),
+                float(np.mean([one.right for one in sure])) if sure else 0.0,
+            )
+        )
+    print_table(("folder", "answerable", "F1 anyhow", "right anyhow", "sure", "sure: right", "with unanswerable"), rows)
     table = []
     for least, most in zip(LEAST, (*LEAST[1:], 1.01), strict=True):
         within = [one for one in judged if least <= one.probability < most]
@@ -228,10 +176,10 @@ def main() -> None:
         judged += [likeliest(one, judge) for one in found if one.folder == name]
     report(judged)
     judge = fit(found)
-    print_table(("value", "weight"), [*zip(WHICH, judge.which, strict=True), *zip(NAMES, judge.weights, strict=True)])
+    print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
     if not given.folds_only:
         path = Path(judging.__file__).parent / "weights" / "judge.json"
-        path.write_text(write_judge(judge), encoding="utf-8")
+        path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -54,14 +54,11 @@ _CLEAR, _NARROW = 0.1, 0.04
 
 @dataclass(frozen=True, slots=True)
 class CellFound:
-    """The value that answers, with its row, how well it fits (0 to 1), and the stems of what it and its row say and stand under.
-    `contested`: another document gives another value.
-    """
+    """The value that answers, with its row and how well it fits (0 to 1). `contested`: another document gives another value."""
 
     value: str
     support: tuple[Span, ...]
     fit: float
-    seen: frozenset[str]
     contested: bool = False
 
 
@@ -92,17 +89,11 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
         holds = near[held or 0]
         others = [span for one in (cell, *against) if one is not holds for span in one.support]
         spans = dict.fromkeys((*holds.support, *(others if held is None else replaced(others))))
-        answer = _worded(question, asked, holds.value)
-        return CellFound(answer, tuple(spans), best, _seen(holds), contested=held is None)
+        return CellFound(_worded(question, asked, holds.value), tuple(spans), best, contested=held is None)
     lead = min((best - fit for fit, one in fits if one.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None
-    fit = best if lead > _CLEAR else best - 0.15
-    return CellFound(_worded(question, asked, cell.value), cell.support, fit, _seen(cell))
-
-
-def _seen(cell: Cell) -> frozenset[str]:
-    return content_stems(cell.value) | cell.attribute | cell.subject | cell.above
+    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
 def _asserted(cell: Cell) -> Assertion:

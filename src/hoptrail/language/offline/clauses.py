@@ -177,5 +177,7 @@ def _of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:
     if not any(is_relative(tokens, at) for at in range(1, opening.start)):
         return None
     verbs = [at for at in range(opening.own + 1, len(tokens)) if tokens[at].lower in AUXILIARIES]
+    if verbs:
+        return verbs[-1]
     last = len(tokens) - 1
-    return verbs[-1] if verbs else last if last > opening.own and tokens[last].verb else None
+    return last if last > opening.own and tokens[last].verb else None

@@ -25,8 +25,6 @@ _VERDICT = 0.25
 """The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
 (FEVER .87, balanced), and no better than chance where several facts imply it (StrategyQA .55).
 """
-_AT_ONCE = 2
-"""Answers of reading at once that are weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +62,13 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
 def _at_once(
     question: str, followed: Followed, sides: Sequence[str], evidence: EvidencePages, reader: Reader
 ) -> list[Found]:
-    """Answers to the whole question; none where the plan has settled a yes or no."""
+    """Answers to the whole question; none where the plan is just that question, or has settled a yes or no."""
     asked = analyse(question, evidence.titles)
-    if asked is not None and asked.wanted is Wanted.YES_NO and followed.answer:
+    verdict = asked is not None and asked.wanted is Wanted.YES_NO
+    if (followed.plan.is_plain and not sides) or (verdict and followed.answer):
         return []
     named = [mention.text for mention in find_mentions(question, question=True)]
-    whole = followed.plan.questions[0] if followed.plan.is_plain else question
-    found = reader.ranked(whole, [name for name in named if name not in sides])
+    found = reader.ranked(question, [name for name in named if name not in sides])
     if sides:
         named_sides = ((one, next((side for side in sides if same_answer(one.answer, side)), "")) for one in found)
         return [replace(one, answer=side) for one, side in named_sides if side]
@@ -93,72 +91,70 @@ def _sides(question: str) -> tuple[str, ...]:
 
 
 def options(studied: Studied) -> list[Option]:
-    """The plan's answer, and the best of reading at once that are others."""
+    """The plan's answer and that of reading at once, as far as there are."""
     found: list[Option] = []
     if studied.strangers == 1.0:
         return found
     if studied.followed.answer is not None:
         found.append(_planned(studied.followed.answer, studied))
-    for place, one in enumerate(studied.at_once[:_AT_ONCE]):
-        if not (found and same_answer(found[0].answer, one.answer)):
-            found.append(_read_at_once(one, place, studied))
+    if studied.at_once and not (found and same_answer(found[0].answer, studied.at_once[0].answer)):
+        found.append(_read_at_once(studied.at_once[0], studied))
     return found
 
 
 def _planned(answer: str, studied: Studied) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
+    verdict = float(any(hop.is_verdict for _, hop in followed.hops))
     steps = followed.steps
     if followed.concludes:
         spans = dict.fromkeys(span for step in steps for span in step.support)
         steps = (*steps, Step(studied.question, answer, tuple(spans)))
-    whole = studied.at_once[:1] if several else ()
-    evidence = replace(
-        _speaking([hop for _, hop in followed.hops], studied),
+    evidence = Evidence(
         by_hops=float(several),
         compared=float(followed.plan.comparison is not None),
-        agreed=float(any(same_answer(answer, one.answer) for one in whole)),
-        against=float(any(not same_answer(answer, one.answer) for one in whole)),
+        cell=sum(hop.is_cell for _, hop in followed.hops) / len(followed.hops),
+        verdict=verdict,
+        verdict_odds=verdict * cut(weakest.odds),
+        odds=cut(weakest.odds),
+        odds_by_hops=cut(weakest.odds) * several,
+        lead=cut(weakest.lead),
+        helps=weakest.helps,
+        agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
+        against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
+        hops=float(len(followed.hops) - 1),
+        strangers=studied.strangers,
+        said=weakest.said,
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, steps, evidence, ruled)
 
 
-def _read_at_once(found: Found, place: int, studied: Studied) -> Option:
+def _read_at_once(best: Found, studied: Studied) -> Option:
     followed = studied.followed
-    evidence = replace(
-        _speaking([found], studied),
-        at_once=float(not followed.hops or not followed.plan.is_plain),
-        against=float(followed.answer is not None and not followed.plan.is_plain),
-        broken_off=float(not followed.is_complete and bool(followed.hops)),
-        second=float(place > 0),
-    )
-    return Option(found.answer, (Step(studied.question, found.answer, found.support),), evidence)
-
-
-def _speaking(hops: Sequence[Found], studied: Studied) -> Evidence:
-    """What speaks for an answer by its hops, whichever way it was found."""
-    weakest = min(hops, key=lambda hop: hop.odds)
-    asked, seen = content_stems(studied.question), frozenset[str]().union(*(hop.seen for hop in hops))
-    verdict = float(any(hop.is_verdict for hop in hops))
-    return Evidence(
-        cell=sum(hop.is_cell for hop in hops) / len(hops),
+    verdict = float(best.is_verdict)
+    evidence = Evidence(
+        at_once=1.0,
+        cell=float(best.is_cell),
         verdict=verdict,
-        verdict_odds=verdict * cut(weakest.odds),
-        odds=cut(weakest.odds),
-        lead=cut(weakest.lead),
-        hops=float(len(studied.followed.plan.questions) - 1),
+        verdict_odds=verdict * cut(best.odds),
+        odds=cut(best.odds),
+        lead=cut(best.lead),
+        helps=best.helps,
+        against=float(followed.answer is not None),
+        hops=float(len(followed.plan.questions) - 1),
+        broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
-        said=weakest.said,
-        covered=len(asked & seen) / len(asked) if asked else 0.0,
+        said=best.said,
     )
+    return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 
 
-def believed(found: Sequence[Option], judge: Judge) -> tuple[int, float]:
-    """The place of the likeliest of some options, and how far it is believed; there must be one."""
-    place, probability = judge.likeliest([option.evidence for option in found])
-    best = found[place]
-    return place, best.ruled or (min(probability, _VERDICT) if best.evidence.verdict else probability)
+def _believed(option: Option, judge: Judge) -> float:
+    if option.ruled:
+        return option.ruled
+    probability = judge.probability(option.evidence)
+    return min(probability, _VERDICT) if option.evidence.verdict else probability
 
 
 def read_by_hops(
@@ -168,8 +164,9 @@ def read_by_hops(
     studied = study(question[: settings.question_characters], evidence, reader, settings)
     if is_computed(studied.question, evidence) or asks_twice(studied.question):
         return Reading(None, studied.followed.steps)
-    found = options(studied)
-    if not found:
+    judge = judge or stored_judge()
+    judged = [(_believed(option, judge), option) for option in options(studied)]
+    probability, best = max(judged, key=lambda one: one[0], default=(0.0, None))
+    if best is None:
         return Reading(None, studied.followed.steps)
-    place, belief = believed(found, judge or stored_judge())
-    return Reading(found[place].answer, found[place].steps, round(belief, 4))
+    return Reading(best.answer, best.steps, round(probability, 4))

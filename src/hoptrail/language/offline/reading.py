@@ -55,7 +55,7 @@ class Found:
     `odds` are log odds that order answers, `lead` is how far they exceed those of the next other answer; `helps` is the
     probability that the page brings the answer nearer, `said` the share of the question's words on it. `is_cell`: a table's
     whole cell. `is_verdict`: a yes or a no of the reader, which no rule gives. `date` (ISO, empty: none) and `stems` are those
-    of the statement, `seen` those with its title and its headings.
+    of the statement, `told` the question's words in it, its title and its headings.
     """
 
     answer: str
@@ -68,7 +68,7 @@ class Found:
     is_verdict: bool = False
     date: str = ""
     stems: frozenset[str] = frozenset()
-    seen: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
 
     @property
     def confidence(self) -> float:
@@ -104,12 +104,11 @@ class Reader:
         cell = best_cell(question, units, frozenset[str]().union(*avoided))
         found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
         named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
-        asked = content_stems(text)
-        if (cell and cell.contested) or any(_contradicts(one, found[0], asked, named) for one in found[1:]):
+        if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
             return []
         if cell:  # what a table says comes before what a text may mean
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
-            found = [Found(cell.value, cell.support, odds, is_cell=True, seen=cell.seen), *found]
+            found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_once(found))
 
     def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[Found]:
@@ -126,14 +125,13 @@ class Reader:
                 if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
                     continue
                 dated = sheet.at(one.start)
-                part = dated or sheet.closest(text)
                 answer = _year(worded[0]) if question.wanted is Wanted.YEAR else worded[0]
                 yield Found(
                     *(answer, worded[1], one.margin + bonus, reading.helps),
                     said=said,
                     date=dated.said.date if dated else "",
                     stems=content_stems(dated.said.said) if dated else frozenset(),
-                    seen=content_stems(part.said.seen) if part else frozenset(),
+                    told=asked & content_stems(dated.said.seen) if dated else frozenset(),
                 )
 
     def _verdicts(self, question: Question) -> list[Found]:
@@ -148,10 +146,7 @@ class Reader:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    seen = content_stems(part.said.seen)
-                    found.append(
-                        Found(answer, sheet.support(part), _log_odds(share), reading.helps, is_verdict=True, seen=seen)
-                    )
+                    found.append(Found(answer, sheet.support(part), _log_odds(share), reading.helps, is_verdict=True))
         return _with_leads(_once(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
@@ -197,15 +192,14 @@ def _latest_first(found: Sequence[Found]) -> list[Found]:
     return [replace(last, odds=best.odds, support=spans), *rest]
 
 
-def _contradicts(one: Found, best: Found, asked: frozenset[str], named: frozenset[str]) -> bool:
+def _contradicts(one: Found, best: Found, named: frozenset[str]) -> bool:
     """Whether another document says the same as the best answer's, with another answer, and dates do not tell which holds.
 
     Both have to be about what is asked: about what it names, in at least two of its words.
     """
     dated = bool(one.date and best.date) and one.date != best.date
     elsewhere = bool(one.support and best.support) and one.support[0].document != best.support[0].document
-    told = asked & best.seen
-    about = bool(best.stems) and one.seen >= told >= named and len(told) >= _FEWEST  # a title states nothing
+    about = one.told >= best.told >= named and len(best.told) >= _FEWEST
     return elsewhere and not dated and about and _of_the_same(one, best, _IDENTICAL)
 
 
