@@ -8,10 +8,12 @@ what one run measured side by side.
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -195,14 +197,19 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data."""
+    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data, the day, the
+    machine, and whether settings or weights were chosen by looking at these same questions.
+    """
 
     commit: str
     settings: str
     data: str
+    date: str
+    machine: str
+    tuned: bool
 
 
-def origin(data: object) -> Origin:
+def origin(data: object, *, tuned: bool = False) -> Origin:
     """Of the code in this folder with the settings that commands take here. `data` is given as it is told apart by its `repr`."""
     from hoptrail.fingerprints import fingerprint
     from hoptrail.settings import Settings
@@ -210,7 +217,25 @@ def origin(data: object) -> Origin:
     git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
-    return Origin(commit or "no commit", fingerprint(Settings()), data_hash)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
+
+
+def origin_of_data(name: str) -> Origin:
+    """Of results on a data set here, by the bytes of its corpus and questions: its development questions are what is tuned on."""
+    files = sorted(data_folder(name).glob("*.jsonl*"))
+    parts = tuple((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
+    return origin((name, parts), tuned=True)
+
+
+def machine() -> str:
+    """The processor and how many of them this process may use."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{next(named, platform.machine())}, {len(os.sched_getaffinity(0))} processors"
 
 
 def write_results(out: Path | None, results: object) -> None:
