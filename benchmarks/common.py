@@ -8,7 +8,7 @@ what one run measured side by side.
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import hashlib
 import json
 import math
@@ -17,7 +17,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -182,6 +182,10 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
+def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
+    return {name: 100 * value for name, value in scores.items()}
+
+
 def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -197,8 +201,8 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data, the day, the
-    machine, and whether settings or weights were chosen by looking at these same questions.
+    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data, the day,
+    the machine, and whether settings or weights were chosen by looking at these same questions.
     """
 
     commit: str
@@ -217,7 +221,7 @@ def origin(data: object, *, tuned: bool = False) -> Origin:
     git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    today = dt.datetime.now(dt.UTC).date().isoformat()
     return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
 
 
@@ -226,6 +230,11 @@ def origin_of_data(name: str) -> Origin:
     files = sorted(data_folder(name).glob("*.jsonl*"))
     parts = tuple((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
     return origin((name, parts), tuned=True)
+
+
+def stored_origin(row: Mapping[str, Any]) -> Origin | None:
+    """That of a stored row; None where it was measured before rows carried it."""
+    return Origin(**row["of"]) if row.get("of") else None
 
 
 def machine() -> str:

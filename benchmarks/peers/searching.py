@@ -26,6 +26,7 @@ from benchmarks.common import (
     Failed,
     Origin,
     data_folder,
+    in_hundredths,
     origin_of_data,
     parser,
     percentile,
@@ -40,7 +41,7 @@ from hoptrail import Index, Watcher
 from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, RetrievalMeans, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
@@ -56,7 +57,8 @@ OURS = "hoptrail"
 class Row:
     """One system on one data set: scores in hundredths, times of one search in milliseconds, `cpu` the median of all threads'.
 
-    `build_seconds` are None where an index was opened that lies on the disk. `by_hops` are the scores of questions of so many hops.
+    `build_seconds` are None where an index was opened that lies on the disk. `by_hops` are the scores of questions of so many
+    hops.
     """
 
     data: str
@@ -109,17 +111,13 @@ class Pieces:
             searched.system,
             searched.version,
             None if searched.system.startswith(OURS) else searched.build_seconds,
-            _in_hundredths(summary.overall),
-            {hops: _in_hundredths(means) for hops, means in summary.by_hops},
+            in_hundredths(summary.overall.scores.named()),
+            {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops},
             median(searched.milliseconds),
             percentile(searched.milliseconds, 0.95),
             median(searched.cpu_milliseconds),
             origin_of_data(self.dataset.name),
         )
-
-
-def _in_hundredths(means: RetrievalMeans) -> dict[str, float]:
-    return {name: 100 * value for name, value in means.scores.named().items()}
 
 
 def open_pieces(name: str, work: Path) -> Pieces:

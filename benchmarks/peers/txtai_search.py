@@ -35,7 +35,9 @@ def systems(job: SearchJob) -> Iterator[Searched]:
     rows = np.load(job.vectors)
     vectors = dict(zip([*job.texts, *job.questions], rows, strict=True))
     for name, settings in (("vectors", {}), ("BM25", {"keyword": True}), ("hybrid", {"hybrid": True})):
-        yield search_all(f"{PACKAGE}, {name}", PACKAGE, lambda settings=settings: searching(job, vectors, settings), job)
+        yield search_all(
+            f"{PACKAGE}, {name}", PACKAGE, lambda settings=settings: searching(job, vectors, settings), job
+        )
 
 
 if __name__ == "__main__":
