@@ -1,4 +1,4 @@
-"""Searching: our recipes beside bm25s, rank_bm25 and LlamaIndex, on the same pieces, vectors, questions and machine.
+"""Searching: our recipes beside bm25s, rank_bm25, LlamaIndex and txtai, on the same pieces, vectors, questions and machine.
 
     python -m benchmarks.peers.searching --environments DIR [--work DIR] [--data A,B] [--recipes A,B] [--out FILE.json]
 
