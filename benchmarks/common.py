@@ -8,14 +8,16 @@ what one run measured side by side.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import hashlib
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -180,6 +182,10 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
+def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
+    return {name: 100 * value for name, value in scores.items()}
+
+
 def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -195,14 +201,19 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data."""
+    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data, the day,
+    the machine, and whether settings or weights were chosen by looking at these same questions.
+    """
 
     commit: str
     settings: str
     data: str
+    date: str
+    machine: str
+    tuned: bool
 
 
-def origin(data: object) -> Origin:
+def origin(data: object, *, tuned: bool = False) -> Origin:
     """Of the code in this folder with the settings that commands take here. `data` is given as it is told apart by its `repr`."""
     from hoptrail.fingerprints import fingerprint
     from hoptrail.settings import Settings
@@ -210,7 +221,30 @@ def origin(data: object) -> Origin:
     git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
-    return Origin(commit or "no commit", fingerprint(Settings()), data_hash)
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
+
+
+def origin_of_data(name: str) -> Origin:
+    """Of results on a data set here, by the bytes of its corpus and questions: its development questions are what is tuned on."""
+    files = sorted(data_folder(name).glob("*.jsonl*"))
+    parts = tuple((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
+    return origin((name, parts), tuned=True)
+
+
+def stored_origin(row: Mapping[str, Any]) -> Origin | None:
+    """That of a stored row; None where it was measured before rows carried it."""
+    return Origin(**row["of"]) if row.get("of") else None
+
+
+def machine() -> str:
+    """The processor and how many of them this process may use."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{next(named, platform.machine())}, {len(os.sched_getaffinity(0))} processors"
 
 
 def write_results(out: Path | None, results: object) -> None:

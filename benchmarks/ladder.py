@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.common import ROOT, data_folder, markdown, parser, write_results
+from benchmarks.common import (
+    ROOT,
+    Origin,
+    data_folder,
+    markdown,
+    origin_of_data,
+    parser,
+    stored_origin,
+    write_results,
+)
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.run_folder import Run
@@ -58,7 +67,10 @@ LADDER = (
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The mean of one measure on a rung; what that adds to the rung below, its 95 % interval and p (None for the lowest)."""
+    """The mean of one measure on a rung; what that adds to the rung below, its 95 % interval and p (None for the lowest).
+
+    `hops` says of which questions, "" for all. `of` is None where it was measured before results carried it.
+    """
 
     data: str
     recipe: str
@@ -70,6 +82,8 @@ class Reached:
     low: float | None
     high: float | None
     p: float | None
+    hops: str = ""
+    of: Origin | None = None
 
 
 def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: int | None) -> list[Reached]:
@@ -91,16 +105,17 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
 
 
 def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached]:
-    """A rung's means over all questions, and what they are above those of the rung below, if that was run."""
+    """A rung's means over all questions and by hops, and what they are above those of the rung below, if that was run."""
     from hoptrail.evaluation.comparing import Breakdown, compare
 
     beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)
     for score in compare([runs[beside], runs[rung.recipe]]).scores:
-        if score.group.by is not Breakdown.ALL or score.measure not in MEASURES or score.run != rung.recipe:
+        if score.group.by is Breakdown.TYPE or score.measure not in MEASURES or score.run != rung.recipe:
             continue
         paired = score.difference.paired if score.difference and beside == rung.below else None
         gain = (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None,) * 4
-        yield Reached(name, rung.recipe, rung.adds, rung.below, score.measure, score.mean, *gain)
+        told = (name, rung.recipe, rung.adds, rung.below, score.measure, score.mean, *gain)
+        yield Reached(*told, score.group.value, origin_of_data(name))
 
 
 def main() -> None:
@@ -125,17 +140,27 @@ def main() -> None:
 
 def stored() -> list[Reached]:
     """What was measured for docs/results.md."""
-    return [Reached(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return [Reached(**{**one, "of": stored_origin(one)}) for one in rows]
 
 
 def tables(reached: Sequence[Reached]) -> Iterator[str]:
-    """One a data set, in their order."""
+    """One a data set, in their order; under it the same by number of hops, where that was measured."""
     for name in dict.fromkeys(one.data for one in reached):
-        rungs: dict[str, list[Reached]] = {}
-        for one in reached:
-            if one.data == name:
-                rungs.setdefault(one.recipe, []).append(one)
-        yield markdown(("recipe", "adds", "to", *MEASURES), map(_line, rungs.values()))
+        among = [one for one in reached if one.data == name]
+        whole = markdown(("recipe", "adds", "to", *MEASURES), map(_line, _rungs(among, "")))
+        parts = sorted({one.hops for one in among if one.hops})
+        by_hops = [[hops, *_line(rung)] for hops in parts for rung in _rungs(among, hops)]
+        split = [markdown(("hops", "recipe", "adds", "to", *MEASURES), by_hops)] if len(parts) > 1 else []
+        yield "\n\n".join([whole, *split])
+
+
+def _rungs(reached: Sequence[Reached], hops: str) -> list[list[Reached]]:
+    rungs: dict[str, list[Reached]] = {}
+    for one in reached:
+        if one.hops == hops:
+            rungs.setdefault(one.recipe, []).append(one)
+    return list(rungs.values())
 
 
 def _line(rung: Sequence[Reached]) -> list[str]:

@@ -18,12 +18,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import ladder
-from benchmarks.common import ROOT, data_folder, markdown, parser
+from benchmarks.common import ROOT, Origin, data_folder, markdown, origin_of_data, parser, stored_origin
 
 DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS, ORACLE_QUESTIONS = 200, 100
@@ -40,7 +40,8 @@ BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 @dataclass(frozen=True, slots=True)
 class Row:
     """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured. `answerable` is
-    the share that the oracle answered of the questions with gold passages.
+    the share that the oracle answered of the questions with gold passages. `by_hops` are recall@5 and full@5 of questions of so
+    many hops; rows measured before these were kept have none, and no origin (`of`).
     """
 
     data: str
@@ -61,6 +62,8 @@ class Row:
     tasks: float
     seconds: float
     answerable: float | None
+    by_hops: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    of: Origin | None = None
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -103,12 +106,15 @@ def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row
         tasks=found["tasks"] / asked,
         seconds=sum(found["seconds_per_question"].values()),
         answerable=found.get("oracle_answerable"),
+        by_hops={hops: (one["recall@5"], one["full@5"]) for hops, one in found["by_hops"].items()},
+        of=replace(origin_of_data(name), settings=found["fingerprint"]),
     )
 
 
 def stored() -> list[Row]:
     """The rows measured so far."""
-    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
+    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    return [Row(**{**row, "of": stored_origin(row)}) for row in rows]
 
 
 def enter(new: Iterable[Row]) -> None:
@@ -189,6 +195,17 @@ def full(rows: Sequence[Row], name: str) -> str:
     )
 
 
+def by_hops(rows: Sequence[Row], name: str) -> str:
+    """Recall@5 / full@5 of one data set by number of hops; empty where no row has more than one number."""
+    split = [row for row in rows if row.data == name and row.language == "offline" and len(row.by_hops) > 1]
+    hops = sorted({one for row in split for one in row.by_hops})
+    lines = [
+        [f"`{row.recipe}`", *(" / ".join(map(percent, row.by_hops.get(one, (None, None)))) for one in hops)]
+        for row in split
+    ]
+    return markdown(["recall@5 / full@5", *(f"{one} hops" for one in hops)], lines) if split else ""
+
+
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
@@ -212,7 +229,8 @@ def largest(rows: Iterable[Row]) -> list[Row]:
 def documents() -> Iterator[tuple[Path, str]]:
     """The documents with tables, as the results have them."""
     rows = largest(stored())
-    recipes, parts = [full(rows, name) for name in DATA], ladder.tables(ladder.stored())
+    recipes = ["\n\n".join(filter(None, (full(rows, name), by_hops(rows, name)))) for name in DATA]
+    parts = ladder.tables(ladder.stored())
     for path, tables in ((README, [summary(rows)]), (DOCUMENT, [*recipes, *parts])):
         yield path, with_tables(path.read_text(encoding="utf-8"), iter(tables))
 

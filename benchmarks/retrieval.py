@@ -14,11 +14,21 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import Passage, data_folder, parser, print_table, read_passages, write_results
+from benchmarks.common import (
+    Origin,
+    Passage,
+    data_folder,
+    in_hundredths,
+    origin_of_data,
+    parser,
+    print_table,
+    read_passages,
+    write_results,
+)
 from benchmarks.peers.keyword_peers import Bm25s
 from benchmarks.peers.sentence_transformers_peer import nearest_rows, remembered_vectors
 
@@ -39,18 +49,21 @@ Search = Callable[[Question], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system on one data set; `scores` holds all measures, in hundredths."""
+    """One system on one data set; `scores` holds all measures, in hundredths, `by_hops` those of questions of so many hops."""
 
     data: str
     system: str
     questions: int
-    scores: dict[str, float]
+    scores: Mapping[str, float]
+    by_hops: Mapping[int, Mapping[str, float]]
+    of: Origin
 
 
 def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
     assert summary.overall is not None
-    scores = {name: 100 * value for name, value in summary.overall.scores.named().items()}
-    return Row(dataset.name, system, summary.overall.questions, scores)
+    scores = in_hundredths(summary.overall.scores.named())
+    by_hops = {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops}
+    return Row(dataset.name, system, summary.overall.questions, scores, by_hops, origin_of_data(dataset.name))
 
 
 def ours(dataset: Dataset, work: Path) -> list[Row]:
@@ -109,6 +122,14 @@ def main() -> None:
     print_table(
         ("data", "system", "questions", *MEASURES),
         [(one.data, one.system, one.questions, *(f"{one.scores[name]:.1f}" for name in MEASURES)) for one in rows],
+    )
+    print_table(
+        ("data", "system", "hops", *MEASURES),
+        [
+            (one.data, one.system, str(hops), *(f"{scores[name]:.1f}" for name in MEASURES))
+            for one in rows
+            for hops, scores in one.by_hops.items()
+        ],
     )
     write_results(given.out, rows)
 

@@ -18,7 +18,7 @@ import argparse
 import io
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -239,20 +239,21 @@ def _linked(
     ]
 
 
-def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> list[object]:
-    """A row of the table: the measures of one data set, from the places of the candidates in order."""
+def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> Iterator[list[object]]:
+    """Rows of the table: the measures of one data set, of all questions and by hops, from places of candidates in order."""
     rankings = [
         JudgedRanking(tuple(_names(example, order)), example.supporting, example.hops)
         for example, order in zip(judged, orders, strict=True)
         if example.data == data
     ]
-    whole = summarise_retrieval(rankings).overall
-    assert whole is not None
-    named = whole.scores.named()
-    kept = [f"{named[name]:.3f}" for name in MEASURES]
-    among = [example for example in judged if example.data == data]
-    found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
-    return [data, whole.questions, f"{np.mean(found):.3f}", *kept]
+    summary = summarise_retrieval(rankings)
+    assert summary.overall is not None
+    for hops, means in ((0, summary.overall), *summary.by_hops):
+        among = [example for example in judged if example.data == data and hops in (0, example.hops)]
+        found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
+        named = means.scores.named()
+        kept = [f"{named[name]:.3f}" for name in MEASURES]
+        yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *kept]
 
 
 MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
@@ -278,12 +279,12 @@ def main() -> None:
         work = given.work or Path(temporary)
         trained = [one for name in TRAINING for one in examples(name, work, given.seed)]
         scorer, scores = train(trained, given.seed)
-        rows = [measured(name, trained, [_by_score(one) for one in scores]) for name in TRAINING]
+        rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
         for name in filter(None, given.judge.split(",")):
             judged = examples(name, work, given.seed)
             orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
-            rows.append(measured(name, judged, orders))
-    print_table(("data", "questions", "all found", *MEASURES), rows)
+            rows += measured(name, judged, orders)
+    print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
     if not given.folds_only:
         target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
         target.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Searching: our recipes beside bm25s, rank_bm25 and LlamaIndex, on the same pieces, vectors, questions and machine.
+"""Searching: our recipes beside bm25s, rank_bm25, LlamaIndex and txtai, on the same pieces, vectors, questions and machine.
 
     python -m benchmarks.peers.searching --environments DIR [--work DIR] [--data A,B] [--recipes A,B] [--out FILE.json]
 
@@ -22,7 +22,18 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from benchmarks.common import Failed, data_folder, parser, percentile, print_table, try_measured, write_results
+from benchmarks.common import (
+    Failed,
+    Origin,
+    data_folder,
+    in_hundredths,
+    origin_of_data,
+    parser,
+    percentile,
+    print_table,
+    try_measured,
+    write_results,
+)
 from benchmarks.peers.environments import interpreter
 from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched, search_all
 
@@ -35,7 +46,7 @@ from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
 
-PEERS = {"keyword_peers": "keywords", "llamaindex_search": "llamaindex"}
+PEERS = {"keyword_peers": "keywords", "llamaindex_search": "llamaindex", "txtai_search": "txtai"}
 """Modules beside this one, and their environments."""
 MEASURES = ("recall@2", "recall@5", "recall@10", "recall@20", "full@5")
 RECIPES = "bm25,dense,hybrid"
@@ -46,7 +57,8 @@ OURS = "hoptrail"
 class Row:
     """One system on one data set: scores in hundredths, times of one search in milliseconds, `cpu` the median of all threads'.
 
-    `build_seconds` are None where an index was opened that lies on the disk.
+    `build_seconds` are None where an index was opened that lies on the disk. `by_hops` are the scores of questions of so many
+    hops.
     """
 
     data: str
@@ -54,9 +66,11 @@ class Row:
     version: str
     build_seconds: float | None
     scores: Mapping[str, float]
+    by_hops: Mapping[int, Mapping[str, float]]
     p50: float
     p95: float
     cpu: float
+    of: Origin
 
 
 @dataclass(frozen=True)
@@ -90,17 +104,19 @@ class Pieces:
         for question, positions in zip(self.dataset.questions, searched.found, strict=True):
             ranked = tuple(dict.fromkeys(name for position in positions for name in self.ids[position]))
             judged.append(JudgedRanking(ranked, frozenset(question.supporting), question.hops))
-        overall = summarise_retrieval(judged).overall
-        assert overall is not None
+        summary = summarise_retrieval(judged)
+        assert summary.overall is not None
         return Row(
             self.dataset.name,
             searched.system,
             searched.version,
             None if searched.system.startswith(OURS) else searched.build_seconds,
-            {name: 100 * value for name, value in overall.scores.named().items()},
+            in_hundredths(summary.overall.scores.named()),
+            {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops},
             median(searched.milliseconds),
             percentile(searched.milliseconds, 0.95),
             median(searched.cpu_milliseconds),
+            origin_of_data(self.dataset.name),
         )
 
 
@@ -167,6 +183,14 @@ def main() -> None:
                 *(row.p50, row.p95, row.cpu),
             )
             for row in rows
+        ],
+    )
+    print_table(
+        ("data", "system", "hops", *MEASURES),
+        [
+            (row.data, row.system, str(hops), *(f"{scores[name]:.1f}" for name in MEASURES))
+            for row in rows
+            for hops, scores in row.by_hops.items()
         ],
     )
     write_results(given.out, rows)

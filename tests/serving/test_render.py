@@ -14,6 +14,7 @@ from rich.console import Console
 
 from command import Hoptrail
 from hoptrail.serving.render import plain, render_answer
+from hoptrail.serving.render_evaluation import render_evaluation
 from hoptrail.types import Answer, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
@@ -124,3 +125,16 @@ def test_what_scripts_read_does_not_hang_on_the_window(
     before = hoptrail("show", "--index", harbour).out
     monkeypatch.setenv("COLUMNS", columns)
     assert hoptrail("show", "--index", harbour).out == before
+
+
+@pytest.mark.parametrize("hops", [("2",), ("2", "4")])
+def test_an_evaluation_is_told_by_hops_where_questions_differ_in_them(hops: tuple[str, ...]) -> None:
+    scores = {"recall@2": 0.25, "recall@5": 0.5, "recall@10": 0.75, "full@5": 0.125, "full@10": 0.375}
+    result = {"n": 3, "failed": 0, "abstained": 0, "retrieval": scores, "seconds_per_question": {"retrieval": 0.5}}
+    result |= {"by_hops": dict.fromkeys(hops, scores), "questions_by_hops": dict.fromkeys(hops, 3)}
+    screen = io.StringIO()
+    report = {"data": "small", "questions": 3, "language": "offline", "recipes": {"bm25": result}}
+    Console(file=screen, width=200).print(render_evaluation(report))
+    rows = [line.split() for line in screen.getvalue().splitlines()]
+    told = [row[1] for row in rows if row[:1] == ["bm25"] and row[2] == "3"]
+    assert told == (list(hops) if len(hops) > 1 else [])

@@ -26,7 +26,8 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
     if any(SHOWS in result for result in recipes.values()):
         by_type = [table for name, result in recipes.items() if (table := _by_type(name, result))]
         return Group(*_apart(head, _outcomes(recipes), *([_sure(recipes)] if by_type else []), *by_type))
-    return Group(head, _scores(recipes))
+    by_hops = _by_hops(recipes)
+    return Group(*_apart(head, _scores(recipes), *([by_hops] if by_hops else [])))
 
 
 def _scores(recipes: dict[str, Any]) -> Table:
@@ -37,6 +38,18 @@ def _scores(recipes: dict[str, Any]) -> Table:
         recalls = [share(retrieval.get(key)) for key in RECALLS]
         table.add_row(name, *_counts(result), *answers, *recalls, _seconds(result))
     return table
+
+
+def _by_hops(recipes: dict[str, Any]) -> Table | None:
+    """A row a recipe and number of hops, where questions differ in that."""
+    kept = (*RECALLS, "full@10")
+    table = _table("recipe", "hops", "n", *kept)
+    for name, result in recipes.items():
+        if len(result["by_hops"]) > 1:
+            for hops, scores in result["by_hops"].items():
+                counted = str(result["questions_by_hops"][hops])
+                table.add_row(name, hops, counted, *(share(scores[key]) for key in kept))
+    return table if table.rows else None
 
 
 def _outcomes(recipes: dict[str, Any]) -> Table:

@@ -1,0 +1,44 @@
+"""txtai: its vector index, its BM25, and both as its hybrid index has them. Environment: `txtai`.
+
+    python -m benchmarks.peers.txtai_search JOB.json FOUND.json
+
+Vectors of texts and questions are handed to it (`method: external`), so encoding is in nobody's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.peers.searched import Search, Searched, SearchJob, run_peers, search_all
+
+PACKAGE = "txtai"
+
+
+def searching(job: SearchJob, vectors: dict[str, Any], settings: dict[str, Any]) -> Search:
+    """An index of all texts; its own settings but for what makes it dense, sparse or both."""
+    import numpy as np
+    from txtai import Embeddings
+
+    def known(texts: list[str]) -> Any:
+        return np.stack([vectors[text] for text in texts])
+
+    external = {"method": "external", "transform": known} if settings.get("keyword") is None else {}
+    index = Embeddings({**settings, **external})
+    index.index((place, text, None) for place, text in enumerate(job.texts))
+    return lambda question: [int(place) for place, _ in index.search(question, job.limit)]
+
+
+def systems(job: SearchJob) -> Iterator[Searched]:
+    import numpy as np
+
+    rows = np.load(job.vectors)
+    vectors = dict(zip([*job.texts, *job.questions], rows, strict=True))
+    for name, settings in (("vectors", {}), ("BM25", {"keyword": True}), ("hybrid", {"hybrid": True})):
+        yield search_all(
+            f"{PACKAGE}, {name}", PACKAGE, lambda settings=settings: searching(job, vectors, settings), job
+        )
+
+
+if __name__ == "__main__":
+    run_peers(systems)
