@@ -20,6 +20,7 @@ _BE = word_set("is was are were")
 _NO_PREDICATE_AFTER = (
     ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS | word_set("to by as and or would will can could s not")
 )
+_STRANDABLE = word_set("in from of for on at with to after under by into through about")
 _LED_BY_PARTICIPLES = PREPOSITIONS - {"to"}
 _NOT_PARTICIPLES = word_set(
     "building king ring sibling spring wing string thing morning evening wedding seed bed shed red during"
@@ -158,6 +159,8 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
     """Where the question's own verb starts, behind the clause's: after `did` a plain form, after `was` a participle."""
     for at in range(own + 1, len(tokens)):
         token, before = tokens[at], tokens[at - 1]
+        if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and _governs(tokens, at):
+            return at
         fits = token.lower in BASE_VERBS if frame is _DO else token.participle
         if not fits or before.lower in _NO_PREDICATE_AFTER:
             continue
@@ -165,6 +168,11 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
             continue
         return at
     return None
+
+
+def _governs(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a plain word has an object behind it, so that it must be a verb: `reinstate the toll`."""
+    return tokens[at].content and at + 1 < len(tokens) and tokens[at + 1].subject
 
 
 def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
