@@ -115,7 +115,7 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
         paired = score.difference.paired if score.difference and beside == rung.below else None
         gain = (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None,) * 4
         told = (name, rung.recipe, rung.adds, rung.below, score.measure, score.mean, *gain)
-        yield Reached(*told, score.group.value, origin_of_data(name))
+        yield Reached(*told, hops=score.group.value, of=origin_of_data(name))
 
 
 def main() -> None:
