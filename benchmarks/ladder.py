@@ -108,6 +108,7 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
     """A rung's means over all questions and by hops, and what they are above those of the rung below, if that was run."""
     from hoptrail.evaluation.comparing import Breakdown, compare
 
+    of = origin_of_data(name)
     beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)
     for score in compare([runs[beside], runs[rung.recipe]]).scores:
         if score.group.by is Breakdown.TYPE or score.measure not in MEASURES or score.run != rung.recipe:
@@ -120,7 +121,7 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
             high=paired.interval.high if paired else None,
             p=paired.p if paired else None,
             hops=score.group.value,
-            of=origin_of_data(name),
+            of=of,
         )
 
 
