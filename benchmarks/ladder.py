@@ -108,14 +108,21 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
     """A rung's means over all questions and by hops, and what they are above those of the rung below, if that was run."""
     from hoptrail.evaluation.comparing import Breakdown, compare
 
+    of = origin_of_data(name)
     beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)
     for score in compare([runs[beside], runs[rung.recipe]]).scores:
         if score.group.by is Breakdown.TYPE or score.measure not in MEASURES or score.run != rung.recipe:
             continue
         paired = score.difference.paired if score.difference and beside == rung.below else None
-        gain = (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None,) * 4
-        told = (name, rung.recipe, rung.adds, rung.below, score.measure, score.mean, *gain)
-        yield Reached(*told, score.group.value, origin_of_data(name))
+        yield Reached(
+            *(name, rung.recipe, rung.adds, rung.below, score.measure, score.mean),
+            gain=paired.mean if paired else None,
+            low=paired.interval.low if paired else None,
+            high=paired.interval.high if paired else None,
+            p=paired.p if paired else None,
+            hops=score.group.value,
+            of=of,
+        )
 
 
 def main() -> None:

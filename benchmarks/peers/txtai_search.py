@@ -7,23 +7,26 @@ Vectors of texts and questions are handed to it (`method: external`), so encodin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from benchmarks.peers.searched import Search, Searched, SearchJob, run_peers, search_all
 
 PACKAGE = "txtai"
+KINDS: Mapping[str, Mapping[str, bool]] = {"vectors": {}, "BM25": {"keyword": True}, "hybrid": {"hybrid": True}}
+"""What makes an index of its own settings dense, sparse or both."""
 
 
-def searching(job: SearchJob, vectors: dict[str, Any], settings: dict[str, Any]) -> Search:
-    """An index of all texts; its own settings but for what makes it dense, sparse or both."""
+def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str, bool]) -> Search:
+    """An index of all texts."""
     import numpy as np
     from txtai import Embeddings
 
     def known(texts: list[str]) -> Any:
         return np.stack([vectors[text] for text in texts])
 
-    external = {"method": "external", "transform": known} if settings.get("keyword") is None else {}
+    external = {"method": "external", "transform": known} if "keyword" not in settings else {}
     index = Embeddings({**settings, **external})
     index.index((place, text, None) for place, text in enumerate(job.texts))
     return lambda question: [int(place) for place, _ in index.search(question, job.limit)]
@@ -34,10 +37,8 @@ def systems(job: SearchJob) -> Iterator[Searched]:
 
     rows = np.load(job.vectors)
     vectors = dict(zip([*job.texts, *job.questions], rows, strict=True))
-    for name, settings in (("vectors", {}), ("BM25", {"keyword": True}), ("hybrid", {"hybrid": True})):
-        yield search_all(
-            f"{PACKAGE}, {name}", PACKAGE, lambda settings=settings: searching(job, vectors, settings), job
-        )
+    for name, settings in KINDS.items():
+        yield search_all(f"{PACKAGE}, {name}", PACKAGE, partial(searching, job, vectors, settings), job)
 
 
 if __name__ == "__main__":
