@@ -84,7 +84,8 @@ class Performer:
 
     def _build(self, job: Job) -> None:
         recipes = [item.id for item in job.items]
-        self._workspace.index.add([], recipes, Watcher(job.report, job.stop.is_set))
+        with suppress(StillRead):  # it is built
+            self._workspace.index.add([], recipes, Watcher(job.report, job.stop.is_set))
         for item in job.items:
             item.state = State.DONE
 
