@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -94,23 +94,22 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
             step = max(1, len(workspace.by_title()) // LOOKED_AT)
             looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
             documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
-            recipe = workspace.recipe(None, workspace.language(OFFLINE))
-            kept.found = tuple(_tried(candidates(documents), recipe, patience))
+            heard = Heard(workspace.language(OFFLINE), Listener(stopped=patience))
+            recipe = workspace.recipe(None, heard)
+            kept.found = tuple(_tried(candidates(documents), recipe))
             kept.commit = corpus.snapshot.commit
         return kept.found
     finally:
         kept.lock.release()
 
 
-def _tried(found: Iterator[Candidate], recipe: Recipe, patience: Patience) -> Iterator[str]:
-    """Those that are answered as expected, as far as patience goes."""
-    heard = Heard(recipe.language, Listener(stopped=patience))
-    listened: Recipe = replace(recipe, language=heard)  # type: ignore[type-var]
+def _tried(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
+    """Those that are answered as expected."""
     end, kept = time.thread_time() + SECONDS, 0
     for place, candidate in enumerate(found):
         if kept == WANTED or place == MOST_TRIED or time.thread_time() > end:
             return
-        if _holds(listened.answer(candidate.question), candidate.expected):
+        if _holds(recipe.answer(candidate.question), candidate.expected):
             kept += 1
             yield candidate.question
 

@@ -113,7 +113,7 @@ def choose_a_recipe(page: Page, _: Path) -> None:
     reach(page, page.locator(".options summary"))
     press(page, "Enter")
     reach(page, page.locator('input[name="recipe"]:checked'))
-    for _ in range(30):
+    for _press in range(30):
         if page.locator('input[name="recipe"][value="selfask"]:checked').count():
             break
         press(page, "ArrowUp")
