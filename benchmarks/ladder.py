@@ -115,7 +115,12 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
             continue
         paired = score.difference.paired if score.difference and beside == rung.below else None
         yield Reached(
-            *(name, rung.recipe, rung.adds, rung.below, score.measure, score.mean),
+            data=name,
+            recipe=rung.recipe,
+            adds=rung.adds,
+            below=rung.below,
+            measure=score.measure,
+            mean=score.mean,
             gain=paired.mean if paired else None,
             low=paired.interval.low if paired else None,
             high=paired.interval.high if paired else None,

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail.serving.server import suggesting
 from hoptrail.serving.server.suggesting import Candidate, candidates
 from hoptrail.types import Block, BlockKind, Cell, Document
-from serving.server.served import QUESTION, ended, upload
+from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload
 from serving.server.test_answering import told
 
 
@@ -146,6 +147,15 @@ def test_uploads_and_what_belongs_to_others_have_no_original(client: TestClient)
     assert client.get(f"/api/documents/{one}").json()["original"] is False
     assert client.get(f"/api/documents/{one}/original").status_code == 409
     assert client.get("/api/documents/d00000000000000000000/original").status_code == 404
+
+
+def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(app: FastAPI, client: TestClient) -> None:
+    with client_of(app, SOUTH) as south:
+        (foreign,) = document_ids(south).values()
+    asked = client.post("/api/ask", json={"question": "When does the zanzibar vault open?", "documents": [foreign]})
+    assert (asked.status_code, SECRET in asked.text) == (404, False)
+    assert client.delete("/api/documents", params={"document": foreign}).status_code == 404
+    assert client.get(f"/api/documents/{foreign}/original").status_code == 404
 
 
 def test_a_recipe_says_what_it_would_take_and_is_built(client: TestClient) -> None:

@@ -96,7 +96,8 @@ class Performer:
 
     def _build(self, job: Job) -> None:
         recipes = [item.id for item in job.items]
-        self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
+        with suppress(StillRead):  # it is built
+            self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
         for item in job.items:
             item.state = State.DONE
 

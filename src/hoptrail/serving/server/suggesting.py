@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 WANTED = 4
 MOST_TRIED = 16
 SECONDS = 15.0
-"""After which what has been found must do."""
+"""Of computing, after which what has been found must do. Not of the clock: on a busy machine there would be none."""
+TURN_SECONDS = 2.0
+"""For somebody else who looks for the same: after that there are none yet, since a thread that waits answers no question."""
 LOOKED_AT = 60
 """Documents, spread evenly over all."""
 
@@ -79,13 +81,15 @@ class Suggestions:
 
 
 def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
-    """The suggestions for what is searched now; looked for once for each commit.
+    """The suggestions for what is searched now; looked for once for each commit, and none while somebody else does so.
 
     Raises:
         Interrupted: nobody waits for them any longer.
     """
     kept, corpus = workspace.suggestions, workspace.corpus()
-    with kept.lock:
+    if not kept.lock.acquire(timeout=TURN_SECONDS):
+        return ()
+    try:
         if kept.commit != corpus.snapshot.commit:
             step = max(1, len(workspace.by_title()) // LOOKED_AT)
             looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
@@ -95,13 +99,15 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
             kept.found = tuple(_tried(candidates(documents), recipe))
             kept.commit = corpus.snapshot.commit
         return kept.found
+    finally:
+        kept.lock.release()
 
 
 def _tried(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
     """Those that are answered as expected."""
-    end, kept = time.monotonic() + SECONDS, 0
+    end, kept = time.thread_time() + SECONDS, 0
     for place, candidate in enumerate(found):
-        if kept == WANTED or place == MOST_TRIED or time.monotonic() > end:
+        if kept == WANTED or place == MOST_TRIED or time.thread_time() > end:
             return
         if _holds(recipe.answer(candidate.question), candidate.expected):
             kept += 1

@@ -106,6 +106,6 @@ def look(page: Page, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SHOTS / f"{name}.png", full_page=not page.locator("dialog[open]").count())
-    found = Axe().run(page)
+    page.screenshot(path=SHOTS / f"{name}.jpg", quality=80, full_page=not page.locator("dialog[open]").count())
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
     assert found.violations_count == 0, f"{name}: {found.generate_report()}"

@@ -15,7 +15,7 @@ from serving.server.served import OPERATOR, QUESTION
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-pytestmark = with_browser
+pytestmark = [with_browser, pytest.mark.timeout(600)]  # a busy machine takes its time
 
 MOST_TABS = 120
 Task = Callable[["Page", Path], None]
