@@ -13,7 +13,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.structures import foretelling
+from hoptrail.structures import encoding
 from hoptrail.structures.catalogue import structures_by_name
 from world import HashingEncoder
 
@@ -44,7 +44,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: int) 
             "\n\n".join(f"The {source.stem} say that Isk rose {at} metres." for at in range(number)), encoding="utf-8"
         )
     clock, lines = Clock(), list[str]()
-    monkeypatch.setattr(foretelling, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(encoding, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     structures = [structures_by_name(PassageLimits(words=9))["passages"]]
     watcher = Watcher(say=lines.append)
     update_index(tmp_path / "index", sources, Slow(clock=clock), structures, ReadingLimits(), watcher)

@@ -131,8 +131,7 @@ def test_newcomers_find_the_nearest_group_however_many_are_compared_at_a_time(mo
     nodes = level(degrees | {f"new{number:02}": 7.1 * number for number in range(20)})
     found = grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes)
     assert found["s205"] == ("n05a", "n05b", "new08", "new09")  # 60 degrees
-    for name, value in (("_BLOCK", 7),):
-        monkeypatch.setattr(tree_groups, name, value)
+    monkeypatch.setattr(tree_groups, "_BLOCK", 70)
     assert grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes) == found
 
 

@@ -173,7 +173,7 @@ def made_once(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatena
     """What a function makes of a snapshot, and of what can be hashed beside it, is made once a snapshot (`Snapshot.derived`)."""
 
     @wraps(make)
-    def kept(snapshot: Snapshot, *args: P.args, **kwargs: P.kwargs) -> T:
+    def kept(snapshot: Snapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return snapshot.derived((make, args, *kwargs.items()), lambda: make(snapshot, *args, **kwargs))
 
     return kept

@@ -27,8 +27,7 @@ from hoptrail.executing.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.building import Workshop
-from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.foretelling import told_before
+from hoptrail.structures.encoding import encode_batches, kept_at_once, told_before
 from hoptrail.types import Kind, Link, Unit
 
 if TYPE_CHECKING:

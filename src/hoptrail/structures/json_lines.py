@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from io import BufferedReader
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hoptrail.errors import UsageError
 
@@ -107,15 +107,16 @@ def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
     from pydantic import ValidationError
 
     try:
-        return _adapter(form).validate_json(content, strict=strict)
+        line: T = _adapter(form).validate_json(content, strict=strict)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
         raise Unfit(f"{where}: {fault['msg']}" if where else fault["msg"]) from None
+    return line
 
 
 @cache
-def _adapter(form: type[T]) -> TypeAdapter[T]:
+def _adapter(form: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(form)

@@ -7,11 +7,11 @@ those that are named. Does not decide which chunk answers, nor when to go on to 
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Literal
 
 from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.models.encoder import FloatMatrix
@@ -125,11 +125,13 @@ class HierarchicalSearch:
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question of that vector; equal ones in rising order of id."""
-        own = self._passages_of(page)
-        passages = nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
         if not self._settings.cuts:
-            return [Chunk(hit.unit, hit.unit, hit.score) for hit in passages]
-        cut = self._cut(page.title, [hit.unit for hit in passages])
+            own = self._passages_of(page.title)
+            return [
+                Chunk(hit.unit, hit.unit, hit.score)
+                for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
+            ]
+        cut = self._cut(page.title)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(cut.chunks, cut.vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
@@ -150,14 +152,15 @@ class HierarchicalSearch:
             case "hybrid":
                 return hybrid_search(self._corpus, asked, depth, self._settings.hybrid)
 
-    def _cut(self, title: Title, passages: Sequence[Unit]) -> _Cut:
-        key = ("chunks", self._settings.chunk_characters, self._settings.chunk_words, self._settings.profile_lines)
-        cache = self._corpus.snapshot.derived(key, _CutPages)
-        # Of a title alone the passages hang on the question, where titles are looked up.
-        whole = (title, frozenset(unit.id for unit in passages))
-        return cache.get(whole, lambda: self._cut_anew(passages))
+    def _cut(self, title: Title) -> _Cut:
+        """The chunks of a page, kept for those that were looked at last."""
+        anew = HierarchicalSearch(self._corpus.unleased, self._settings).cut_page
+        cached = self._corpus.snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(anew))
+        return cached(title)
 
-    def _cut_anew(self, passages: Sequence[Unit]) -> _Cut:
+    def cut_page(self, title: Title) -> _Cut:
+        """The chunks of a page, cut and encoded now."""
+        passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
         documents = self._corpus.documents({unit.document for unit in passages})
         apart = self._lines_apart(documents)
         pairs = tuple(
@@ -174,10 +177,10 @@ class HierarchicalSearch:
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]
 
-    def _passages_of(self, page: Page) -> Sequence[str]:
+    def _passages_of(self, title: Title) -> Sequence[str]:
         """All passages of a page."""
         passages = _by_document(self._corpus.snapshot)
-        return [id_ for document in page.title.documents for id_ in passages.get(document, ())]
+        return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
 
 def names_in(question: str, titles: list[str]) -> list[str]:
@@ -257,27 +260,3 @@ class _Cut:
 
     chunks: tuple[tuple[Unit, Unit], ...]
     vectors: FloatMatrix
-
-
-_Whole: TypeAlias = tuple[Title, frozenset[str]]
-"""A title, and the ids of its passages."""
-
-
-class _CutPages:
-    """The chunks of the pages that were looked at last. For any number of threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pages: OrderedDict[_Whole, _Cut] = OrderedDict()
-
-    def get(self, page: _Whole, make: Callable[[], _Cut]) -> _Cut:
-        with self._lock:
-            if page in self._pages:
-                self._pages.move_to_end(page)
-                return self._pages[page]
-        cut = make()
-        with self._lock:
-            self._pages[page] = cut
-            while len(self._pages) > CACHED_PAGES:
-                self._pages.popitem(last=False)
-        return cut

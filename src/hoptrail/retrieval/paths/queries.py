@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from hoptrail.corpus.words import keyword_words
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.text.words import stem
 
 MOST_STEPS = 6
 MOST_STRETCHES = 6
@@ -68,10 +67,6 @@ class PathQueries:
     def referring(self) -> tuple[int, ...]:
         """Places in `texts` of steps with a reference."""
         return tuple(at for at, step in enumerate(self.steps, 1) if _REFERENCE.search(step))
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(stem(word) for word in self.words))
 
     def bridged(self, step: int, name: str) -> str:
         """Step `step` asked of `name`; step 0 is the question, to which the name is added."""
