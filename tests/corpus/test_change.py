@@ -21,7 +21,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import renaming
+from hoptrail.structures import mentions
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.declaring import Row, Structure
@@ -73,7 +73,7 @@ def change(world: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renaming, "SHARE", 1.0)
+    monkeypatch.setattr(mentions, "SHARE", 1.0)
 
 
 def test_what_came_changed_and_went_is_followed(

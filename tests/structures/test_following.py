@@ -12,15 +12,14 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import called, renaming
+from hoptrail.structures import called, mentions
 from hoptrail.structures.building import Workshop
 from hoptrail.structures.called import titled
 from hoptrail.structures.declaring import Row, Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.mentions import TitleMentions, renamed, sentences_renaming
 from hoptrail.structures.profiles import Profiles
-from hoptrail.structures.renaming import renamed, sentences_renaming
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
@@ -94,7 +93,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return rows(mentions, workshop, documents)
 
     monkeypatch.setattr(TitleMentions, "rows", counting)
-    monkeypatch.setattr(renaming, "SHARE", 1.0)
+    monkeypatch.setattr(mentions, "SHARE", 1.0)
     monkeypatch.setattr(called, "MOST_NAMESAKES", 3)
     return looked
 
@@ -123,7 +122,7 @@ def test_following_comes_to_what_building_anew_comes_to(
 def test_where_too_much_is_renamed_all_is_looked_at(
     tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch, bound: str, value: float
 ) -> None:
-    monkeypatch.setattr(renaming, bound, value)
+    monkeypatch.setattr(mentions, bound, value)
     hills, walk = make_document("Grey Hills", "Hills."), make_document("Walk", "She saw Grey Hills.")
     site = Site(tmp_path / "followed", limits=LIMITS)
     site.build(*SMALL, add=[walk], language=OfflineLanguage())
@@ -141,7 +140,7 @@ def test_titles_that_no_text_is_looked_through_for_are_followed_too(tmp_path: Pa
 
 
 def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renaming, "SHARE", 1.0)
+    monkeypatch.setattr(mentions, "SHARE", 1.0)
     site = Site(tmp_path, limits=LIMITS)
     walk = make_document("Walk", "She saw Grey Hills. She saw Élan. Greyhills rise. The grey hills rise.")
     site.build(*SMALL, add=[walk], language=OfflineLanguage())

@@ -36,7 +36,7 @@ def test_titles_are_found_as_names_in_memory_are(keys: list[str]) -> None:
         assert names.having(key) == sorted(named.get(key, []))
         assert names.called(key) == called.get(key, [])
     text = "The Grey Hills rise. Élan came by Isk Ferry, and by Isk, and over Hills. " + "Long " * 14
-    assert TitleScanner(names).find(text) == TitleScanner(HeldNames(called)).find(text)
+    assert names.scanner.find(text) == TitleScanner(HeldNames(called)).find(text)
 
 
 def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Path, documents: list[Document]) -> None:

@@ -37,33 +37,22 @@ class Names(Protocol):
         ...
 
 
-class Openings:
-    """With what words names begin, and how long the longest of each is."""
+class HeldNames:
+    """Names in memory, and how long the longest is that begins with a word. Satisfies `Names`."""
 
-    def __init__(self, keys: Iterable[str] = ()) -> None:
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._keys = frozenset(filter(can_be_found, keys))
         self._longest: dict[str, int] = {}
-        for key in keys:
-            self.add(key)
-
-    def add(self, key: str) -> None:
-        if can_be_found(key):
+        for key in self._keys:
             first, size = key.partition(" ")[0], key.count(" ") + 1
             self._longest[first] = max(size, self._longest.get(first, 0))
+
+    def __contains__(self, key: str, /) -> bool:
+        return key in self._keys
 
     def longest(self, first: str) -> int:
         """See `Names.longest`."""
         return self._longest.get(first, 0)
-
-
-class HeldNames(Openings):
-    """Names in memory. Satisfies `Names`."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        self._keys = frozenset(filter(can_be_found, keys))
-        super().__init__(self._keys)
-
-    def __contains__(self, key: str, /) -> bool:
-        return key in self._keys
 
 
 class TitleScanner:
@@ -153,16 +142,19 @@ def _plain(word: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-class Titled(Openings):
-    """Satisfies `Names`: a heading, which more than MOST_NAMESAKES documents have, is no name."""
+class Titled:
+    """Which passages titles call: by the key of a title, the first passage of each document that has it. A heading, which more
+    than MOST_NAMESAKES documents have, is no name.
+    """
 
     def __init__(self, passages: Mapping[str, Sequence[str]]) -> None:
         """By key of a title, ids of passages."""
-        super().__init__(passages)
         self._passages = passages
 
-    def __contains__(self, key: str, /) -> bool:
-        return can_be_found(key) and bool(self.called(key))
+    @property
+    def scanner(self) -> TitleScanner:
+        """Finds the titles that are names."""
+        return TitleScanner(HeldNames(filter(self.called, self._passages)))
 
     def called(self, key: str) -> Sequence[str]:
         """The passages of a title, by rising id; none where it is a heading."""

@@ -6,8 +6,7 @@ together, and no group is longer than the settings allow. Knows nothing of texts
 adding rows to groups that stand (clustering starts anew).
 """
 
-from hoptrail.structures.clustering.capping import Capped, Cluster
-from hoptrail.structures.clustering.groups import Groups
+from hoptrail.structures.clustering.capping import Capped, Cluster, Groups
 from hoptrail.structures.clustering.leiden import Leiden
 from hoptrail.structures.clustering.raptor import Raptor, require_packages
 from hoptrail.structures.clustering.settings import ClusteringSettings

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Rows, by_label
+from hoptrail.structures.clustering.capping import Rows, by_label
 from hoptrail.structures.nearest import Nearest, best_of
 
 _SPARE = 3

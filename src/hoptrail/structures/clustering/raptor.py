@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.groups import Rows
+from hoptrail.structures.clustering.capping import Rows
 
 _LOCAL_NEIGHBOURS = 10
 _ADDED_VARIANCES = (1e-6, 1e-4, 1e-2, 1.0)
