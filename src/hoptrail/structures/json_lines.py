@@ -107,7 +107,7 @@ def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
     from pydantic import ValidationError
 
     try:
-        line: T = _adapter(form).validate_json(content, strict=strict)
+        line: T = _adapter(form).validate_json(content, strict=strict)  # type: ignore[arg-type]  # a class can be hashed
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
@@ -119,4 +119,4 @@ def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
 def _adapter(form: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(form)
+    return TypeAdapter(form)  # type: ignore[arg-type]

@@ -1,7 +1,4 @@
-"""Dense search: the units whose vectors have the highest cosine with the question's.
-
-The store decides whether it looks at every vector or at most of the near ones (`Snapshot.nearest`); cosines are exact.
-"""
+"""Dense search: the units whose vectors have the highest cosine with the question's, all compared exactly."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""BM25 over the keyword index of the store.
-
-score(q, u) = sum over the words w of q of  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · |u| / avg|u|))
-with idf(w) = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009; Lucene's idf). N, n_w
-and the mean length are those of all passages. How text is cut into words: `store.layout.keyword_index`.
-"""
+"""BM25 over the keyword index (`corpus/keywords.py`): Robertson and Zaragoza 2009, with Lucene's idf."""
 
 from __future__ import annotations
 
