@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -192,3 +193,21 @@ def test_encoding_leaves_no_trace_outside_the_process(tmp_path: Path) -> None:
     libraries = list(Path(onnxruntime.capi.__path__[0]).glob("*pybind11*"))
     assert libraries
     assert not any(b"events.data.microsoft.com" in library.read_bytes() for library in libraries)
+
+
+def test_the_quick_form_is_near_and_does_not_depend_on_its_batch(minilm: MiniLmEncoder) -> None:
+    vectors, whole = minilm.quick.encode(TEXTS), minilm.encode(TEXTS)
+    assert (vectors * whole).sum(axis=1).min() > 0.98
+    assert np.abs(vectors - whole).max() > 1e-3, "it is the other form that has encoded"
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
+    assert np.array_equal(minilm.quick.encode(TEXTS[7:9]), vectors[7:9])
+    assert minilm.quick is minilm.quick
+    assert minilm.quick.identity == minilm.identity
+
+
+def test_with_a_runtime_of_its_own_there_is_no_quick_form() -> None:
+    def runtime(*_: object) -> NoReturn:
+        raise AssertionError("nothing is encoded here")
+
+    encoder = MiniLmEncoder(runtime=runtime)
+    assert encoder.quick is encoder

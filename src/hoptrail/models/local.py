@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -86,7 +87,7 @@ class _Batch:
 
 
 class LocalEncoder:
-    """A BERT encoder with mean pooling; satisfies `TokenEncoder`. Loads on first use; safe to call from several threads."""
+    """A BERT encoder with mean pooling; satisfies `TokenEncoder`, `QuickEncoder`. Loads on first use; safe in several threads."""
 
     def __init__(
         self,
@@ -106,6 +107,16 @@ class LocalEncoder:
     @property
     def identity(self) -> EncoderIdentity:
         return self._identity
+
+    @cached_property
+    def quick(self) -> LocalEncoder:
+        """The same with its products in whole numbers of eight bits (see `QuickEncoder`), each text by itself, because what is
+        computed of a text would hang on the others of its batch. One with a runtime of its own has no other form.
+        """
+        if self._open_runtime is not _onnx_runtime:
+            return self
+        alone = replace(self._settings, batch=1)
+        return LocalEncoder(self._identity.name, self._identity.digest, self._model, alone, _eight_bit_runtime)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -186,6 +197,12 @@ def _onnx_runtime(weights: Weights, sizes: BertSizes, threads: int) -> BertRunti
     from hoptrail.models.onnx_runtime import OnnxBert
 
     return OnnxBert(weights, sizes, threads)
+
+
+def _eight_bit_runtime(weights: Weights, sizes: BertSizes, threads: int) -> BertRuntime:
+    from hoptrail.models.onnx_runtime import EightBitOperations, OnnxBert
+
+    return OnnxBert(weights, sizes, threads, EightBitOperations())
 
 
 def _check_vocabulary(tokenizer: Tokenizer, weights: Weights) -> None:

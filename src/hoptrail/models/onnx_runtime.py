@@ -148,8 +148,11 @@ class OnnxBert:
         KeyError, ValueError: as for `bert`; the tensors do not fit one another.
     """
 
-    def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
-        operations = OnnxOperations()
+    def __init__(
+        self, weights: Weights, sizes: BertSizes, threads: int, operations: OnnxOperations | None = None
+    ) -> None:
+        """`operations`: in place of those in single precision."""
+        operations = operations or OnnxOperations()
         self._outputs = bert(operations, weights, sizes, Inputs("pieces", "positions", "mask"))
         self._large = operations.large  # the session reads them where they are, so they must outlive it
         shapes = {

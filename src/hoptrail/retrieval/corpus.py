@@ -11,7 +11,7 @@ from hoptrail.corpus.head import check_encoder
 from hoptrail.corpus.sharing import Lease
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.models.encoder import Encoder
+from hoptrail.models.encoder import Encoder, QuickEncoder
 from hoptrail.types import Document
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ class Corpus:
         encoder = self._open_encoder()
         check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
         return encoder
+
+    @cached_property
+    def quick_encoder(self) -> Encoder:
+        """The quick form of the encoder, where it has one: for search that asks with many texts a question."""
+        encoder = self.encoder
+        return encoder.quick if isinstance(encoder, QuickEncoder) else encoder
 
     @cached_property
     def unleased(self) -> Corpus:

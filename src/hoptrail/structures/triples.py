@@ -49,8 +49,8 @@ STATED = "triple-stated"
 
 @dataclass(frozen=True, slots=True)
 class TripleSettings:
-    """`extractor`: who reads triples off facts that are not stated as triples (`language/triples/finders.py`); `stated` takes those
-    only.
+    """`extractor`: who reads triples off facts that are not stated as triples (`language/triples/finders.py`); `stated` takes
+    those only.
 
     With `lemmas` the base forms of all slots are encoded too, and with `texts` every triple as a whole: what a recipe needs to
     search by these. They are added to an index, or taken from it, without touching the rest.

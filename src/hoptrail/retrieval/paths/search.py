@@ -112,9 +112,9 @@ def describe(
     snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
     if not snapshot.count(Kind.PASSAGE):
         return None
-    vectors = corpus.encoder.encode(queries.texts)
+    vectors = corpus.quick_encoder.encode(queries.texts)
     scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors)
-    candidates = find_candidates(scores, corpus.encoder, settings)
+    candidates = find_candidates(scores, corpus.quick_encoder, settings)
     return Described(scores, candidates) if len(candidates.rows) else None
 
 
