@@ -12,7 +12,7 @@ from hoptrail.recipes.answering import CitedHop, remembered
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.units.pool import Scorer, search_pool
+from hoptrail.retrieval.units.pool_search import Scorer, search_pool
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Ranking, Unit
 

@@ -3,7 +3,7 @@
     section 4.1   similarity tree: summaries over passages                    structures/trees.py
     section 4.2   relatedness tree: facts about one entity are aggregated,    structures/extractions.py, aggregates.py
                   summaries over the aggregates                               structures/trees.py
-    section 4.3   passages, aggregates and all summaries in one pool          retrieval/units/pool.py
+    section 4.3   passages, aggregates and all summaries in one pool          retrieval/units/pool_search.py
     section 5     the 20 best units are read, one call                        here
 
 Deviations: the bare question is searched for (the released code searches with its instruction for short answers, see preset

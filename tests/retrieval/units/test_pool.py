@@ -12,7 +12,8 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.pool import Pool, search_pool
+from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.units.pool_search import search_pool
 from hoptrail.types import Kind, Link, Span, Unit, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage
 

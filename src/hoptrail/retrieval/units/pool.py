@@ -1,28 +1,13 @@
-"""A flat pool: units of several kinds, from whatever level of a tree, ranked as one list.
-
-SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. Four scorers rank it. Those of
-SiReRAG's Table 6: dense vectors; BM25 with the statistics of the whole pool; late interaction over the dense scorer's candidates.
-And dense and BM25 fused (`hybrid`).
-"""
+"""A flat pool: which units, of several kinds and from whatever level of a tree, are ranked as one list (`pool_search.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot, made_once
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.rerankers import open_reranker
-from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import convex_fusion
-from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.units.dense import CHANNEL, nearest
-from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.tree_nodes import LEAVES, level_of
-from hoptrail.types import Hit, Kind, Ranking, Unit
+from hoptrail.types import Kind, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,82 +40,3 @@ def summaries_of(snapshot: Snapshot, pool: Pool) -> frozenset[str]:
     """Ids of the groups of a pool's trees; one whose summary is still to be made is among them."""
     found = ((tree, link.source) for tree in pool.trees for link in snapshot.links(tree))
     return frozenset(group for tree, group in found if pool.has(tree, group))
-
-
-Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
-
-FUSED_DEPTH = 100
-"""Hits of each of the two rankings that are fused."""
-
-DEEPER = (1, 8, 64, 512)
-"""How many times more summaries are asked for, one after the other, where too many of the nearest are of other trees."""
-
-LATE_INTERACTION_DEPTH = 100
-"""Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
-
-
-def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
-    """The `limit` best units of the pool; what the scores are is the scorer's affair."""
-    match scorer:
-        case "dense":
-            return _dense(corpus, question, pool, limit)
-        case "bm25":
-            return _by_keywords(corpus, question, pool, limit)
-        case "hybrid":
-            depth = max(limit, FUSED_DEPTH)
-            both = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
-            return convex_fusion(both, (0.5, 0.5), limit, depth)
-        case "late-interaction":
-            candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
-            return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
-
-
-def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
-    return _keywords_of(corpus.snapshot, pool).search(question, limit)
-
-
-def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
-    vector = corpus.encoder.encode([question])[0]
-    hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
-    if pool.trees:
-        summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool)
-        units = corpus.snapshot.units(Kind.SUMMARY, summaries)
-        hits += [Hit(unit, summaries[unit.id], CHANNEL) for unit in units]
-    return ranked(hits, limit)
-
-
-def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: Pool) -> dict[str, float]:
-    """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
-    for times in DEEPER:
-        found = dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
-        own = summaries_of(snapshot, pool).intersection(found)
-        if len(own) >= limit or len(found) == snapshot.count(Kind.SUMMARY):
-            return {id_: score for id_, score in found.items() if id_ in own}
-    return dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
-
-
-class PoolKeywords:
-    """BM25 over a whole pool, held in memory: the store keeps statistics kind by kind, whose scores do not compare.
-
-    k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword.py`.
-    """
-
-    def __init__(self, pool: Pool, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
-        self._units = [(id_, kind) for id_, kind, _ in rows]
-        self._statistics = KeywordStatistics.of([text for _, _, text in rows])
-
-    def search(self, question: str, limit: int) -> Ranking:
-        """The `limit` units with the highest score above 0."""
-        scores = self._statistics.scores(question)
-        best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        wanted = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
-        kinds = {kind for id_, kind in self._units if id_ in wanted}
-        units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, wanted))
-        return ranked((Hit(unit, wanted[unit.id], "keyword") for unit in units), limit)
-
-
-@made_once
-def _keywords_of(snapshot: Snapshot, pool: Pool) -> PoolKeywords:
-    return PoolKeywords(pool, snapshot)
