@@ -23,7 +23,8 @@ KEYS = ("1871", "90", "arrow", "dunmere", "isk", "orla finch", "zan")
 
 def naming(found: Mentions, key: str) -> list[int]:
     """The rows that name an entity."""
-    return found.rows[found.digests[found.entities] == _digest_of(key, ())].tolist()
+    rows: list[int] = found.rows[found.digests[found.entities] == _digest_of(key, ())].tolist()
+    return rows
 
 
 def named(found: Mentions) -> list[set[str]]:
