@@ -68,7 +68,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "notebook"},
     {"text"},
-    {"exhaustion", "fingerprints", "replacing"},
+    {"exhaustion", "fingerprints", "labels", "replacing"},
     {"executing"},
     {"models"},
     {"language"},
@@ -84,7 +84,7 @@ ORDER = [
     {"syncing"},
     {"indexing"},
     {"building"},
-    {"index"},
+    {"asked_index", "index"},
     {"evaluation"},
     {"serving"},
 ]

@@ -46,19 +46,6 @@ class Workspace:
         """Whether nothing was ever indexed here."""
         return self.index.is_empty
 
-    def limited_to(self, labels: frozenset[str] | None) -> Workspace:
-        """The same workspace of which only documents with one of some labels are seen; None: all.
-
-        Raises:
-            UsageError: there is no such label.
-        """
-        if labels is None:
-            return self
-        limited = copy(self)
-        limited.labels = labels
-        limited.index.view(labels=labels)
-        return limited
-
     def corpus(self, as_of: str = "") -> Corpus:
         """What is searched: the last committed state, as far as it is seen, and was said by a date.
 
@@ -178,6 +165,20 @@ class Workspace:
     def document(self, name: str) -> Document | None:
         """A document by its id."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
+    """The same workspace of which only documents with one of some labels are seen; None: all.
+
+    Raises:
+        UsageError: there is no such label.
+    """
+    if labels is None:
+        return workspace
+    workspace.index.view(labels=labels)
+    seen = copy(workspace)
+    seen.labels = labels
+    return seen
 
 
 def _contents(snapshot: Snapshot) -> Contents:
