@@ -67,7 +67,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "notebook"},
     {"text"},
-    {"exhaustion", "fingerprints", "replacing"},
+    {"exhaustion", "fingerprints", "labels", "replacing"},
     {"executing"},
     {"models"},
     {"language"},
@@ -83,7 +83,7 @@ ORDER = [
     {"syncing"},
     {"indexing"},
     {"building"},
-    {"index"},
+    {"asked_index", "index"},
     {"evaluation"},
     {"serving"},
 ]

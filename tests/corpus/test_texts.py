@@ -36,6 +36,8 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
     passage = Unit("p1", Kind.PASSAGE, "Rivers", document.slice(row), (row,), document.blocks_within(row))
     summary = Unit("s1", Kind.SUMMARY, "", "Two rivers.", (row, plain.sources[0], Span("d1", 0, 8)))
     units = [passage, plain, summary]
+    dated = replace(passage, blocks=tuple(replace(block, date=document.date) for block in passage.blocks))
+    assert document.date
     with writing_rows(tmp_path) as writer:
         writer.put_documents([document, *made(1)])
         numbers = writer.put_units(units, vectors_of([plain] * 3))
@@ -43,14 +45,14 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
     with Snapshot.open(tmp_path) as snapshot:
         assert list(snapshot.register.read()) == [document, *made(1)]
         assert list(snapshot.register.read(["d1", "unknown"])) == [document]
-        assert snapshot.texts.units(numbers[::-1]) == units[::-1]
+        assert snapshot.texts.units(numbers[::-1]) == [summary, plain, dated], "as asked: with the date of the document"
         assert passage.blocks[0].cells
         assert snapshot.texts.ids(numbers) == ["p1", plain.id, "s1"]
         assert snapshot.texts.numbers(["s1", "unknown", "p1"]).tolist() == [numbers[2], 0, numbers[0]]
         assert snapshot.texts.within(["d1"]).tolist() == [numbers[0], numbers[2]]
         assert snapshot.texts.within([plain.document]).tolist() == numbers[1:].tolist()
         assert snapshot.texts.count() == {Kind.PASSAGE: 2, Kind.SUMMARY: 1}
-        assert list(snapshot.units(Kind.PASSAGE)) == [passage, plain]
+        assert list(snapshot.units(Kind.PASSAGE)) == [dated, plain]
         origins = snapshot.texts.origins(Kind.PASSAGE)
         assert (origins.starts.tolist(), origins.ends.tolist()) == ([15, 0], [len(document.text), len(plain.text)])
         assert snapshot.register.ids(origins.documents) == ["d1", plain.document]

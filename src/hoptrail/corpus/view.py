@@ -25,7 +25,7 @@ from hoptrail.corpus.rows import said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
-from hoptrail.text.statements import date_above
+from hoptrail.text.dates import date_above
 from hoptrail.types import Block, BlockKind, Kind, Unit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")

@@ -16,7 +16,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.engines import memory_hit
-from hoptrail.text.statements import date_of
+from hoptrail.text.dates import date_of
 from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
 
 MOST_CITED = 4

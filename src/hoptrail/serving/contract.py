@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.corpus.places import UPLOADED
-from hoptrail.text.statements import unit_date
+from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
-from hoptrail.text.statements import unit_date
+from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:

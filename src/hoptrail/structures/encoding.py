@@ -7,8 +7,7 @@ endpoint with its key, is asked by this process.
 
 from __future__ import annotations
 
-import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -106,45 +105,3 @@ def _vectors(encoder: Encoder, piece: _Piece) -> FloatMatrix:
 
 def _name(piece: _Piece) -> str:
     return from_to([name for name, _ in piece])
-
-
-MANY = 1000
-"""Units that take about a minute on one core; of fewer nothing is said."""
-
-_TIMED = 5.0
-"""Seconds after which batches tell how fast it goes."""
-_LONG = 60.0
-"""Seconds that are worth telling."""
-
-
-def told_before(kind: Kind, units: Sequence[Unit], snapshot: Snapshot) -> str:
-    """How many units there are to encode, and of which document more than half of them are; empty where there are few."""
-    if len(units) < MANY:
-        return ""
-    [(document, most)] = Counter(unit.document for unit in units).most_common(1)
-    line = f"{len(units):,} {kind}s to encode"
-    if 2 * most <= len(units):
-        return line
-    [entry] = snapshot.register.of([document])
-    return f"{line}, {most:,} of them of {entry.sources[0]}"
-
-
-class Outlook:
-    """Tells once how long the rest of an encoding takes."""
-
-    def __init__(self, say: Callable[[str], None], total: int) -> None:
-        self._say, self._total = say, total
-        self._began = time.perf_counter()
-        self._told = total < MANY
-
-    def note(self, kind: Kind, done: int) -> None:
-        """So many of the units are encoded by now."""
-        taken = time.perf_counter() - self._began
-        if self._told or taken < _TIMED:
-            return
-        self._told = True
-        left = taken / done * (self._total - done)
-        if left >= _LONG:
-            self._say(
-                f"encoding {self._total:,} {kind}s takes about {round(left / 60):,} min more; a stopped run goes on later"
-            )

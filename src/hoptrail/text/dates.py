@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from hoptrail.text.lexicon import MONTHS
+from hoptrail.types import Block, Unit
 
 _SHORT = [month[:3] for month in MONTHS]
 _MONTH = rf"(?P<month>{'|'.join(MONTHS)}|{'|'.join(_SHORT)}|sept)\.?"
@@ -40,6 +41,21 @@ _LEAP_YEAR = "2000"
 def find_date(text: str) -> str:
     """The first whole date in `text`, with a day (`2024-03-05`) or a month (`2024-03`); empty if there is none."""
     return next((iso for _, iso in _found(text, _PATTERNS)), "")
+
+
+def date_of(block: Block | None, title: str) -> str:
+    """The ISO date that holds for what stands in a block of a document of this title (None: plain text)."""
+    return block.date or date_above(block.path, title) if block else date_above((), title)
+
+
+def date_above(path: tuple[str, ...], title: str) -> str:
+    """The date in the innermost of some headings that has one, else in the title."""
+    return find_date(" ".join((*path[::-1], title)))
+
+
+def unit_date(unit: Unit) -> str:
+    """The latest date that holds for something in a unit; empty where there is none."""
+    return max((date_of(block, unit.title) for block in unit.blocks), default="") or find_date(unit.title)
 
 
 def dates_asked(text: str) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from hoptrail.text.dates import find_date
+from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import words
@@ -64,21 +64,6 @@ class Said:
         """With its title and headings, as search sees it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
-
-
-def date_of(block: Block | None, title: str) -> str:
-    """The ISO date that holds for what stands in a block of a document of this title (None: plain text)."""
-    return block.date or date_above(block.path, title) if block else date_above((), title)
-
-
-def date_above(path: tuple[str, ...], title: str) -> str:
-    """The date in the innermost of some headings that has one, else in the title."""
-    return find_date(" ".join((*path[::-1], title)))
-
-
-def unit_date(unit: Unit) -> str:
-    """The latest date that holds for something in a unit; empty where there is none."""
-    return max((date_of(block, unit.title) for block in unit.blocks), default="") or find_date(unit.title)
 
 
 def statements_of(unit: Unit) -> tuple[Said, ...]:

@@ -110,3 +110,17 @@ def test_both_are_shown_where_nothing_is_settled(tmp_path: Path) -> None:
     shown = " ".join(one.text for one in answer.closest)
     assert "20 euros" in shown
     assert "35 euros" in shown
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_later_reason_holds_and_a_later_statement_of_something_else_is_none(passage: MakeUnit, order: int) -> None:
+    question = "Why does the display of the Heron fog up?"
+    cause = dated(passage("Faults", "The display of the Heron fogs up because the membrane was glued wrongly."), "2023")
+    returns = dated(
+        passage("Minutes", "Heron: fogged up displays came back, and Callum swaps them free of charge."), "2024"
+    )
+    assert read(question, *(cause, returns)[::order], script={}).answer == cause.text
+    later = dated(passage("Faults", "The display of the Heron fogs up because the membrane was cut wrongly."), "2025")
+    told = read(question, *(cause, later)[::order], script={})
+    assert told.answer == later.text
+    assert [span.replaced for span in told.steps[0].support] == [False, True]

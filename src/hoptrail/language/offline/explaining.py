@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
-from hoptrail.language.offline.contradicting import replaced
+from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import belief, item_of, listed
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.groups import Group, groups_of
@@ -44,9 +44,10 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    later = max((one for one in close if _says_as_much(one, best)), key=lambda one: one.said.date, default=best)
-    earlier = [] if later.said.date == best.said.date else [best]
-    best = best if not earlier else later
+    same = [one for one in close if _says_as_much(one, best)]
+    latest = max(same, key=lambda one: one.said.date)
+    best = latest if latest.said.date > best.said.date else best
+    earlier = [one for one in same if one.said.date < best.said.date]
     text, start, end = _around(best.said)
     support = support_of(best.said.unit, start, end)
     for one in earlier:  # what was said before is cited beside what holds now
@@ -55,9 +56,11 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
-    """Whether a dated statement says the same of the question as the best one, at another date."""
+    """Whether a dated statement says the same of the question as the best one, of the same thing, at another date."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
-    return one == best or (dated and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
+    mine, other = content_stems(one.said.said), content_stems(best.said.said)
+    alike = len(mine & other) >= ALIKE * len(mine | other)
+    return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
 
 
 def _around(said: Said) -> tuple[str, int, int]:

@@ -8,7 +8,7 @@ from hoptrail.index import Index
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import text_of
 from hoptrail.serving.contract import Json
-from hoptrail.text.statements import unit_date
+from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 
 

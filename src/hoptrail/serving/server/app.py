@@ -24,7 +24,7 @@ from hoptrail.serving.server.guard import Door, Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, limited
 
 log = logging.getLogger("hoptrail.server")
 
@@ -52,9 +52,6 @@ def create_app(
         UsageError: no workspace, or two of one name or folder; a host that is no name; a key with a label that there is not.
     """
     services = services_for(workspaces, limits or ServerLimits())
-    for (name, _), labels in (keys or Keys()).limits.items():
-        if limited := services.workspaces.get(name):
-            limited.limited_to(labels)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -81,7 +78,7 @@ def create_app(
     app.state.services = services
     app.state.page = page_files.read_page()
     refusals.install(app)
-    door = Door(frozenset(map(host_name, hosts)), services.workspaces.names, keys or Keys())
+    door = _door(hosts, services, keys or Keys())
     app.add_middleware(Guard, door=door, limits=services.limits, metrics=services.metrics)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
@@ -95,6 +92,14 @@ def create_app(
 
         app.include_router(AgentsDoor(agents_may_change).router())
     return app
+
+
+def _door(hosts: Collection[str], services: Services, keys: Keys) -> Door:
+    """Raises: UsageError: a host that is no name, or a key with a label that there is not."""
+    for (name, _), labels in keys.limits.items():
+        if workspace := services.workspaces.get(name):
+            limited(workspace, labels)
+    return Door(frozenset(map(host_name, hosts)), services.workspaces.names, keys)
 
 
 def _followed(services: Services) -> list[Following]:

@@ -14,7 +14,7 @@ from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
-from hoptrail.serving.server.workspaces import Workspace, Workspaces
+from hoptrail.serving.server.workspaces import Workspace, Workspaces, limited
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
@@ -105,7 +105,8 @@ async def place_of(
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    place = Place(found.limited_to(limits_of(request).get(found.name)), served.jobs[found.name], client_of(request))
+    seen = limited(found, limits_of(request).get(found.name))
+    place = Place(seen, served.jobs[found.name], client_of(request))
     if place.reads_only and request.method not in READING and request.url.path not in ASKING:
         place.jobs  # noqa: B018 - refuses
     return place

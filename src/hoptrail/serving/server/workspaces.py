@@ -61,20 +61,6 @@ class Workspace:
         """Whether nothing was ever indexed here."""
         return self.index.is_empty
 
-    def limited_to(self, labels: frozenset[str] | None) -> Workspace:
-        """The same workspace of which only documents with one of some labels are seen; None: all.
-
-        Raises:
-            UsageError: there is no such label.
-        """
-        if labels is None:
-            return self
-        limited = copy(self)
-        limited.labels = labels
-        limited.suggestions = Suggestions()
-        limited.index.view(labels=labels)
-        return limited
-
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
         """What is searched: the last committed state, as far as it is seen, and was said by a date; or some `documents` of it.
 
@@ -214,6 +200,21 @@ class Workspace:
 
 
 _contents = made_once(contents_of)
+
+
+def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
+    """The same workspace of which only documents with one of some labels are seen; None: all.
+
+    Raises:
+        UsageError: there is no such label.
+    """
+    if labels is None:
+        return workspace
+    workspace.index.view(labels=labels)
+    seen = copy(workspace)
+    seen.labels = labels
+    seen.suggestions = Suggestions()
+    return seen
 
 
 @made_once

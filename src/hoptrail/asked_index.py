@@ -1,0 +1,158 @@
+"""An index as it is asked: recipes over its last committed state, as far as it is seen. Changing it is `index`'s.
+
+What searching does not need is imported where it is used, so that a search by itself starts soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.sharing import SharedSnapshot
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.view import EVERYTHING, View
+from hoptrail.errors import UsageError
+from hoptrail.labels import patterns_of
+from hoptrail.language.late import OpenedLate
+from hoptrail.models.encoder import Encoder
+from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.types import Answer, Ranking
+
+if TYPE_CHECKING:
+    from hoptrail.language.opening import LanguageContext
+    from hoptrail.language.tasks import Language
+    from hoptrail.settings import Settings
+
+
+class AskedIndex:
+    """One index with settings, to be asked."""
+
+    def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
+        self.folder = index_folder(where)
+        self._given = settings
+        self._shared = SharedSnapshot(self.folder)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Those that were given, or the defaults, which are gathered when they are first needed."""
+        from hoptrail.settings import Settings
+
+        return self._given or Settings()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever committed here."""
+        return not Snapshot.exists(self.folder)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        from hoptrail.models.opening import open_encoder
+
+        return open_encoder(self.settings.encoder)
+
+    def recipe(
+        self,
+        name: str | None = None,
+        language: Language | str | None = None,
+        limit: int | None = None,
+        view: View = EVERYTHING,
+    ) -> Recipe:
+        """A recipe over the index as it is now, as far as it is seen; hold on to it to ask many questions. `limit` replaces its
+        setting `k`. Where the first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there
+        (`contents().reached`).
+
+        Raises:
+            UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
+                no number of hits.
+        """
+        if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
+            raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
+        own = self._given.recipes if self._given else None
+        name = name or (self._given.recipe if self._given else DEFAULT)
+        corpus = self.corpus(view)
+        used = usable(name, corpus.snapshot, own)
+        if not used:
+            missing = sorted(needed_structures([name], own) - set(corpus.snapshot.head.structures))
+            raise UsageError(
+                f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
+                f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
+            )
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        return open_recipe(used, corpus, language, own, limit)
+
+    def corpus(self, view: View = EVERYTHING) -> Corpus:
+        """What recipes search: the last committed state, as far as it is seen, as long as it is held on to.
+
+        Raises:
+            IndexUnavailable: there is no index here.
+        """
+        lease = self._shared.seen(view).lease()
+        structures = self._given.structures if self._given else None
+        return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
+
+    def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
+        """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
+        task costs what is paid now; with `fully_priced`, what its replies took, also those that were there already.
+
+        Raises:
+            UsageError: there is no such language, or it cannot be used.
+        """
+        from hoptrail.language.opening import open_language
+
+        context = self._language_context
+        return open_language(
+            name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
+        )
+
+    def ask(
+        self,
+        question: str,
+        recipe: str | None = None,
+        language: Language | str | None = None,
+        *,
+        as_of: str = "",
+        labels: Collection[str] | None = None,
+    ) -> Answer:
+        """Answer a question, or abstain, with evidence and trail: from what was said by the date `as_of` (`2024`, `2024-03` or
+        `2024-03-05`), and by documents that have one of `labels`, where these are given.
+
+        Raises:
+            UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
+        """
+        question = checked_question(question)
+        return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
+
+    def search(
+        self,
+        question: str,
+        recipe: str | None = None,
+        limit: int | None = None,
+        *,
+        as_of: str = "",
+        labels: Collection[str] | None = None,
+    ) -> Ranking:
+        """Retrieval only: what the recipe finds for a question, best first, at most `limit`; `as_of`, `labels`: as for `ask`."""
+        question = checked_question(question)
+        language = OpenedLate(self.language)
+        return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
+
+    def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
+        """What is seen by a date, and of documents that have one of some labels (None: all).
+
+        Raises:
+            UsageError: it is no date, or there is no such label.
+        """
+        return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
+
+    @cached_property
+    def _language_context(self) -> LanguageContext:
+        from hoptrail.language.opening import LanguageContext
+
+        return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
