@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -33,15 +33,12 @@ class TimeLeft:
     errors: tuple[float, ...]
 
 
+@dataclass(frozen=True)
 class ByProcessor(Watcher):
-    """Keeps what it is told, with the second of it."""
+    """Keeps what it is told of the time left, with the second of the processor at which it was told."""
 
-    __slots__ = ("began", "told")
-
-    def __init__(self) -> None:
-        super().__init__()
-        object.__setattr__(self, "told", [])
-        object.__setattr__(self, "began", time.process_time())
+    told: list[tuple[float, float]] = field(default_factory=list)
+    began: float = field(default_factory=time.process_time)
 
     def course(self) -> Course:
         return Course(self._keep, clock=time.process_time)
@@ -74,9 +71,9 @@ def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
             source = Path(ground, corpus.name)
             with corpus.open(encoding="utf-8") as whole:
                 source.write_text("".join(islice(whole, lines)), encoding="utf-8")
-        index, watcher = Index(Path(ground, "index")), ByProcessor()
+        index = Index(Path(ground, "index"))
         index.encoder.encode(["warm"])
-        object.__setattr__(watcher, "began", time.process_time())
+        watcher = ByProcessor()
         index.add(source, recipe, watcher)
         seconds = time.process_time() - watcher.began
     told = watcher.told

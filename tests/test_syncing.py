@@ -445,7 +445,7 @@ def test_links_out_of_a_folder_are_followed_where_asked_for(desk: Desk, world: P
     assert report.documents == 6
     assert sum("leads out of the folder" in note for note in report.notes) == 3
     index = Index(desk.folder, Settings(follow_links=True))
-    index.encoder = desk.encoder  # type: ignore[misc]
+    index.encoder = desk.encoder
     report = index.add(world, "bm25", sync=True)
     assert told(report) == {"added": 3}
     assert sum("leads out of the folder" in note for note in report.notes) == 2, (

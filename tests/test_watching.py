@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,7 +32,7 @@ LONG = 60.0
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
     opened = Index(tmp_path / "index")
-    opened.encoder = HashingEncoder()  # type: ignore[misc]
+    opened.encoder = HashingEncoder()
     return opened
 
 
@@ -102,7 +103,7 @@ def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
 
 def test_what_hoptrail_writes_within_the_folder_is_no_change(world: Path) -> None:
     inside = Index(world / ".hoptrail")
-    inside.encoder = HashingEncoder()  # type: ignore[misc]
+    inside.encoder = HashingEncoder()
     with watched(inside, world) as found:
         found.until(lambda: len(found.reports) == 1)
         time.sleep(4 * QUICK.quiet)
@@ -146,7 +147,7 @@ class TestDue:
     @pytest.fixture
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         now = [1000.0]
-        monkeypatch.setattr(watching.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=lambda: now[0]))
         return now
 
     def test_at_once_at_first_then_after_rest(self, clock: list[float]) -> None:
