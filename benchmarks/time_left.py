@@ -33,12 +33,12 @@ class TimeLeft:
     errors: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ByProcessor(Watcher):
-    """Keeps what it is told, with the second of it."""
+    """Keeps what it is told of the time left, with the second of the processor at which it was told."""
 
-    began: float = field(default_factory=time.process_time)
     told: list[tuple[float, float]] = field(default_factory=list)
+    began: float = field(default_factory=time.process_time)
 
     def course(self) -> Course:
         return Course(self._keep, clock=time.process_time)

@@ -433,7 +433,7 @@ def test_removing_ends_what_a_stopped_run_has_begun_to_make_anew(
 def test_progress_names_what_is_done(desk: Desk, world: Path) -> None:
     told: list[tuple[str, int, int]] = []
     desk.index(world, watcher=Watcher(lambda *said: told.append(said)))
-    assert told[-1] == ("encoding", 6, 6)
+    assert told[-1] == ("encoding passages", 6, 6)
 
 
 # --- removing

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,7 +147,7 @@ class TestDue:
     @pytest.fixture
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         now = [1000.0]
-        monkeypatch.setattr(time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=lambda: now[0]))
         return now
 
     def test_at_once_at_first_then_after_rest(self, clock: list[float]) -> None:

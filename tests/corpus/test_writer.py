@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import IndexMismatch, IndexUnavailable, StillRead
@@ -312,3 +313,52 @@ def test_an_empty_index_can_be_published_and_searched(place: Path, encoder: Hash
     assert snapshot.register.entries == ()
     assert snapshot.search.keywords("anything", 5) == []
     assert snapshot.search.vectors(Kind.PASSAGE).matrix.shape == (0, 64)
+
+
+def test_passages_are_found_by_their_words_before_they_have_vectors(tmp_path: Path, encoder: HashingEncoder) -> None:
+    documents = [make_document(name, f"{name} is a town on the Isk.") for name in ("Ulm", "Aar", "Dun")]
+    units = [make_passage(document) for document in documents]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(documents)
+        writer.put_units(units[:2], None)
+        writer.checkpoint()
+        with Snapshot.open(tmp_path) as snapshot:
+            assert [unit.title for unit, _ in snapshot.search.keywords("Aar", 5)] == ["Aar"]
+            assert snapshot.count(Kind.PASSAGE) == 0
+            assert len(snapshot.texts.unencoded(Kind.PASSAGE)) == 2
+            assert set(snapshot.table.count_by_document(Kind.PASSAGE)) == {document.id for document in documents[:2]}
+            assert snapshot.table.documents_without(Kind.PASSAGE, None) == [documents[2].id]
+        writer.put_vectors(units[:1], encoder.encode([units[0].searchable]))
+        writer.checkpoint()
+        with Snapshot.open(tmp_path) as snapshot:
+            assert list(snapshot.search.vectors(Kind.PASSAGE).ids) == [units[0].id]
+        writer.remove_documents({documents[1].id})
+        writer.publish(Usage())
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.search.keywords("Aar", 5) == []
+        assert len(snapshot.texts.unencoded(Kind.PASSAGE)) == 0
+
+
+def test_to_drop_passages_takes_those_without_vectors_along(tmp_path: Path, encoder: HashingEncoder) -> None:
+    documents = [make_document(name, f"{name} is a town on the Isk.") for name in ("Ulm", "Aar")]
+    units = [make_passage(document) for document in documents]
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(documents)
+        writer.put_units(units[:1], encoder.encode([units[0].searchable]))
+        writer.put_units(units[1:], None)
+        writer.drop_units(Kind.PASSAGE)
+        writer.publish(Usage())
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.search.keywords("town", 5) == []
+        assert snapshot.table.documents_without(Kind.PASSAGE, None) == [document.id for document in documents]
+
+
+def test_repairing_leaves_what_waits_for_its_vectors_to_the_run(tmp_path: Path, encoder: HashingEncoder) -> None:
+    document = make_document("Ulm", "Ulm is a town on the Isk.")
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents([document])
+        writer.put_units([make_passage(document)], None)
+        writer.checkpoint()
+    repair(tmp_path, encoder.encode)
+    with Snapshot.open(tmp_path) as snapshot:
+        assert len(snapshot.texts.unencoded(Kind.PASSAGE)) == 1

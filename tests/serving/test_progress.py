@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import time
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from hoptrail.serving import progress
 from hoptrail.serving.progress import progress_reports
 from hoptrail.structures.course import Progress
 from hoptrail.types import Usage
@@ -50,7 +51,7 @@ def test_a_terminal_shows_the_run_as_a_whole() -> None:
 
 def test_a_log_gets_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     written = io.StringIO()
     with progress_reports(Console(file=written, width=120)) as reporting:
         for second in range(130):
